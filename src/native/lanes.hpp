@@ -1,0 +1,193 @@
+// Vectors of the compiled instruction set, and rows of any element type brought into them.
+// Everything stands in a namespace of its instruction set: no code is shared between two of them,
+// so the linker cannot hand an AVX-512 function to a machine without it.
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+
+#include "kernels.hpp"
+
+#if defined(__AVX2__)
+#include <immintrin.h>
+#endif
+
+#ifndef PK_INSTRUCTION_SET
+#error "PK_INSTRUCTION_SET names the namespace and PK_VECTOR_BYTES the width; see CMakeLists.txt"
+#endif
+
+namespace projected_kmeans::PK_INSTRUCTION_SET {
+
+template <class C, int n> struct VectorOf {
+    typedef C type __attribute__((vector_size(n * sizeof(C))));
+};
+template <class C, int n> using Vector = typename VectorOf<C, n>::type;
+
+template <class C> constexpr int n_lanes = PK_VECTOR_BYTES / sizeof(C);
+template <class C> using Lanes = Vector<C, n_lanes<C>>;
+
+// Kernels that put rows into lanes take this many rows at once: two vectors hide the latency of
+// an addition and share each broadcast or table address.
+template <class C> constexpr int tile_rows = 2 * n_lanes<C>;
+
+template <class C> inline Lanes<C> broadcast(C value) { return value - Lanes<C>{}; }
+
+template <class C> inline Lanes<C> load(const C *from) {
+    Lanes<C> lanes;
+    std::memcpy(&lanes, from, sizeof lanes);
+    return lanes;
+}
+
+template <class C> inline void store(C *to, Lanes<C> lanes) {
+    std::memcpy(to, &lanes, sizeof lanes);
+}
+
+inline float widen(Half half) {
+    const std::uint32_t sign = (half.bits & 0x8000u) << 16;
+    const std::uint32_t magnitude = (half.bits & 0x7fffu) << 13;
+    float value;
+    std::memcpy(&value, &magnitude, sizeof value);
+    value *= 0x1p112f;  // moves the exponent's bias from 15 to 127; subnormals come out right
+    std::uint32_t bits;
+    std::memcpy(&bits, &value, sizeof bits);
+    if (magnitude >= 0x0f800000u) bits = magnitude | 0x7f800000u;  // infinity and NaN
+    bits |= sign;
+    std::memcpy(&value, &bits, sizeof value);
+    return value;
+}
+template <class T> inline T widen(T value) { return value; }
+
+// n consecutive elements as numbers of type C.
+template <class C, int n, class T> inline Vector<C, n> load_as(const T *from) {
+    Vector<T, n> stored;
+    std::memcpy(&stored, from, sizeof stored);
+    return __builtin_convertvector(stored, Vector<C, n>);
+}
+template <class C, int n> inline Vector<C, n> load_as(const Half *from) {
+#if defined(__AVX2__)
+    if constexpr (n == 8) {
+        Vector<float, 8> wide = (Vector<float, 8>)_mm256_cvtph_ps(
+            _mm_loadu_si128(reinterpret_cast<const __m128i *>(from)));
+        return __builtin_convertvector(wide, Vector<C, n>);
+    }
+#endif
+    Vector<C, n> lanes;
+    for (int lane = 0; lane < n; ++lane) lanes[lane] = widen(from[lane]);
+    return lanes;
+}
+
+template <class C> inline C sum_lanes(Lanes<C> lanes) {
+    C total = 0;
+    for (int lane = 0; lane < n_lanes<C>; ++lane) total += lanes[lane];
+    return total;
+}
+
+// Scratch memory at a cache line's boundary.
+template <class C> class Buffer {
+  public:
+    explicit Buffer(std::int64_t size)
+        : data_(static_cast<C *>(::operator new(size * sizeof(C) + line))) {
+        const auto address = reinterpret_cast<std::uintptr_t>(data_);
+        aligned_ = reinterpret_cast<C *>((address + line - 1) / line * line);
+    }
+    ~Buffer() { ::operator delete(data_); }
+    Buffer(const Buffer &) = delete;
+    Buffer &operator=(const Buffer &) = delete;
+    C *data() { return aligned_; }
+    C &operator[](std::int64_t index) { return aligned_[index]; }
+
+  private:
+    static constexpr std::uintptr_t line = 64;
+    C *data_;
+    C *aligned_;
+};
+
+#if defined(__AVX2__)
+// Transposes 8 x 8 floats: column c of the input rows becomes output row c.
+inline void transpose(const Vector<float, 8> (&in)[8], float *out, int stride) {
+    __m256 a[8], b[8];
+    for (int i = 0; i < 4; ++i) {
+        a[2 * i] = _mm256_unpacklo_ps((__m256)in[2 * i], (__m256)in[2 * i + 1]);
+        a[2 * i + 1] = _mm256_unpackhi_ps((__m256)in[2 * i], (__m256)in[2 * i + 1]);
+    }
+    for (int i = 0; i < 2; ++i) {
+        b[4 * i + 0] = _mm256_shuffle_ps(a[4 * i], a[4 * i + 2], 0x44);
+        b[4 * i + 1] = _mm256_shuffle_ps(a[4 * i], a[4 * i + 2], 0xee);
+        b[4 * i + 2] = _mm256_shuffle_ps(a[4 * i + 1], a[4 * i + 3], 0x44);
+        b[4 * i + 3] = _mm256_shuffle_ps(a[4 * i + 1], a[4 * i + 3], 0xee);
+    }
+    for (int i = 0; i < 4; ++i) {
+        _mm256_storeu_ps(out + i * stride, _mm256_permute2f128_ps(b[i], b[i + 4], 0x20));
+        _mm256_storeu_ps(out + (i + 4) * stride, _mm256_permute2f128_ps(b[i], b[i + 4], 0x31));
+    }
+}
+inline void transpose(const Vector<double, 4> (&in)[4], double *out, int stride) {
+    const __m256d low01 = _mm256_unpacklo_pd((__m256d)in[0], (__m256d)in[1]);
+    const __m256d high01 = _mm256_unpackhi_pd((__m256d)in[0], (__m256d)in[1]);
+    const __m256d low23 = _mm256_unpacklo_pd((__m256d)in[2], (__m256d)in[3]);
+    const __m256d high23 = _mm256_unpackhi_pd((__m256d)in[2], (__m256d)in[3]);
+    _mm256_storeu_pd(out, _mm256_permute2f128_pd(low01, low23, 0x20));
+    _mm256_storeu_pd(out + stride, _mm256_permute2f128_pd(high01, high23, 0x20));
+    _mm256_storeu_pd(out + 2 * stride, _mm256_permute2f128_pd(low01, low23, 0x31));
+    _mm256_storeu_pd(out + 3 * stride, _mm256_permute2f128_pd(high01, high23, 0x31));
+}
+template <class C> constexpr int square = 32 / sizeof(C);
+#else
+template <class C, int n> inline void transpose(const Vector<C, n> (&in)[n], C *out, int stride) {
+    for (int column = 0; column < n; ++column)
+        for (int row = 0; row < n; ++row) out[column * stride + row] = in[row][column];
+}
+template <class C> constexpr int square = 16 / sizeof(C);
+#endif
+
+// Brings `n_rows` <= tile_rows rows, columns [first, first + n_columns), into out[column][row];
+// rows that are not there become zeros.
+template <class C, class T>
+void pack_tile_of(const Rows &rows, std::int64_t first_row, std::int64_t n_rows, std::int64_t first,
+                  std::int64_t n_columns, C *out) {
+    constexpr int tile = tile_rows<C>;
+    constexpr int side = square<C>;
+    for (int base = 0; base < tile; base += side) {
+        std::int64_t column = 0;
+        for (; column + side <= n_columns; column += side) {
+            Vector<C, side> in[side];
+            for (int row = 0; row < side; ++row)
+                in[row] =
+                    base + row < n_rows
+                        ? load_as<C, side>(rows.row<T>(first_row + base + row) + first + column)
+                        : Vector<C, side>{};
+            transpose(in, out + column * tile + base, tile);
+        }
+        for (; column < n_columns; ++column)
+            for (int row = base; row < base + side; ++row)
+                out[column * tile + row] =
+                    row < n_rows
+                        ? static_cast<C>(widen(rows.row<T>(first_row + row)[first + column]))
+                        : C{0};
+    }
+}
+
+// Calls `action` with a value of the rows' element type.
+template <class Action> inline void with_element(Element element, Action action) {
+    switch (element) {
+    case Element::float32: return action(float{});
+    case Element::float64: return action(double{});
+    case Element::float16: return action(Half{});
+    case Element::uint8: return action(std::uint8_t{});
+    case Element::int8: return action(std::int8_t{});
+    case Element::uint16: return action(std::uint16_t{});
+    case Element::int16: return action(std::int16_t{});
+    }
+}
+
+template <class C>
+using PackTile = void (*)(const Rows &, std::int64_t, std::int64_t, std::int64_t, std::int64_t,
+                          C *);
+
+template <class C> inline PackTile<C> pack_tile_for(Element element) {
+    PackTile<C> pack = nullptr;
+    with_element(element, [&](auto zero) { pack = &pack_tile_of<C, decltype(zero)>; });
+    return pack;
+}
+
+}  // namespace projected_kmeans::PK_INSTRUCTION_SET

@@ -1,0 +1,240 @@
+// Rows to their nearest centers, and rows to all centers: the assignment half of Lloyd's method.
+// Does not update centers and never forms the n x k matrix of products.
+//
+// A tile of rows lies in lanes; centers are broadcast, `n_together` at a time, so that a score
+// never leaves its register before it is compared. The score of center c is |c|^2 / 2 - <x, c>,
+// smallest where the distance is. Rows are moved to the frame's origin and scale on the way in, so
+// that neither a large common offset nor a large or tiny unit costs digits. Squared distances are
+// given in the frame's units, where they cannot overflow.
+#include <omp.h>
+
+#include <limits>
+
+#include "kernels.hpp"
+#include "lanes.hpp"
+
+namespace projected_kmeans::PK_INSTRUCTION_SET {
+namespace {
+
+constexpr int n_together = PK_VECTOR_BYTES == 64 ? 12 : 6;
+
+// Columns that are packed at once; wider rows keep their partial products in a buffer between.
+constexpr std::int64_t depth = 1024;
+
+template <class C> struct LabelOf;
+template <> struct LabelOf<float> {
+    using type = std::int32_t;
+};
+template <> struct LabelOf<double> {
+    using type = std::int64_t;
+};
+template <class C> using Label = typename LabelOf<C>::type;
+
+// data[group][column][n_together], padded with centers that cannot win.
+template <class C> struct PackedCenters {
+    std::int64_t n_groups;
+    std::int64_t n_columns;
+    Buffer<C> data;
+    Buffer<C> half_norms;
+
+    PackedCenters(Centers<C> centers, std::int64_t width)
+        : n_groups((centers.n_centers + n_together - 1) / n_together), n_columns(width),
+          data(n_groups * width * n_together), half_norms(n_groups * n_together) {
+        for (std::int64_t j = 0; j < n_groups * n_together; ++j) {
+            const bool real = j < centers.n_centers;
+            C norm = 0;
+            C *to = data.data() + j / n_together * width * n_together + j % n_together;
+            for (std::int64_t column = 0; column < width; ++column) {
+                const C value = real ? centers.data[j * width + column] : C{0};
+                to[column * n_together] = value;
+                norm += value * value;
+            }
+            half_norms[j] = real ? norm / 2 : std::numeric_limits<C>::infinity();
+        }
+    }
+    const C *group(std::int64_t index) { return data.data() + index * n_columns * n_together; }
+};
+
+// packed <- (packed - origin) * scale, and norms += its squares.
+template <class C>
+inline void enter_frame(C *packed, Frame<C> frame, std::int64_t first, std::int64_t n_columns,
+                        Lanes<C> (&norms)[2]) {
+    for (std::int64_t column = 0; column < n_columns; ++column) {
+        const C origin = frame.origin[first + column];
+        for (int half = 0; half < 2; ++half) {
+            C *lanes = packed + column * tile_rows<C> + half * n_lanes<C>;
+            const Lanes<C> moved = (load(lanes) - origin) * frame.scale;
+            store(lanes, moved);
+            norms[half] += moved * moved;
+        }
+    }
+}
+
+template <class C>
+inline void add_products(const C *packed, const C *centers, std::int64_t n_columns,
+                         Lanes<C> (&product)[n_together][2]) {
+    for (std::int64_t column = 0; column < n_columns; ++column) {
+        const Lanes<C> low = load(packed + column * tile_rows<C>);
+        const Lanes<C> high = load(packed + column * tile_rows<C> + n_lanes<C>);
+#pragma GCC unroll 12
+        for (int j = 0; j < n_together; ++j) {
+            const C value = centers[column * n_together + j];
+            product[j][0] += low * value;
+            product[j][1] += high * value;
+        }
+    }
+}
+
+// The best score of each row so far, its center, and the score of the row's present center.
+template <class C> struct Leaders {
+    Lanes<C> best[2], own[2];
+    Vector<Label<C>, n_lanes<C>> label[2], present[2];
+
+    Leaders(const std::int32_t *labels, std::int64_t n_rows, bool keep_ties) {
+        for (int half = 0; half < 2; ++half) {
+            best[half] = own[half] = broadcast(std::numeric_limits<C>::infinity());
+            label[half] = Vector<Label<C>, n_lanes<C>>{};
+            for (int lane = 0; lane < n_lanes<C>; ++lane) {
+                const int row = half * n_lanes<C> + lane;
+                present[half][lane] = keep_ties && row < n_rows ? labels[row] : -1;
+            }
+        }
+    }
+    void meet(int half, Lanes<C> score, Label<C> center) {
+        const auto better = score < best[half];
+        best[half] = better ? score : best[half];
+        label[half] = better ? center - Vector<Label<C>, n_lanes<C>>{} : label[half];
+        own[half] = present[half] == center ? score : own[half];
+    }
+    void report(const Lanes<C> (&norms)[2], std::int64_t n_rows, std::int32_t *labels,
+                C *distances) const {
+        for (std::int64_t row = 0; row < n_rows; ++row) {
+            const auto half = row / n_lanes<C>;
+            const auto lane = row % n_lanes<C>;
+            const bool stays = present[half][lane] >= 0 && own[half][lane] <= best[half][lane];
+            labels[row] =
+                static_cast<std::int32_t>(stays ? present[half][lane] : label[half][lane]);
+            const C squared = norms[half][lane] + 2 * best[half][lane];
+            distances[row] = squared > 0 ? squared : C{0};
+        }
+    }
+};
+
+template <class C>
+void assign_tile(const Rows &rows, std::int64_t first, std::int64_t n_rows, PackTile<C> pack,
+                 Frame<C> frame, PackedCenters<C> &centers, bool keep_ties, C *packed, C *partial,
+                 std::int32_t *labels, C *distances) {
+    constexpr int tile = tile_rows<C>;
+    Lanes<C> norms[2] = {};
+    Leaders<C> leaders(labels + first, n_rows, keep_ties);
+    for (std::int64_t begin = 0; begin < rows.n_columns; begin += depth) {
+        const std::int64_t left = rows.n_columns - begin;
+        const std::int64_t width = left < depth ? left : depth;
+        pack(rows, first, n_rows, begin, width, packed);
+        enter_frame(packed, frame, begin, width, norms);
+        for (std::int64_t group = 0; group < centers.n_groups; ++group) {
+            Lanes<C> product[n_together][2] = {};
+            C *kept = partial + group * n_together * tile;
+            if (begin > 0)
+                for (int j = 0; j < n_together; ++j)
+                    for (int half = 0; half < 2; ++half)
+                        product[j][half] = load(kept + j * tile + half * n_lanes<C>);
+            add_products(packed, centers.group(group) + begin * n_together, width, product);
+            if (left > depth) {
+                for (int j = 0; j < n_together; ++j)
+                    for (int half = 0; half < 2; ++half)
+                        store(kept + j * tile + half * n_lanes<C>, product[j][half]);
+                continue;
+            }
+            for (int j = 0; j < n_together; ++j) {
+                const auto center = static_cast<Label<C>>(group * n_together + j);
+                for (int half = 0; half < 2; ++half)
+                    leaders.meet(half, centers.half_norms[center] - product[j][half], center);
+            }
+        }
+    }
+    leaders.report(norms, n_rows, labels + first, distances + first);
+}
+
+// out[center][row], by differences: exactly zero where a row equals a center.
+template <class C>
+void measure_tile(const Rows &rows, std::int64_t first, std::int64_t n_rows, PackTile<C> pack,
+                  Frame<C> frame, Centers<C> centers, C *packed, C *partial, C *out) {
+    constexpr int tile = tile_rows<C>;
+    for (std::int64_t i = 0; i < centers.n_centers * tile; ++i) partial[i] = 0;
+    for (std::int64_t begin = 0; begin < rows.n_columns; begin += depth) {
+        const std::int64_t left = rows.n_columns - begin;
+        const std::int64_t width = left < depth ? left : depth;
+        Lanes<C> norms[2] = {};
+        pack(rows, first, n_rows, begin, width, packed);
+        enter_frame(packed, frame, begin, width, norms);
+        for (std::int64_t center = 0; center < centers.n_centers; ++center) {
+            const C *values = centers.data + center * rows.n_columns + begin;
+            Lanes<C> low = load(partial + center * tile);
+            Lanes<C> high = load(partial + center * tile + n_lanes<C>);
+            for (std::int64_t column = 0; column < width; ++column) {
+                const Lanes<C> a = load(packed + column * tile) - values[column];
+                const Lanes<C> b = load(packed + column * tile + n_lanes<C>) - values[column];
+                low += a * a;
+                high += b * b;
+            }
+            store(partial + center * tile, low);
+            store(partial + center * tile + n_lanes<C>, high);
+        }
+    }
+    for (std::int64_t center = 0; center < centers.n_centers; ++center)
+        for (std::int64_t row = 0; row < n_rows; ++row)
+            out[center * rows.n_rows + first + row] = partial[center * tile + row];
+}
+
+// Runs `work(first_row, n_rows, packed, partial)` for every tile; the two are scratch memory.
+template <class C, class Work>
+void for_each_tile(const Rows &rows, std::int64_t n_partial, int n_threads, Work work) {
+    constexpr int tile = tile_rows<C>;
+    const std::int64_t n_tiles = (rows.n_rows + tile - 1) / tile;
+    const std::int64_t width = rows.n_columns < depth ? rows.n_columns : depth;
+#pragma omp parallel num_threads(n_threads) if (n_threads > 1)
+    {
+        Buffer<C> packed(width * tile), partial(n_partial * tile);
+#pragma omp for schedule(dynamic, 8)
+        for (std::int64_t t = 0; t < n_tiles; ++t) {
+            const std::int64_t left = rows.n_rows - t * tile;
+            work(t * tile, left < tile ? left : tile, packed.data(), partial.data());
+        }
+    }
+}
+
+}  // namespace
+
+template <class C>
+void nearest_center(const Rows &rows, Frame<C> frame, Centers<C> centers, std::int32_t *labels,
+                    bool keep_ties, C *distances, int n_threads) {
+    const PackTile<C> pack = pack_tile_for<C>(rows.element);
+    PackedCenters<C> packed_centers(centers, rows.n_columns);
+    for_each_tile<C>(rows, packed_centers.n_groups * n_together, n_threads,
+                     [&](std::int64_t first, std::int64_t n_rows, C *packed, C *partial) {
+                         assign_tile(rows, first, n_rows, pack, frame, packed_centers, keep_ties,
+                                     packed, partial, labels, distances);
+                     });
+}
+
+template <class C>
+void squared_distances(const Rows &rows, Frame<C> frame, Centers<C> centers, C *out,
+                       int n_threads) {
+    const PackTile<C> pack = pack_tile_for<C>(rows.element);
+    for_each_tile<C>(rows, centers.n_centers, n_threads,
+                     [&](std::int64_t first, std::int64_t n_rows, C *packed, C *partial) {
+                         measure_tile(rows, first, n_rows, pack, frame, centers, packed, partial,
+                                      out);
+                     });
+}
+
+template void nearest_center<float>(const Rows &, Frame<float>, Centers<float>, std::int32_t *,
+                                    bool, float *, int);
+template void nearest_center<double>(const Rows &, Frame<double>, Centers<double>, std::int32_t *,
+                                     bool, double *, int);
+template void squared_distances<float>(const Rows &, Frame<float>, Centers<float>, float *, int);
+template void squared_distances<double>(const Rows &, Frame<double>, Centers<double>, double *,
+                                        int);
+
+}  // namespace projected_kmeans::PK_INSTRUCTION_SET

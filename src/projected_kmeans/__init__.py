@@ -1,0 +1,29 @@
+"""k-means on randomly projected data: fast clustering in high dimension."""
+
+from importlib.metadata import version
+
+from projected_kmeans.dimensions import RULES, target_dimension
+from projected_kmeans.estimator import ProjectedKMeans
+from projected_kmeans.projections import GaussianProjection, SignProjection
+from projected_kmeans.results import FitState
+from projected_kmeans.scoring import (
+    clustering_accuracy,
+    indicator_matrix,
+    inertia,
+    normalized_inertia,
+)
+
+__version__ = version("projected_kmeans")
+
+__all__ = [
+    "RULES",
+    "FitState",
+    "GaussianProjection",
+    "ProjectedKMeans",
+    "SignProjection",
+    "clustering_accuracy",
+    "indicator_matrix",
+    "inertia",
+    "normalized_inertia",
+    "target_dimension",
+]

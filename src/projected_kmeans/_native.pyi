@@ -1,0 +1,68 @@
+from typing import TypeAlias, overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+_Block: TypeAlias = NDArray[np.generic]
+_F32: TypeAlias = NDArray[np.float32]
+_F64: TypeAlias = NDArray[np.float64]
+
+def instruction_set() -> str: ...
+def max_threads() -> int: ...
+def sign_rectangle(key: int, row: int, column: int, out: NDArray[np.int8]) -> None: ...
+def word_rectangle(key: int, row: int, column: int, out: NDArray[np.uint64]) -> None: ...
+@overload
+def sign_product(block: _Block, key: int, scale: float, out: _F32, n_threads: int) -> None: ...
+@overload
+def sign_product(block: _Block, key: int, scale: float, out: _F64, n_threads: int) -> None: ...
+@overload
+def nearest_center(
+    block: _Block,
+    origin: _F32,
+    scale: float,
+    centers: _F32,
+    keep_ties: bool,
+    labels: NDArray[np.int32],
+    distances: _F32,
+    n_threads: int,
+) -> None: ...
+@overload
+def nearest_center(
+    block: _Block,
+    origin: _F64,
+    scale: float,
+    centers: _F64,
+    keep_ties: bool,
+    labels: NDArray[np.int32],
+    distances: _F64,
+    n_threads: int,
+) -> None: ...
+@overload
+def squared_distances(
+    block: _Block, origin: _F32, scale: float, centers: _F32, out: _F32, n_threads: int
+) -> None: ...
+@overload
+def squared_distances(
+    block: _Block, origin: _F64, scale: float, centers: _F64, out: _F64, n_threads: int
+) -> None: ...
+def scan_columns(
+    block: _Block, minimum: _F64, maximum: _F64, n_threads: int
+) -> tuple[int, int]: ...
+def cluster_moments(
+    block: _Block,
+    labels: NDArray[np.int32],
+    weights: _F64 | None,
+    centers: _F64,
+    magic: _F64,
+    fine_ratio: float,
+    offsets: _F64,
+    totals: _F64,
+    n_threads: int,
+) -> None: ...
+def move_points(
+    block: _Block,
+    weights: _F64 | None,
+    labels: NDArray[np.int32],
+    centers: _F64,
+    mass: _F64,
+) -> int: ...

@@ -1,0 +1,347 @@
+"""The command line: flags become one library call, its result becomes text, JSON or files.
+
+It does not compute, and it does not show tracebacks: an error is one sentence and exit code 2.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import warnings
+from collections.abc import Sequence
+from contextlib import nullcontext
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import click
+from numpy.typing import NDArray
+from rich.console import Console
+from rich.table import Table
+
+from projected_kmeans.demo import DemoResult, run_demo, write_demo
+from projected_kmeans.estimator import ProjectedKMeans
+from projected_kmeans.files import FORMATS, Matrix, read_labels, read_matrix
+from projected_kmeans.model_files import describe_fit, load_model, save_fit
+from projected_kmeans.output_files import open_output_folder, write_array, write_atomically
+from projected_kmeans.progress import show_progress
+from projected_kmeans.scoring import clustering_accuracy
+
+PROGRAM = "projected-kmeans"
+STEPS = ("convert", "check", "reduce", "seed", "cluster", "lift", "polish")
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run the command line and leave with its exit code.
+
+    Parameters
+    ----------
+    arguments : sequence of str or None
+        The words after the program's name; None takes those of the process.
+    """
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        warnings.simplefilter("default", UserWarning)
+        warnings.showwarning = _show_warning
+        sys.exit(_run(arguments))
+
+
+def _run(arguments: Sequence[str] | None) -> int:
+    try:
+        code = commands.main(arguments, prog_name=PROGRAM, standalone_mode=False)
+        sys.stdout.flush()
+        return code or 0
+    except click.ClickException as error:
+        sentence = error.format_message()
+    except (click.Abort, KeyboardInterrupt):
+        click.echo(f"{PROGRAM}: interrupted", err=True)
+        return 130
+    except BrokenPipeError:  # the reader has left, as in "| head": nobody to tell
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    except MemoryError as error:
+        sentence = f"the memory is too small ({error or 'no more of it'}); give fewer rows"
+    except (ValueError, TypeError, OSError) as error:
+        sentence = " ".join(str(error).split())
+    click.echo(f"{PROGRAM}: error: {sentence}", err=True)
+    return 2
+
+
+def _show_warning(message: Warning | str, *place: object, **options: object) -> None:
+    click.echo(f"{PROGRAM}: warning: {' '.join(str(message).split())}", err=True)
+
+
+def _count_or_auto(text: str) -> int | str:
+    try:
+        return text if text == "auto" else int(text)
+    except ValueError:
+        raise click.BadParameter(
+            f"{text!r} is neither 'auto' nor a whole number; give one of them"
+        ) from None
+
+
+_auto: Any = {"type": _count_or_auto, "default": "auto", "show_default": True}
+_variable = click.option("--variable", metavar="NAME", help="Which array of a .npz or .mat file.")
+_format = click.option(
+    "--format",
+    type=click.Choice([extension[1:] for extension in FORMATS]),
+    help="The format of DATA, where its extension does not tell.",
+)
+_json = click.option("--json", "as_json", is_flag=True, help="Print one JSON object only.")
+
+
+@click.group(invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(package_name="projected_kmeans", prog_name=PROGRAM)
+@click.pass_context
+def commands(context: click.Context) -> None:
+    """Cluster rows of numbers by k-means on random projections.
+
+    Data with many columns is first reduced to a few dozen random combinations of them, clustered
+    there, and brought back: centers and scores are those of the original columns.
+
+    \b
+    Try it on embedded data, then on your own:
+      projected-kmeans demo
+      projected-kmeans fit rows.npy -k 40 --out model
+      projected-kmeans predict model more.npy --out labels.npy
+    """  # noqa: D301
+    if context.invoked_subcommand is None:
+        click.echo(context.get_help())
+
+
+@commands.command()
+@click.option("--n-samples", default=10000, show_default=True, help="How many images to draw.")
+@click.option("--seed", default=0, show_default=True, help="Where all randomness starts from.")
+@click.option(
+    "--out",
+    default=f"{PROGRAM}-demo",
+    show_default=True,
+    metavar="DIR",
+    help="The folder to write into.",
+)
+def demo(n_samples: int, seed: int, out: str) -> None:
+    """Compare with k-means in the original space, on embedded data.
+
+    Images of 40 characters, 64 x 64 pixels each, are drawn on the spot and clustered twice: by
+    scikit-learn's KMeans in all 4096 dimensions, and by ProjectedKMeans. A table shows the seconds
+    of each step, the normalized inertia F~ (smaller is better) and the accuracy P (the share of
+    images in the cluster of their character). Labels, centers, model, result and a picture of the
+    centers go to a folder.
+
+    \b
+    Example, in a few seconds:
+      projected-kmeans demo --n-samples 2000 --out demo
+    """  # noqa: D301
+    with open_output_folder(out) as folder:
+        with show_progress() as callback:
+            result = run_demo(n_samples, seed=seed, callback=callback)
+        files = write_demo(result, folder)
+    _print_comparison(result)
+    click.echo(_list_files(files))
+
+
+@commands.command()
+@click.argument("data", metavar="DATA")
+@click.option("-k", "--clusters", "n_clusters", type=int, required=True, help="How many clusters.")
+@click.option(
+    "--components", "n_components", metavar="T|auto", **_auto, help="How many dimensions to keep."
+)
+@click.option(
+    "--eps",
+    default=0.3,
+    show_default=True,
+    help="The error that auto components aim at, in (0, 1).",
+)
+@click.option(
+    "--projection",
+    type=click.Choice(["auto", "sign", "gaussian", "none"]),
+    default="auto",
+    show_default=True,
+    callback=lambda context, parameter, name: None if name == "none" else name,
+    help="How to reduce the columns; none clusters all of them.",
+)
+@click.option(
+    "--solver",
+    type=click.Choice(["lloyd", "hartigan"]),
+    default="lloyd",
+    show_default=True,
+    help="How to improve the clusters.",
+)
+@click.option("--n-init", metavar="N|auto", **_auto, help="How many restarts; the best one counts.")
+@click.option("--max-iter", default=300, show_default=True, help="At most so many iterations.")
+@click.option(
+    "--seed",
+    "random_state",
+    default=0,
+    show_default=True,
+    help="Where all randomness starts from.",
+)
+@click.option(
+    "--polish",
+    "polish_iter",
+    metavar="N|auto",
+    **_auto,
+    help="Iterations in the original space at the end; 0 is the pure algorithm.",
+)
+@click.option(
+    "--threads", "n_threads", type=int, help="How many threads; all processors if left out."
+)
+@click.option(
+    "--labels", metavar="FILE", help="True labels, for the accuracy; else those found in DATA."
+)
+@_variable
+@_format
+@click.option("--out", metavar="DIR", help="Write labels, centers, model and result there.")
+@_json
+def fit(
+    data: str,
+    labels: str | None,
+    variable: str | None,
+    format: str | None,
+    out: str | None,
+    as_json: bool,
+    **parameters: Any,
+) -> None:
+    """Cluster the rows of DATA (.npy, .npz, .mat, .csv, .tsv).
+
+    \b
+    Examples:
+      projected-kmeans fit rows.npy -k 40
+      projected-kmeans fit faces.mat -k 40 --variable fea --components 80 --out model
+      projected-kmeans fit table.csv -k 5 --labels truth.csv --json
+    """  # noqa: D301
+    with nullcontext() if out is None else open_output_folder(out) as folder:
+        matrix = read_matrix(data, format=format, variable=variable)
+        truth = matrix.labels if labels is None else _read_truth(labels, len(matrix.rows))
+        with show_progress() as callback:
+            model = ProjectedKMeans(**parameters, callback=callback).fit(matrix.rows)
+        model.set_params(callback=None)
+        accuracy = None if truth is None else clustering_accuracy(truth, model.labels_)
+        document = describe_fit(model, matrix.rows, name=Path(data).name, accuracy=accuracy)
+        files = () if folder is None else save_fit(model, document, folder, matrix.feature_names)
+    click.echo(json.dumps(document) if as_json else _summarize(document, files))
+
+
+@commands.command()
+@click.argument("model", metavar="MODEL")
+@click.argument("data", metavar="DATA")
+@click.option(
+    "--out", metavar="FILE", help="Write the labels there: .npy, or .csv with one a line."
+)
+@_variable
+@_format
+@_json
+def predict(
+    model: str,
+    data: str,
+    out: str | None,
+    variable: str | None,
+    format: str | None,
+    as_json: bool,
+) -> None:
+    """Label the rows of DATA by the nearest center of MODEL.
+
+    MODEL is the folder that fit wrote with --out. Without --out the labels are printed, one a line.
+
+    \b
+    Examples:
+      projected-kmeans predict model more.npy --out labels.npy
+      projected-kmeans predict model more.csv | sort -n | uniq -c
+    """  # noqa: D301
+    with nullcontext() if out is None else open_output_folder(_check_label_file(out).parent):
+        estimator = load_model(model)
+        matrix = read_matrix(data, format=format, variable=variable)
+        _match_names(estimator, matrix, data)
+        labels = estimator.predict(matrix.rows)
+        if out is not None:
+            _write_labels(Path(out), labels)
+    if as_json:
+        found = {"labels": labels.tolist()} if out is None else {"out": Path(out).name}
+        click.echo(json.dumps({"data": Path(data).name, "n_samples": len(labels)} | found))
+    else:
+        click.echo(_join(labels) if out is None else f"{len(labels)} labels written to {out}")
+
+
+def _read_truth(path: str, n_samples: int) -> NDArray[Any]:
+    truth = read_labels(path)
+    if len(truth) != n_samples:
+        raise ValueError(f"{path} has {len(truth)} labels for {n_samples} rows; give one for each")
+    return truth
+
+
+def _match_names(model: ProjectedKMeans, matrix: Matrix, data: str) -> None:
+    names = getattr(model, "feature_names_in_", None)
+    if names is None or matrix.feature_names is None:
+        return
+    for column, pair in enumerate(zip(names, matrix.feature_names, strict=False), start=1):
+        if pair[0] != pair[1]:
+            raise ValueError(
+                f"{data} has {pair[1]!r} in column {column} where the model has {pair[0]!r}; give "
+                "the columns of the fit in the same order"
+            )
+    del model.feature_names_in_  # compared just now, and the rows alone carry no names
+
+
+def _check_label_file(out: str) -> Path:
+    path = Path(out)
+    if path.suffix not in (".npy", ".csv"):
+        raise ValueError(f"{out} has the unknown format {path.suffix!r}; use .npy or .csv")
+    if path.is_dir():
+        raise ValueError(f"{out} is a folder; name a file in it")
+    return path
+
+
+def _write_labels(path: Path, labels: NDArray[Any]) -> None:
+    if path.suffix == ".npy":
+        write_array(path, labels)
+    else:
+        write_atomically(path, lambda handle: handle.write((_join(labels) + "\n").encode()))
+
+
+def _join(labels: NDArray[Any]) -> str:
+    return "\n".join(map(str, labels.tolist()))
+
+
+def _list_files(files: Sequence[Path]) -> str:
+    return f"written to {files[0].parent}: {', '.join(file.name for file in files)}"
+
+
+def _summarize(document: dict[str, Any], files: Sequence[Path]) -> str:
+    data, results, seconds = document["data"], document["results"], document["seconds"]
+    sizes = results["cluster_sizes"]
+    steps = ", ".join(f"{step} {time:.3f}" for step, time in seconds.items())
+    lines = {
+        "data": f"{data['name']}, {data['shape'][0]} x {data['shape'][1]} {data['dtype']}",
+        "clusters": f"{len(sizes)} of {min(sizes)} to {max(sizes)} rows, median {median(sizes):g}",
+        "dimensions": f"{results['n_components']} ({results['projection'] or 'no projection'})",
+        "inertia F": f"{results['inertia']:.6g}",
+        "normalized F~": f"{results['normalized_inertia']:.6f}",
+        "accuracy P": None if results["accuracy"] is None else f"{results['accuracy']:.4f}",
+        "iterations": str(results["n_iter"]),
+        "seconds": f"{sum(seconds.values()):.3f} ({steps})",
+    }
+    text = [f"{name:<14} {value}" for name, value in lines.items() if value is not None]
+    return "\n".join([*text, _list_files(files)] if files else text)
+
+
+def _print_comparison(result: DemoResult) -> None:
+    runs = (result.original, result.projected)
+    n_samples, n_features = result.glyphs.images.shape
+    table = Table(title=f"{n_samples} images of {n_features} pixels, {PROGRAM} demo")
+    table.add_column("")
+    for run in runs:
+        table.add_column(run.name, justify="right")
+    table.add_row("dimensions", *(str(run.n_components) for run in runs))
+    for step in STEPS:
+        times = [run.seconds.get(step) for run in runs]
+        table.add_row(f"{step} (s)", *("-" if time is None else f"{time:.3f}" for time in times))
+    table.add_row("total (s)", *(f"{run.total_seconds:.3f}" for run in runs))
+    table.add_row("normalized inertia F~", *(f"{run.normalized_inertia:.5f}" for run in runs))
+    table.add_row("accuracy P", *(f"{run.accuracy:.4f}" for run in runs))
+    Console().print(table)
+    direction = "above" if result.inertia_change > 0 else "below"
+    click.echo(
+        f"ProjectedKMeans was {result.speed_ratio:.1f} times as fast, with F~ "
+        f"{abs(result.inertia_change):.2%} {direction} that of the original space."
+    )

@@ -1,0 +1,474 @@
+"""The scikit-learn face: ``fit`` reads as the pipeline reduce, seed, cluster, lift, polish.
+
+Composes the steps; it computes nothing itself.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import (
+    BaseEstimator,
+    ClassNamePrefixFeaturesOutMixin,
+    ClusterMixin,
+    TransformerMixin,
+    clone,
+)
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import Tags
+from sklearn.utils.validation import check_is_fitted
+
+from projected_kmeans.blocks import ArrayBlocks, compute_type, scan_columns
+from projected_kmeans.dimensions import check_eps, target_dimension
+from projected_kmeans.hartigan import move_single_points
+from projected_kmeans.journal import Journal
+from projected_kmeans.keys import SEEDING, RandomState, open_stream, resolve_key
+from projected_kmeans.lifting import lift
+from projected_kmeans.lloyd import run_lloyd
+from projected_kmeans.moments import sum_clusters
+from projected_kmeans.parameters import (
+    check_choice,
+    check_components,
+    check_count,
+    check_init,
+    check_not_negative,
+    check_rows,
+    check_weights,
+)
+from projected_kmeans.passes import Frame, Problem, assign_rows, measure_rows
+from projected_kmeans.projections import PROJECTIONS, RandomMap, fit_shape, sketch_rows
+from projected_kmeans.results import Clustering, FitState, Floats
+from projected_kmeans.scoring import normalize
+from projected_kmeans.seeding import SEEDINGS, seed_rows
+
+SOLVERS = ("lloyd", "hartigan")
+
+# Restarts cost little in the sketch; passes in the original space repair what it blurred.
+AUTO_RESTARTS = 3
+AUTO_POLISH = 2
+
+
+class ProjectedKMeans(
+    ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator
+):
+    """k-means on randomly projected data (Boutsidis, Zouzias, Drineas 2010, Algorithm 1).
+
+    The rows are projected to few dimensions, clustered there, and the partition found is carried
+    back: its centers and its inertia are those of the original space. The result depends on the
+    data and ``random_state`` alone, not on the number of threads.
+
+    Parameters
+    ----------
+    n_clusters : int, default=8
+        k.
+    projection : {"auto", "sign", "gaussian"}, None or transformer, default="auto"
+        How rows are reduced. "auto" takes signs where they save dimensions; None clusters in the
+        original space; any scikit-learn transformer will do.
+    n_components : int or "auto", default="auto"
+        t, dimensions of the sketch. "auto" asks `target_dimension` with ``n_clusters`` and
+        ``eps``. Ignored where ``projection`` is None or a transformer.
+    eps : float, default=0.3
+        Error parameter in (0, 1), used by ``n_components="auto"``.
+    init : {"k-means++", "random"}, array-like or callable, default="k-means++"
+        First centers: greedy k-means++ or random rows, both of the sketch; a (k, d) array of
+        centers in the original space; a (k,) array of row indices; or a callable
+        ``init(X, n_clusters, random_state)`` that returns either.
+    n_init : int or "auto", default="auto"
+        Restarts in the sketch, of which the one with the lowest inertia there is kept. "auto" is
+        3, or 1 where ``init`` fixes the centers.
+    solver : {"lloyd", "hartigan"}, default="lloyd"
+        "hartigan" lets Lloyd come to a standstill and goes on with moves of single points, as
+        MatLab's kmeans does.
+    max_iter : int, default=300
+        Passes of the solver over the sketch at most, both phases together.
+    tol : float, default=1e-4
+        Lloyd stops when the squared shift of the centers is below this share of the mean variance
+        of the sketch's columns. "hartigan" goes on to a standstill.
+    polish_iter : int or "auto", default="auto"
+        Lloyd passes in the original space afterwards. 0 is the paper's algorithm exactly; "auto"
+        is 2, or 0 where nothing was projected.
+    random_state : int, RandomState instance or None, default=None
+        An integer is the key of the run.
+    n_threads : int, optional
+        Threads; by default what OpenMP allows.
+    callback : callable, optional
+        Called with a `FitState` after every unit of work. A true answer stops the fit, which
+        keeps the best result so far.
+    verbose : int, default=0
+        Above 0, progress is logged at level INFO to the logger "projected_kmeans".
+
+    Attributes
+    ----------
+    labels_ : ndarray of int32 (n,)
+        The partition.
+    cluster_centers_ : ndarray (k, d)
+        Its means in the original space.
+    inertia_ : float
+        F: sum of squared distances of rows to the mean of their cluster, in the original space.
+    normalized_inertia_ : float
+        F~: inertia over the sum of squared entries.
+    n_components_ : int
+        Dimensions that were clustered in.
+    projection_ : transformer or None
+        The fitted map.
+    key_ : int
+        Passed as ``random_state`` it repeats the run.
+    n_iter_ : int
+        Passes of the solver in the restart that won.
+    history_ : tuple of float
+        Inertia after each of these passes, in the space of the sketch.
+    timings_ : dict
+        Seconds of each step.
+    n_features_in_ : int
+        d.
+    feature_names_in_ : ndarray of str
+        Only where X has string column names.
+
+    Notes
+    -----
+    ``predict`` sends a row to the nearest of ``cluster_centers_``. Rows of the training data may
+    go elsewhere than ``labels_`` says, as the partition comes from the sketch; the more polish
+    passes, the fewer do.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from projected_kmeans import ProjectedKMeans
+    >>> stream = np.random.default_rng(0)
+    >>> means = stream.normal(size=(3, 1000))
+    >>> X = np.repeat(means, 20, axis=0) + stream.normal(size=(60, 1000))
+    >>> model = ProjectedKMeans(n_clusters=3, random_state=0).fit(X)
+    >>> sorted(np.bincount(model.labels_).tolist())
+    [20, 20, 20]
+    >>> model.n_components_
+    26
+    """
+
+    def __init__(
+        self,
+        n_clusters: int = 8,
+        *,
+        projection: Any = "auto",
+        n_components: int | str = "auto",
+        eps: float = 0.3,
+        init: Any = "k-means++",
+        n_init: int | str = "auto",
+        solver: str = "lloyd",
+        max_iter: int = 300,
+        tol: float = 1e-4,
+        polish_iter: int | str = "auto",
+        random_state: RandomState = None,
+        n_threads: int | None = None,
+        callback: Callable[[FitState], object] | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.projection = projection
+        self.n_components = n_components
+        self.eps = eps
+        self.init = init
+        self.n_init = n_init
+        self.solver = solver
+        self.max_iter = max_iter
+        self.tol = tol
+        self.polish_iter = polish_iter
+        self.random_state = random_state
+        self.n_threads = n_threads
+        self.callback = callback
+        self.verbose = verbose
+
+    def fit(self, X: ArrayLike, y: object = None, sample_weight: ArrayLike | None = None) -> Self:
+        """Cluster the rows of X.
+
+        Parameters
+        ----------
+        X : array-like (n, d)
+            Rows: float32, float64, float16 or integers of up to 16 bits are read as they are;
+            other types are converted to float64.
+        y : ignored
+            Present by convention.
+        sample_weight : array-like (n,), optional
+            Weight of every row, not negative.
+
+        Returns
+        -------
+        ProjectedKMeans
+            Itself.
+        """
+        self._check_parameters()
+        rows = check_rows(self, X, reset=True)
+        self._check_sizes(*rows.shape)
+        weights = check_weights(sample_weight, rows)
+        self.key_ = resolve_key(self.random_state)
+        journal = Journal(self.callback, self.verbose)
+
+        original = self._open(rows, weights, journal, "check")
+        sketch = self._reduce(rows, original, journal)
+        sketched = self._cluster(rows, sketch, journal)
+        lifted = self._lift(original, sketch, sketched, journal)
+        polished = self._polish(original, lifted, journal)
+        self._keep(rows, sketched, polished, journal)
+        return self
+
+    def predict(self, X: ArrayLike) -> NDArray[np.int32]:
+        """Return the index of the nearest center for every row.
+
+        Parameters
+        ----------
+        X : array-like (n, d)
+            Rows.
+
+        Returns
+        -------
+        ndarray of int32 (n,)
+            Ties go to the lowest index.
+        """
+        source = self._read(X)
+        labels = np.zeros(source.shape[0], dtype=np.int32)
+        assign_rows(source, self._centers(), labels, keep_ties=False, n_threads=self._threads)
+        return labels
+
+    def transform(self, X: ArrayLike) -> NDArray[Any]:
+        """Return the distance of every row to every center.
+
+        Parameters
+        ----------
+        X : array-like (n, d)
+            Rows.
+
+        Returns
+        -------
+        ndarray (n, k)
+            Euclidean distances.
+        """
+        source = self._read(X)
+        frame = Frame.around(self._centers(), compute_type(source.dtype))
+        squared = measure_rows(source, self._centers(), frame, self._threads)
+        return np.ascontiguousarray(np.sqrt(squared).T / squared.dtype.type(frame.scale))
+
+    def score(
+        self, X: ArrayLike, y: object = None, sample_weight: ArrayLike | None = None
+    ) -> float:
+        """Return minus the sum of squared distances of rows to their nearest centers.
+
+        Parameters
+        ----------
+        X : array-like (n, d)
+            Rows.
+        y : ignored
+            Present by convention.
+        sample_weight : array-like (n,), optional
+            Weight of every row.
+
+        Returns
+        -------
+        float
+            The higher, the better.
+        """
+        source = self._read(X)
+        weights = check_weights(sample_weight, source.array)
+        labels = np.zeros(source.shape[0], dtype=np.int32)
+        assign_rows(source, self._centers(), labels, keep_ties=False, n_threads=self._threads)
+        ranges = scan_columns(source, self._threads)
+        moments = sum_clusters(source, labels, self._centers(), weights, ranges, self._threads)
+        return -moments.inertia_about_references
+
+    def _check_parameters(self) -> None:
+        check_count("n_clusters", self.n_clusters)
+        check_count("n_init", self.n_init, word="auto")
+        check_count("max_iter", self.max_iter)
+        check_count("polish_iter", self.polish_iter, least=0, word="auto")
+        check_not_negative("tol", self.tol)
+        check_eps(self.eps)
+        check_choice("solver", self.solver, SOLVERS)
+        if self.n_threads is not None:
+            check_count("n_threads", self.n_threads)
+        if isinstance(self.init, str):
+            check_choice("init", self.init, SEEDINGS)
+        if isinstance(self.projection, str) or not hasattr(self.projection, "transform"):
+            check_choice("projection", self.projection, ("auto", *PROJECTIONS, None))
+
+    def _check_sizes(self, n_samples: int, n_features: int) -> None:
+        if self.n_clusters > n_samples:
+            raise ValueError(
+                f"n_clusters={self.n_clusters} exceeds n_samples={n_samples}; "
+                f"use at most {n_samples}"
+            )
+        check_components(self.n_components, n_features)
+
+    def _open(
+        self, rows: NDArray[Any], weights: Floats | None, journal: Journal, step: str
+    ) -> Problem:
+        source = ArrayBlocks(rows)
+        with journal.step(step, len(source)):
+            ranges = scan_columns(source, self._threads, journal.report)
+        return Problem(source, ranges, weights, self._threads)
+
+    def _reduce(self, rows: NDArray[Any], original: Problem, journal: Journal) -> Problem:
+        """Make the sketch, or take the rows themselves where there is nothing to reduce."""
+        self.projection_ = self._choose_projection(*rows.shape)
+        if self.projection_ is None:
+            self.n_components_ = rows.shape[1]
+            return original
+        source = ArrayBlocks(rows)
+        with journal.step("reduce", len(source)):
+            if isinstance(self.projection_, RandomMap):
+                sketch = sketch_rows(self.projection_, source, journal.report)
+            else:
+                sketch = np.ascontiguousarray(self.projection_.fit(rows).transform(rows))
+                if sketch.ndim != 2 or len(sketch) != len(rows):
+                    raise ValueError(
+                        f"projection={self.projection!r} made shape {sketch.shape} of "
+                        f"{len(rows)} rows; use a transformer that gives one row for each"
+                    )
+            self.n_components_ = sketch.shape[1]
+            return Problem(
+                ArrayBlocks(sketch),
+                scan_columns(ArrayBlocks(sketch), self._threads),
+                original.weights,
+                self._threads,
+            )
+
+    def _choose_projection(self, n_samples: int, n_features: int) -> Any:
+        """Return the map, fitted unless it is the caller's own; None to stay in all dimensions."""
+        name = self.projection
+        if name is None:
+            return None
+        if hasattr(name, "transform"):
+            return clone(name)
+        if name == "auto":
+            wanted = self.n_components
+            if isinstance(wanted, str):
+                wanted = target_dimension(self.n_clusters, eps=self.eps, n_features=n_features)
+            if wanted >= n_features:
+                return None
+            name = "sign"
+        projection = PROJECTIONS[name](
+            self.n_components,
+            eps=self.eps,
+            n_clusters=self.n_clusters,
+            random_state=self.key_,
+            n_threads=self.n_threads,
+        )
+        fit_shape(projection, n_samples, n_features)
+        return projection
+
+    def _cluster(self, rows: NDArray[Any], sketch: Problem, journal: Journal) -> Clustering:
+        """Run the solver from several first centers and return the partition of least inertia."""
+        fixed = not isinstance(self.init, str) and not callable(self.init)
+        n_init = (1 if fixed else AUTO_RESTARTS) if self.n_init == "auto" else int(self.n_init)
+        tol = 0.0 if self.solver == "hartigan" else self.tol * sketch.mean_variance
+        best: Clustering | None = None
+        for restart in range(n_init):
+            with journal.step("seed", self.n_clusters, restart):
+                centers = self._seed(rows, sketch, restart, journal)
+            with journal.step("cluster", self.max_iter, restart):
+                found = run_lloyd(
+                    sketch, centers, max_iter=self.max_iter, tol=tol, on_pass=journal.report
+                )
+                if self.solver == "hartigan" and not journal.stopped:
+                    found = move_single_points(
+                        sketch, found, max_iter=self.max_iter, on_pass=journal.report
+                    )
+            if best is None or found.inertia < best.inertia:
+                best = found
+            if journal.stopped:
+                break
+        assert best is not None
+        return best
+
+    def _seed(self, rows: NDArray[Any], sketch: Problem, restart: int, journal: Journal) -> Floats:
+        """Return the first centers in the space of the sketch."""
+        init = self.init
+        stream = open_stream(self.key_, SEEDING, restart)
+        if callable(init):
+            state = np.random.RandomState(stream.integers(2**31, size=1).astype(np.uint32))
+            init = init(rows, self.n_clusters, random_state=state)
+        if isinstance(init, str):
+            chosen = seed_rows(init, sketch, self.n_clusters, stream, on_center=journal.report)
+            return sketch.source.take(chosen)
+        given = check_init(init, self.n_clusters, rows.shape)
+        if given.ndim == 1:
+            return sketch.source.take(given)
+        return self._project_centers(given)
+
+    def _project_centers(self, centers: Floats) -> Floats:
+        if self.projection_ is None:
+            return centers
+        if isinstance(self.projection_, RandomMap):
+            return sketch_rows(self.projection_, ArrayBlocks(centers))
+        return np.ascontiguousarray(self.projection_.transform(centers), dtype=np.float64)
+
+    def _lift(
+        self, original: Problem, sketch: Problem, sketched: Clustering, journal: Journal
+    ) -> Clustering:
+        if sketch is original:
+            return sketched
+        with journal.step("lift", 1):
+            lifted = lift(original, sketched)
+            journal.report(1, lifted.inertia)
+        return lifted
+
+    def _polish(self, original: Problem, lifted: Clustering, journal: Journal) -> Clustering:
+        n_passes = self.polish_iter
+        if n_passes == "auto":
+            n_passes = 0 if self.projection_ is None else AUTO_POLISH
+        if n_passes == 0 or journal.stopped:
+            return lifted
+        with journal.step("polish", int(n_passes)):
+            return run_lloyd(
+                original,
+                lifted.centers,
+                max_iter=int(n_passes),
+                start=lifted,
+                on_pass=journal.report,
+            )
+
+    def _keep(
+        self,
+        rows: NDArray[Any],
+        sketched: Clustering,
+        polished: Clustering,
+        journal: Journal,
+    ) -> None:
+        found = int(np.count_nonzero(polished.mass > 0))
+        if found < self.n_clusters:
+            warnings.warn(
+                f"Found {found} distinct clusters, fewer than n_clusters={self.n_clusters}, as "
+                "there are too few distinct rows; use fewer clusters",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+        self.labels_ = polished.labels
+        self.cluster_centers_ = polished.centers.astype(compute_type(rows.dtype), copy=False)
+        self.inertia_ = polished.inertia
+        self.normalized_inertia_ = normalize(polished.inertia, polished.sum_of_squares)
+        self.n_iter_ = sketched.n_iter
+        self.history_ = sketched.history
+        self.timings_ = journal.seconds
+
+    def _read(self, X: ArrayLike) -> ArrayBlocks:
+        check_is_fitted(self)
+        source = ArrayBlocks(check_rows(self, X, reset=False))
+        scan_columns(source, self._threads)
+        return source
+
+    def _centers(self) -> Floats:
+        return self.cluster_centers_.astype(np.float64, copy=False)
+
+    @property
+    def _threads(self) -> int:
+        return self.n_threads or 0
+
+    @property
+    def _n_features_out(self) -> int:
+        return len(self.cluster_centers_)
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags

@@ -1,0 +1,134 @@
+"""Sums over the rows of each cluster, the same bits in any order of rows, blocks and threads.
+
+Knows what a mean and an inertia are; it does not know how labels come about.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from projected_kmeans import _native
+from projected_kmeans.blocks import BlockSource, ColumnRanges
+from projected_kmeans.results import Clustering, Floats, Labels
+
+# Columns over which a kernel sums squares before it rounds them to the grid (cluster_moments.cpp).
+STRETCH = 512
+
+
+@dataclass(frozen=True)
+class Moments:
+    """Sums over the rows of each cluster, about reference points.
+
+    Attributes
+    ----------
+    references : ndarray of float64 (k, columns)
+        One point r a cluster.
+    mass : ndarray of float64 (k,)
+        Sum of weights w.
+    offsets : ndarray of float64 (k, columns)
+        Sum of w (x - r).
+    squares : ndarray of float64 (k,)
+        Sum of w ||x - r||^2.
+    """
+
+    references: Floats
+    mass: Floats
+    offsets: Floats
+    squares: Floats
+
+    @property
+    def means(self) -> Floats:
+        """The mean of every cluster; the reference of one without weight."""
+        filled = np.where(self.mass > 0, self.mass, 1.0)
+        return self.references + self.offsets / filled[:, None]
+
+    @property
+    def inertia(self) -> float:
+        """F: the sum of w ||x - mean||^2, nothing lost where references lie near the means."""
+        filled = np.where(self.mass > 0, self.mass, 1.0)
+        spread = np.einsum("ij,ij->i", self.offsets, self.offsets) / filled
+        return math.fsum(np.maximum(self.squares - spread, 0.0))
+
+    def describe(self, labels: Labels) -> Clustering:
+        """Return the partition that was summed, with its means and its inertia."""
+        return Clustering(labels, self.means, self.mass, self.inertia, self.sum_of_squares)
+
+    @property
+    def inertia_about_references(self) -> float:
+        """The sum of w ||x - r||^2."""
+        return math.fsum(self.squares)
+
+    @property
+    def sum_of_squares(self) -> float:
+        """The sum of w ||x||^2."""
+        cross = np.einsum("ij,ij->i", self.references, self.offsets)
+        norms = np.einsum("ij,ij->i", self.references, self.references)
+        return math.fsum(self.squares + 2 * cross + self.mass * norms)
+
+
+def sum_clusters(
+    source: BlockSource,
+    labels: Labels,
+    references: Floats,
+    weights: Floats | None,
+    ranges: ColumnRanges,
+    n_threads: int = 0,
+) -> Moments:
+    """Sum weight, offset and squared distance over the rows of every cluster, exactly.
+
+    Parameters
+    ----------
+    source : BlockSource
+        n rows.
+    labels : ndarray of int32 (n,)
+        The cluster of every row.
+    references : ndarray of float64 (k, columns)
+        A point for each cluster, best near its mean.
+    weights : ndarray of float64 (n,) or None
+        None counts every row once.
+    ranges : ColumnRanges
+        Of the source: they fix the grids on which sums are exact (design: order-free sums).
+    n_threads : int, default=0
+        0 takes what OpenMP allows.
+    """
+    n_rows, n_columns = source.shape
+    n_clusters = len(references)
+    total = float(n_rows) if weights is None else float(math.fsum(weights))
+    magic, fine_ratio = _moment_grid(ranges, references, total, n_rows)
+    offsets = np.zeros((2, n_clusters, n_columns))
+    totals = np.zeros((2, n_clusters, 2))
+    for block in source:
+        _native.cluster_moments(
+            block.rows,
+            labels[block.span],
+            None if weights is None else weights[block.span],
+            references,
+            magic,
+            fine_ratio,
+            offsets,
+            totals,
+            n_threads,
+        )
+    sums = totals.sum(axis=0)
+    return Moments(references, sums[:, 0], offsets.sum(axis=0), sums[:, 1])
+
+
+def _moment_grid(
+    ranges: ColumnRanges, references: Floats, total_weight: float, n_rows: int
+) -> tuple[Floats, float]:
+    """Return the grids on which no sum over these rows can lose a bit.
+
+    With 2^e at least the largest possible sum of a column, the coarse spacing is 2^(e - 50): all
+    partial sums are multiples of it below 2^53 times it. What rounding leaves is at most half a
+    spacing a term, so with 2^m terms the fine spacing is 2^(m - 51) of the coarse.
+    """
+    low = np.minimum(ranges.minimum, references.min(axis=0))
+    high = np.maximum(ranges.maximum, references.max(axis=0))
+    bound = high - low
+    largest = np.concatenate([bound, [1.0, math.fsum(bound * bound)]]) * total_weight
+    exponents = np.frexp(largest)[1]
+    n_terms = n_rows * -(-len(bound) // STRETCH)
+    return np.ldexp(6.0, exponents), 2.0 ** (math.frexp(n_terms)[1] - 51)
