@@ -24,26 +24,30 @@ from sklearn.utils.validation import check_is_fitted
 
 from projected_kmeans.blocks import ArrayBlocks, compute_type, scan_columns
 from projected_kmeans.dimensions import check_eps, target_dimension
-from projected_kmeans.hartigan import move_single_points
 from projected_kmeans.journal import Journal
-from projected_kmeans.keys import SEEDING, RandomState, open_stream, resolve_key
-from projected_kmeans.lifting import lift
-from projected_kmeans.lloyd import run_lloyd
+from projected_kmeans.keys import RandomState, resolve_key
 from projected_kmeans.moments import sum_clusters
 from projected_kmeans.parameters import (
     check_choice,
     check_components,
     check_count,
-    check_init,
     check_not_negative,
     check_rows,
     check_weights,
 )
-from projected_kmeans.passes import Frame, Problem, assign_rows, measure_rows
-from projected_kmeans.projections import PROJECTIONS, RandomMap, fit_shape, sketch_rows
+from projected_kmeans.passes import Frame, assign_rows, measure_rows
+from projected_kmeans.pipeline import (
+    Recipe,
+    cluster_sketch,
+    lift_partition,
+    open_rows,
+    polish_partition,
+    reduce_rows,
+)
+from projected_kmeans.projections import PROJECTIONS, fit_shape
 from projected_kmeans.results import Clustering, FitState, Floats
 from projected_kmeans.scoring import normalize
-from projected_kmeans.seeding import SEEDINGS, seed_rows
+from projected_kmeans.seeding import SEEDINGS
 
 SOLVERS = ("lloyd", "hartigan")
 
@@ -203,15 +207,17 @@ class ProjectedKMeans(
         rows = check_rows(self, X, reset=True)
         self._check_sizes(*rows.shape)
         weights = check_weights(sample_weight, rows)
-        self.key_ = resolve_key(self.random_state)
-        journal = Journal(self.callback, self.verbose)
+        recipe = self._resolve(*rows.shape)
+        log = Journal(self.callback, self.verbose)
 
-        original = self._open(rows, weights, journal, "check")
-        sketch = self._reduce(rows, original, journal)
-        sketched = self._cluster(rows, sketch, journal)
-        lifted = self._lift(original, sketch, sketched, journal)
-        polished = self._polish(original, lifted, journal)
-        self._keep(rows, sketched, polished, journal)
+        original = open_rows(recipe, rows, weights, log)
+        sketch = reduce_rows(recipe, original, log)
+        sketched = cluster_sketch(recipe, original, sketch, log)
+        lifted = lift_partition(original, sketch, sketched, log)
+        polished = polish_partition(recipe, original, lifted, log)
+
+        self._keep(compute_type(rows.dtype), sketched, polished)
+        self.timings_ = log.seconds
         return self
 
     def predict(self, X: ArrayLike) -> NDArray[np.int32]:
@@ -300,38 +306,28 @@ class ProjectedKMeans(
             )
         check_components(self.n_components, n_features)
 
-    def _open(
-        self, rows: NDArray[Any], weights: Floats | None, journal: Journal, step: str
-    ) -> Problem:
-        source = ArrayBlocks(rows)
-        with journal.step(step, len(source)):
-            ranges = scan_columns(source, self._threads, journal.report)
-        return Problem(source, ranges, weights, self._threads)
-
-    def _reduce(self, rows: NDArray[Any], original: Problem, journal: Journal) -> Problem:
-        """Make the sketch, or take the rows themselves where there is nothing to reduce."""
-        self.projection_ = self._choose_projection(*rows.shape)
-        if self.projection_ is None:
-            self.n_components_ = rows.shape[1]
-            return original
-        source = ArrayBlocks(rows)
-        with journal.step("reduce", len(source)):
-            if isinstance(self.projection_, RandomMap):
-                sketch = sketch_rows(self.projection_, source, journal.report)
-            else:
-                sketch = np.ascontiguousarray(self.projection_.fit(rows).transform(rows))
-                if sketch.ndim != 2 or len(sketch) != len(rows):
-                    raise ValueError(
-                        f"projection={self.projection!r} made shape {sketch.shape} of "
-                        f"{len(rows)} rows; use a transformer that gives one row for each"
-                    )
-            self.n_components_ = sketch.shape[1]
-            return Problem(
-                ArrayBlocks(sketch),
-                scan_columns(ArrayBlocks(sketch), self._threads),
-                original.weights,
-                self._threads,
-            )
+    def _resolve(self, n_samples: int, n_features: int) -> Recipe:
+        """Return the recipe of the run: every "auto" replaced by what it stands for here."""
+        self.key_ = resolve_key(self.random_state)
+        self.projection_ = self._choose_projection(n_samples, n_features)
+        n_init, polish_iter = self.n_init, self.polish_iter
+        if n_init == "auto":
+            drawn = isinstance(self.init, str) or callable(self.init)
+            n_init = AUTO_RESTARTS if drawn else 1
+        if polish_iter == "auto":
+            polish_iter = 0 if self.projection_ is None else AUTO_POLISH
+        return Recipe(
+            n_clusters=int(self.n_clusters),
+            key=self.key_,
+            projection=self.projection_,
+            init=self.init,
+            n_init=int(n_init),
+            solver=self.solver,
+            max_iter=int(self.max_iter),
+            tol=float(self.tol),
+            polish_iter=int(polish_iter),
+            n_threads=self._threads,
+        )
 
     def _choose_projection(self, n_samples: int, n_features: int) -> Any:
         """Return the map, fitted unless it is the caller's own; None to stay in all dimensions."""
@@ -357,84 +353,7 @@ class ProjectedKMeans(
         fit_shape(projection, n_samples, n_features)
         return projection
 
-    def _cluster(self, rows: NDArray[Any], sketch: Problem, journal: Journal) -> Clustering:
-        """Run the solver from several first centers and return the partition of least inertia."""
-        fixed = not isinstance(self.init, str) and not callable(self.init)
-        n_init = (1 if fixed else AUTO_RESTARTS) if self.n_init == "auto" else int(self.n_init)
-        tol = 0.0 if self.solver == "hartigan" else self.tol * sketch.mean_variance
-        best: Clustering | None = None
-        for restart in range(n_init):
-            with journal.step("seed", self.n_clusters, restart):
-                centers = self._seed(rows, sketch, restart, journal)
-            with journal.step("cluster", self.max_iter, restart):
-                found = run_lloyd(
-                    sketch, centers, max_iter=self.max_iter, tol=tol, on_pass=journal.report
-                )
-                if self.solver == "hartigan" and not journal.stopped:
-                    found = move_single_points(
-                        sketch, found, max_iter=self.max_iter, on_pass=journal.report
-                    )
-            if best is None or found.inertia < best.inertia:
-                best = found
-            if journal.stopped:
-                break
-        assert best is not None
-        return best
-
-    def _seed(self, rows: NDArray[Any], sketch: Problem, restart: int, journal: Journal) -> Floats:
-        """Return the first centers in the space of the sketch."""
-        init = self.init
-        stream = open_stream(self.key_, SEEDING, restart)
-        if callable(init):
-            state = np.random.RandomState(stream.integers(2**31, size=1).astype(np.uint32))
-            init = init(rows, self.n_clusters, random_state=state)
-        if isinstance(init, str):
-            chosen = seed_rows(init, sketch, self.n_clusters, stream, on_center=journal.report)
-            return sketch.source.take(chosen)
-        given = check_init(init, self.n_clusters, rows.shape)
-        if given.ndim == 1:
-            return sketch.source.take(given)
-        return self._project_centers(given)
-
-    def _project_centers(self, centers: Floats) -> Floats:
-        if self.projection_ is None:
-            return centers
-        if isinstance(self.projection_, RandomMap):
-            return sketch_rows(self.projection_, ArrayBlocks(centers))
-        return np.ascontiguousarray(self.projection_.transform(centers), dtype=np.float64)
-
-    def _lift(
-        self, original: Problem, sketch: Problem, sketched: Clustering, journal: Journal
-    ) -> Clustering:
-        if sketch is original:
-            return sketched
-        with journal.step("lift", 1):
-            lifted = lift(original, sketched)
-            journal.report(1, lifted.inertia)
-        return lifted
-
-    def _polish(self, original: Problem, lifted: Clustering, journal: Journal) -> Clustering:
-        n_passes = self.polish_iter
-        if n_passes == "auto":
-            n_passes = 0 if self.projection_ is None else AUTO_POLISH
-        if n_passes == 0 or journal.stopped:
-            return lifted
-        with journal.step("polish", int(n_passes)):
-            return run_lloyd(
-                original,
-                lifted.centers,
-                max_iter=int(n_passes),
-                start=lifted,
-                on_pass=journal.report,
-            )
-
-    def _keep(
-        self,
-        rows: NDArray[Any],
-        sketched: Clustering,
-        polished: Clustering,
-        journal: Journal,
-    ) -> None:
+    def _keep(self, dtype: np.dtype[Any], sketched: Clustering, polished: Clustering) -> None:
         found = int(np.count_nonzero(polished.mass > 0))
         if found < self.n_clusters:
             warnings.warn(
@@ -444,12 +363,12 @@ class ProjectedKMeans(
                 stacklevel=3,
             )
         self.labels_ = polished.labels
-        self.cluster_centers_ = polished.centers.astype(compute_type(rows.dtype), copy=False)
+        self.cluster_centers_ = polished.centers.astype(dtype, copy=False)
+        self.n_components_ = sketched.centers.shape[1]
         self.inertia_ = polished.inertia
         self.normalized_inertia_ = normalize(polished.inertia, polished.sum_of_squares)
         self.n_iter_ = sketched.n_iter
         self.history_ = sketched.history
-        self.timings_ = journal.seconds
 
     def _read(self, X: ArrayLike) -> ArrayBlocks:
         check_is_fitted(self)

@@ -10,7 +10,6 @@ from dataclasses import replace
 import numpy as np
 
 from projected_kmeans import _native
-from projected_kmeans.blocks import ArrayBlocks
 from projected_kmeans.passes import Problem
 from projected_kmeans.results import Clustering, OnPass
 
@@ -28,7 +27,7 @@ def move_single_points(
     Parameters
     ----------
     problem : Problem
-        Its source must be an `ArrayBlocks`.
+        The rows and what belongs to them.
     start : Clustering
         A partition with its means; its passes count as done.
     max_iter : int
@@ -36,11 +35,6 @@ def move_single_points(
     on_pass : callable, optional
         Called with (passes done, inertia) after each; True stops.
     """
-    if not isinstance(problem.source, ArrayBlocks):
-        raise TypeError(
-            f"solver='hartigan' visits rows one by one in memory, got {type(problem.source)}; "
-            "use solver='lloyd' or project first"
-        )
     rows = np.ascontiguousarray(problem.source.array)
     result, history, converged = start, list(start.history), False
     while len(history) < max_iter:

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from projected_kmeans import _native
-from projected_kmeans.blocks import BlockSource, ColumnRanges, compute_type
+from projected_kmeans.blocks import ArrayBlocks, BlockSource, ColumnRanges, compute_type
 from projected_kmeans.moments import Moments, sum_clusters
 from projected_kmeans.results import Floats, Labels
 
@@ -109,7 +109,7 @@ def measure_rows(
 class Problem:
     """What stays the same while a solver runs: rows, their column ranges, weights, threads."""
 
-    source: BlockSource
+    source: ArrayBlocks
     ranges: ColumnRanges
     weights: Floats | None = None
     n_threads: int = 0
