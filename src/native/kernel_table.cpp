@@ -3,7 +3,14 @@
 
 namespace projected_kmeans::PK_INSTRUCTION_SET {
 
-template <class C> void sign_product(const Rows &, std::uint64_t, double, C *, std::int64_t, int);
+template <class C> void sign_product(const Rows &, Map, C *, int);
+template <class C> void sparse_sign_product(const Rows &, Map, C *, int);
+template <class C> void hadamard_product(const Rows &, Map, C *, int);
+template <class C> void sign_product_sparse(const SparseRows<C> &, Map, C *, int);
+template <class C> void sparse_sign_product_sparse(const SparseRows<C> &, Map, C *, int);
+template <class C> void hadamard_product_sparse(const SparseRows<C> &, Map, C *, int);
+template <class C> void on_the_fly_product(const Rows &, Map, C *, int);
+template <class C> void mailman_product(const Rows &, Map, C *, int);
 template <class C>
 void nearest_center(const Rows &, Frame<C>, Centers<C>, std::int32_t *, bool, C *, int);
 template <class C> void squared_distances(const Rows &, Frame<C>, Centers<C>, C *, int);
@@ -16,14 +23,28 @@ std::int64_t move_points(const Rows &, const double *, std::int32_t *, double *,
 #define PK_STRING(name) #name
 #define PK_NAME(name) PK_STRING(name)
 
+template <class C>
+constexpr KernelsOf<C> kernels_of = {
+    .sign_product = sign_product<C>,
+    .sparse_sign_product = sparse_sign_product<C>,
+    .hadamard_product = hadamard_product<C>,
+    .sign_product_sparse = sign_product_sparse<C>,
+    .sparse_sign_product_sparse = sparse_sign_product_sparse<C>,
+    .hadamard_product_sparse = hadamard_product_sparse<C>,
+    .on_the_fly_product = on_the_fly_product<C>,
+    .mailman_product = mailman_product<C>,
+    .nearest_center = nearest_center<C>,
+    .squared_distances = squared_distances<C>,
+};
+
 extern const Kernels kernels;
 const Kernels kernels = {
-    PK_NAME(PK_INSTRUCTION_SET),
-    scan_columns,
-    cluster_moments,
-    move_points,
-    {sign_product<float>, nearest_center<float>, squared_distances<float>},
-    {sign_product<double>, nearest_center<double>, squared_distances<double>},
+    .instruction_set = PK_NAME(PK_INSTRUCTION_SET),
+    .scan_columns = scan_columns,
+    .cluster_moments = cluster_moments,
+    .move_points = move_points,
+    .single = kernels_of<float>,
+    .wide = kernels_of<double>,
 };
 
 }  // namespace projected_kmeans::PK_INSTRUCTION_SET

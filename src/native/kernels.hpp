@@ -4,6 +4,10 @@
 
 #include <cstdint>
 
+// Functions outside an instruction set's namespace that its files use: inlined everywhere, so that
+// no copy compiled for one instruction set can be linked into another.
+#define PK_LOCAL [[gnu::always_inline]] inline
+
 namespace projected_kmeans {
 
 enum class Element { float32, float64, float16, uint8, int8, uint16, int16 };
@@ -21,10 +25,42 @@ struct Rows {
     std::int64_t n_columns;
     std::int64_t stride;  // elements from one row to the next
 
-    template <class T> const T *row(std::int64_t index) const {
+    template <class T> PK_LOCAL const T *row(std::int64_t index) const {
         return static_cast<const T *>(data) + index * stride;
     }
 };
+
+// Rows in compressed sparse row form, indices ascending inside a row.
+template <class C> struct SparseRows {
+    const C *values;
+    const void *indices;  // of the nonzeros' columns
+    const void *starts;   // n_rows + 1
+    bool wide;            // whether indices and starts are int64, else int32
+    std::int64_t n_rows;
+    std::int64_t n_columns;
+
+    PK_LOCAL std::int64_t start(std::int64_t row) const {
+        return wide ? static_cast<const std::int64_t *>(starts)[row]
+                    : static_cast<const std::int32_t *>(starts)[row];
+    }
+    PK_LOCAL std::int64_t index(std::int64_t nonzero) const {
+        return wide ? static_cast<const std::int64_t *>(indices)[nonzero]
+                    : static_cast<const std::int32_t *>(indices)[nonzero];
+    }
+};
+
+// What a product needs to know of a random map.
+struct Map {
+    std::uint64_t key;
+    double scale;
+    std::int64_t n_components;
+    int n_nonzeros;                 // in a row of R, for sparse signs
+    const std::int64_t *positions;  // of the transform's entries that are kept, for Hadamard
+};
+
+template <class C> using Product = void (*)(const Rows &, Map, C *out, int n_threads);
+template <class C>
+using SparseProduct = void (*)(const SparseRows<C> &, Map, C *out, int n_threads);
 
 // Where a kernel subtracts `origin` and multiplies by `scale` before it computes in type C.
 template <class C> struct Frame {
@@ -50,8 +86,9 @@ struct MomentGrid {
 };
 
 template <class C> struct KernelsOf {
-    void (*sign_product)(const Rows &, std::uint64_t key, double scale, C *out,
-                         std::int64_t n_components, int n_threads);
+    Product<C> sign_product, sparse_sign_product, hadamard_product;
+    SparseProduct<C> sign_product_sparse, sparse_sign_product_sparse, hadamard_product_sparse;
+    Product<C> on_the_fly_product, mailman_product;
     void (*nearest_center)(const Rows &, Frame<C>, Centers<C>, std::int32_t *labels, bool keep_ties,
                            C *distances, int n_threads);
     void (*squared_distances)(const Rows &, Frame<C>, Centers<C>, C *out, int n_threads);

@@ -104,7 +104,7 @@ template <class C> class Buffer {
 
 #if defined(__AVX2__)
 // Transposes 8 x 8 floats: column c of the input rows becomes output row c.
-inline void transpose(const Vector<float, 8> (&in)[8], float *out, int stride) {
+inline void transpose(const Vector<float, 8> (&in)[8], float *out, std::int64_t stride) {
     __m256 a[8], b[8];
     for (int i = 0; i < 4; ++i) {
         a[2 * i] = _mm256_unpacklo_ps((__m256)in[2 * i], (__m256)in[2 * i + 1]);
@@ -121,7 +121,7 @@ inline void transpose(const Vector<float, 8> (&in)[8], float *out, int stride) {
         _mm256_storeu_ps(out + (i + 4) * stride, _mm256_permute2f128_ps(b[i], b[i + 4], 0x31));
     }
 }
-inline void transpose(const Vector<double, 4> (&in)[4], double *out, int stride) {
+inline void transpose(const Vector<double, 4> (&in)[4], double *out, std::int64_t stride) {
     const __m256d low01 = _mm256_unpacklo_pd((__m256d)in[0], (__m256d)in[1]);
     const __m256d high01 = _mm256_unpackhi_pd((__m256d)in[0], (__m256d)in[1]);
     const __m256d low23 = _mm256_unpacklo_pd((__m256d)in[2], (__m256d)in[3]);
@@ -133,7 +133,8 @@ inline void transpose(const Vector<double, 4> (&in)[4], double *out, int stride)
 }
 template <class C> constexpr int square = 32 / sizeof(C);
 #else
-template <class C, int n> inline void transpose(const Vector<C, n> (&in)[n], C *out, int stride) {
+template <class C, int n>
+inline void transpose(const Vector<C, n> (&in)[n], C *out, std::int64_t stride) {
     for (int column = 0; column < n; ++column)
         for (int row = 0; row < n; ++row) out[column * stride + row] = in[row][column];
 }

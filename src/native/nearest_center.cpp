@@ -19,7 +19,12 @@ namespace {
 constexpr int n_together = PK_VECTOR_BYTES == 64 ? 12 : 6;
 
 // Columns that are packed at once; wider rows keep their partial products in a buffer between.
-constexpr std::int64_t depth = 1024;
+constexpr std::int64_t depth = 256;
+
+// Tiles that meet a group of centers while it is in the first cache, so that many centers are
+// fetched from afar once for all of them; fewer where their partial products would not stay near.
+constexpr std::int64_t most_tiles = 8;
+constexpr std::int64_t partial_bytes = std::int64_t{256} << 10;
 
 template <class C> struct LabelOf;
 template <> struct LabelOf<float> {
@@ -90,7 +95,7 @@ template <class C> struct Leaders {
     Lanes<C> best[2], own[2];
     Vector<Label<C>, n_lanes<C>> label[2], present[2];
 
-    Leaders(const std::int32_t *labels, std::int64_t n_rows, bool keep_ties) {
+    void start(const std::int32_t *labels, std::int64_t n_rows, bool keep_ties) {
         for (int half = 0; half < 2; ++half) {
             best[half] = own[half] = broadcast(std::numeric_limits<C>::infinity());
             label[half] = Vector<Label<C>, n_lanes<C>>{};
@@ -120,41 +125,75 @@ template <class C> struct Leaders {
     }
 };
 
-template <class C>
-void assign_tile(const Rows &rows, std::int64_t first, std::int64_t n_rows, PackTile<C> pack,
-                 Frame<C> frame, PackedCenters<C> &centers, bool keep_ties, C *packed, C *partial,
-                 std::int32_t *labels, C *distances) {
-    constexpr int tile = tile_rows<C>;
-    Lanes<C> norms[2] = {};
-    Leaders<C> leaders(labels + first, n_rows, keep_ties);
-    for (std::int64_t begin = 0; begin < rows.n_columns; begin += depth) {
-        const std::int64_t left = rows.n_columns - begin;
-        const std::int64_t width = left < depth ? left : depth;
-        pack(rows, first, n_rows, begin, width, packed);
-        enter_frame(packed, frame, begin, width, norms);
-        for (std::int64_t group = 0; group < centers.n_groups; ++group) {
-            Lanes<C> product[n_together][2] = {};
-            C *kept = partial + group * n_together * tile;
-            if (begin > 0)
-                for (int j = 0; j < n_together; ++j)
-                    for (int half = 0; half < 2; ++half)
-                        product[j][half] = load(kept + j * tile + half * n_lanes<C>);
-            add_products(packed, centers.group(group) + begin * n_together, width, product);
-            if (left > depth) {
-                for (int j = 0; j < n_together; ++j)
-                    for (int half = 0; half < 2; ++half)
-                        store(kept + j * tile + half * n_lanes<C>, product[j][half]);
-                continue;
+template <class C> struct Assignment {
+    const Rows &rows;
+    PackTile<C> pack;
+    Frame<C> frame;
+    PackedCenters<C> &centers;
+    bool keep_ties;
+    std::int32_t *labels;
+    C *distances;
+
+    static constexpr int tile = tile_rows<C>;
+
+    std::int64_t batch_tiles() const {
+        const std::int64_t bytes =
+            centers.n_groups * n_together * tile * static_cast<std::int64_t>(sizeof(C));
+        const std::int64_t near = rows.n_columns > depth ? partial_bytes / bytes : most_tiles;
+        return near < 1 ? 1 : near < most_tiles ? near : most_tiles;
+    }
+
+    // Rows [first, first + n_rows), up to most_tiles tiles of them.
+    void assign(std::int64_t first, std::int64_t n_rows, C *packed, C *partial) const {
+        Lanes<C> norms[most_tiles][2] = {};
+        Leaders<C> leaders[most_tiles];
+        const std::int64_t n_tiles = (n_rows + tile - 1) / tile;
+        for (std::int64_t b = 0; b < n_tiles; ++b)
+            leaders[b].start(labels + first + b * tile, rows_of_tile(n_rows, b), keep_ties);
+        for (std::int64_t begin = 0; begin < rows.n_columns; begin += depth) {
+            const std::int64_t left = rows.n_columns - begin;
+            const std::int64_t width = left < depth ? left : depth;
+            for (std::int64_t b = 0; b < n_tiles; ++b) {
+                C *to = packed + b * width * tile;
+                pack(rows, first + b * tile, rows_of_tile(n_rows, b), begin, width, to);
+                enter_frame(to, frame, begin, width, norms[b]);
             }
-            for (int j = 0; j < n_together; ++j) {
-                const auto center = static_cast<Label<C>>(group * n_together + j);
+            for (std::int64_t group = 0; group < centers.n_groups; ++group)
+                for (std::int64_t b = 0; b < n_tiles; ++b)
+                    meet(group, begin, width, packed + b * width * tile,
+                         partial + (b * centers.n_groups + group) * n_together * tile, leaders[b]);
+        }
+        for (std::int64_t b = 0; b < n_tiles; ++b)
+            leaders[b].report(norms[b], rows_of_tile(n_rows, b), labels + first + b * tile,
+                              distances + first + b * tile);
+    }
+
+  private:
+    static std::int64_t rows_of_tile(std::int64_t n_rows, std::int64_t b) {
+        const std::int64_t left = n_rows - b * tile;
+        return left < tile ? left : tile;
+    }
+
+    void meet(std::int64_t group, std::int64_t begin, std::int64_t width, const C *packed, C *kept,
+              Leaders<C> &leaders) const {
+        Lanes<C> product[n_together][2] = {};
+        if (begin > 0)
+            for (int j = 0; j < n_together; ++j)
                 for (int half = 0; half < 2; ++half)
+                    product[j][half] = load(kept + j * tile + half * n_lanes<C>);
+        add_products(packed, centers.group(group) + begin * n_together, width, product);
+        const bool last = begin + width == rows.n_columns;
+        for (int j = 0; j < n_together; ++j) {
+            const auto center = static_cast<Label<C>>(group * n_together + j);
+            for (int half = 0; half < 2; ++half) {
+                if (last)
                     leaders.meet(half, centers.half_norms[center] - product[j][half], center);
+                else
+                    store(kept + j * tile + half * n_lanes<C>, product[j][half]);
             }
         }
     }
-    leaders.report(norms, n_rows, labels + first, distances + first);
-}
+};
 
 // out[center][row], by differences: exactly zero where a row equals a center.
 template <class C>
@@ -187,19 +226,21 @@ void measure_tile(const Rows &rows, std::int64_t first, std::int64_t n_rows, Pac
             out[center * rows.n_rows + first + row] = partial[center * tile + row];
 }
 
-// Runs `work(first_row, n_rows, packed, partial)` for every tile; the two are scratch memory.
+// Runs `work(first_row, n_rows, packed, partial)` for batches of tiles; the two are scratch memory,
+// the second for `n_partial` numbers a row.
 template <class C, class Work>
-void for_each_tile(const Rows &rows, std::int64_t n_partial, int n_threads, Work work) {
-    constexpr int tile = tile_rows<C>;
-    const std::int64_t n_tiles = (rows.n_rows + tile - 1) / tile;
+void for_each_batch(const Rows &rows, std::int64_t n_tiles, std::int64_t n_partial, int n_threads,
+                    Work work) {
+    const std::int64_t size = n_tiles * tile_rows<C>;
+    const std::int64_t n_batches = (rows.n_rows + size - 1) / size;
     const std::int64_t width = rows.n_columns < depth ? rows.n_columns : depth;
 #pragma omp parallel num_threads(n_threads) if (n_threads > 1)
     {
-        Buffer<C> packed(width * tile), partial(n_partial * tile);
-#pragma omp for schedule(dynamic, 8)
-        for (std::int64_t t = 0; t < n_tiles; ++t) {
-            const std::int64_t left = rows.n_rows - t * tile;
-            work(t * tile, left < tile ? left : tile, packed.data(), partial.data());
+        Buffer<C> packed(width * size), partial(n_partial * size);
+#pragma omp for schedule(dynamic, 1)
+        for (std::int64_t batch = 0; batch < n_batches; ++batch) {
+            const std::int64_t left = rows.n_rows - batch * size;
+            work(batch * size, left < size ? left : size, packed.data(), partial.data());
         }
     }
 }
@@ -209,24 +250,25 @@ void for_each_tile(const Rows &rows, std::int64_t n_partial, int n_threads, Work
 template <class C>
 void nearest_center(const Rows &rows, Frame<C> frame, Centers<C> centers, std::int32_t *labels,
                     bool keep_ties, C *distances, int n_threads) {
-    const PackTile<C> pack = pack_tile_for<C>(rows.element);
     PackedCenters<C> packed_centers(centers, rows.n_columns);
-    for_each_tile<C>(rows, packed_centers.n_groups * n_together, n_threads,
-                     [&](std::int64_t first, std::int64_t n_rows, C *packed, C *partial) {
-                         assign_tile(rows, first, n_rows, pack, frame, packed_centers, keep_ties,
-                                     packed, partial, labels, distances);
-                     });
+    const Assignment<C> assignment{
+        rows, pack_tile_for<C>(rows.element), frame, packed_centers, keep_ties, labels, distances};
+    for_each_batch<C>(rows, assignment.batch_tiles(), packed_centers.n_groups * n_together,
+                      n_threads,
+                      [&](std::int64_t first, std::int64_t n_rows, C *packed, C *partial) {
+                          assignment.assign(first, n_rows, packed, partial);
+                      });
 }
 
 template <class C>
 void squared_distances(const Rows &rows, Frame<C> frame, Centers<C> centers, C *out,
                        int n_threads) {
     const PackTile<C> pack = pack_tile_for<C>(rows.element);
-    for_each_tile<C>(rows, centers.n_centers, n_threads,
-                     [&](std::int64_t first, std::int64_t n_rows, C *packed, C *partial) {
-                         measure_tile(rows, first, n_rows, pack, frame, centers, packed, partial,
-                                      out);
-                     });
+    for_each_batch<C>(rows, 1, centers.n_centers, n_threads,
+                      [&](std::int64_t first, std::int64_t n_rows, C *packed, C *partial) {
+                          measure_tile(rows, first, n_rows, pack, frame, centers, packed, partial,
+                                       out);
+                      });
 }
 
 template void nearest_center<float>(const Rows &, Frame<float>, Centers<float>, std::int32_t *,

@@ -4,164 +4,109 @@
 //
 // Take a tile of rows, one row a lane. For each group of `bits` coordinates a table holds all
 // 2^bits signed sums of the tile; a column of R names one entry a group by its code, so a column
-// costs one addition for `bits` coordinates instead of `bits` multiplications. Tables are built by
-// doubling, one addition an entry.
+// costs one addition for `bits` coordinates instead of `bits` multiplications. A block of very few
+// rows puts columns into lanes instead and adds or subtracts coordinate by coordinate.
 //
-// Order of additions, fixed per row: within a section of `groups` tables from first to last, then
-// the section's sum onto the running total, sections from first to last. Neither threads, tiles
-// nor panels touch it.
+// Order of additions, fixed for each row whatever block, tile, panel, thread and method: signed
+// coordinates of a group from first to last, groups of a section from first to last, sections from
+// first to last.
 #include <omp.h>
-
-#include <cmath>
 
 #include "kernels.hpp"
 #include "lanes.hpp"
-#include "signs.hpp"
+#include "sign_sections.hpp"
+#include "sign_words.hpp"
+#include "tile_product.hpp"
 
 namespace projected_kmeans::PK_INSTRUCTION_SET {
 namespace {
 
-using Code = std::uint8_t;
+// Where in its table a group's entry begins. Four make one 64-bit word: the product is bound by
+// loads, and one load for four look-ups is better than four.
+using Code = std::uint16_t;
+constexpr int codes_per_word = 4;
 
-// The codes of one panel of coordinates are regenerated once a call and shared by all its tiles;
-// a panel is as long as this many bytes allow, whatever d and t.
-constexpr std::int64_t panel_bytes = std::int64_t{4} << 20;
+// Up to this many rows, lanes are better filled with columns than with rows.
+constexpr std::int64_t few_rows = 3;
 
-template <int bits, int groups> struct Layout {
-    static constexpr int entries = 1 << bits;
-    static constexpr int coordinates = bits * groups;  // of one section
-};
-
-#if defined(__AVX2__)
-// Philox cells of eight consecutive rows of R, one row a lane.
-inline void philox_lanes(std::uint64_t key, std::uint64_t row, std::uint32_t cell,
-                         __m256i (&out)[4]) {
-    alignas(32) std::uint32_t low[8], high[8];
-    for (int lane = 0; lane < 8; ++lane) {
-        low[lane] = static_cast<std::uint32_t>(row + lane);
-        high[lane] = static_cast<std::uint32_t>((row + lane) >> 32);
-    }
-    __m256i word[4] = {_mm256_load_si256(reinterpret_cast<const __m256i *>(low)),
-                       _mm256_load_si256(reinterpret_cast<const __m256i *>(high)),
-                       _mm256_set1_epi32(static_cast<int>(cell)),
-                       _mm256_set1_epi32(static_cast<int>(Stream::signs))};
-    auto key_low = static_cast<std::uint32_t>(key);
-    auto key_high = static_cast<std::uint32_t>(key >> 32);
-    const auto multiply = [](__m256i lanes, std::uint32_t by, __m256i &product_low,
-                             __m256i &product_high) {
-        const __m256i factor = _mm256_set1_epi32(static_cast<int>(by));
-        const __m256i even = _mm256_mul_epu32(lanes, factor);
-        const __m256i odd = _mm256_mul_epu32(_mm256_srli_epi64(lanes, 32), factor);
-        product_low = _mm256_blend_epi32(even, _mm256_slli_epi64(odd, 32), 0xaa);
-        product_high = _mm256_blend_epi32(_mm256_srli_epi64(even, 32), odd, 0xaa);
-    };
-    for (int round = 0; round < philox_rounds; ++round) {
-        __m256i first_low, first_high, second_low, second_high;
-        multiply(word[0], philox_multiplier[0], first_low, first_high);
-        multiply(word[2], philox_multiplier[1], second_low, second_high);
-        word[0] = _mm256_xor_si256(_mm256_xor_si256(second_high, word[1]),
-                                   _mm256_set1_epi32(static_cast<int>(key_low)));
-        word[2] = _mm256_xor_si256(_mm256_xor_si256(first_high, word[3]),
-                                   _mm256_set1_epi32(static_cast<int>(key_high)));
-        word[1] = second_low;
-        word[3] = first_low;
-        key_low += philox_weyl[0];
-        key_high += philox_weyl[1];
-    }
-    for (int i = 0; i < 4; ++i) out[i] = word[i];
+// Spreads the lowest four groups of bits over the four codes of a word.
+template <int bits, int tile> inline std::uint64_t spread_codes(std::uint64_t packed) {
+    std::uint64_t word = 0;
+    for (int group = 0; group < codes_per_word; ++group)
+        word |= (packed >> (bits * group) & (entries<bits> - 1)) << (16 * group);
+    return word * tile;
 }
-
-// bytes[column][eight]: the signs of rows 8 * eight ... 8 * eight + 7, lowest row in bit 0.
-template <int eights>
-inline void sign_bytes(std::uint64_t key, std::uint64_t row, std::uint32_t cell, int n_columns,
-                       std::uint64_t *bytes) {
-    __m256i word[eights][4];
-    for (int eight = 0; eight < eights; ++eight)
-        philox_lanes(key, row + 8 * eight, cell, word[eight]);
-    for (int quarter = 0; quarter < 4; ++quarter)
-        for (int bit = 31; bit >= 0; --bit) {
-            std::uint64_t packed = 0;
-            for (int eight = 0; eight < eights; ++eight) {
-                const auto mask = static_cast<std::uint32_t>(
-                    _mm256_movemask_ps(_mm256_castsi256_ps(word[eight][quarter])));
-                packed |= std::uint64_t{mask} << (8 * eight);
-                word[eight][quarter] = _mm256_slli_epi32(word[eight][quarter], 1);
-            }
-            if (32 * quarter + bit < n_columns) bytes[32 * quarter + bit] = packed;
-        }
-}
-#else
-template <int eights>
-inline void sign_bytes(std::uint64_t key, std::uint64_t row, std::uint32_t cell, int n_columns,
-                       std::uint64_t *bytes) {
-    for (int column = 0; column < n_columns; ++column) bytes[column] = 0;
-    for (int i = 0; i < 8 * eights; ++i) {
-        const Philox4x32 signs = philox_cell(key, Stream::signs, row + i, cell);
-        for (int column = 0; column < n_columns; ++column)
-            bytes[column] |= std::uint64_t{signs.word[column / 32] >> (column % 32) & 1u} << i;
-    }
-}
-#endif
 
 // codes[section][column][group] of the sections [begin, end).
-template <int bits, int groups>
+template <int bits, int tile>
 void generate_codes(std::uint64_t key, std::int64_t begin, std::int64_t end,
                     std::int64_t n_components, Code *codes, int n_threads) {
-    constexpr int coordinates = Layout<bits, groups>::coordinates;
-    static_assert(coordinates % 8 == 0 && coordinates <= 64);
+    static_assert(groups == 2 * codes_per_word);
 #pragma omp parallel for num_threads(n_threads) schedule(static) if (n_threads > 1)
     for (std::int64_t section = begin; section < end; ++section) {
         Code *out = codes + (section - begin) * n_components * groups;
         for (std::int64_t column = 0; column < n_components; column += columns_per_cell) {
-            std::uint64_t bytes[columns_per_cell];
+            std::uint64_t packed[columns_per_cell];
             const auto left = n_components - column;
             const int n_columns =
                 left < columns_per_cell ? static_cast<int>(left) : columns_per_cell;
-            sign_bytes<coordinates / 8>(key, static_cast<std::uint64_t>(section * coordinates),
-                                        static_cast<std::uint32_t>(column / columns_per_cell),
-                                        n_columns, bytes);
-            for (int j = 0; j < n_columns; ++j)
-                for (int group = 0; group < groups; ++group)
-                    out[(column + j) * groups + group] = static_cast<Code>(
-                        bytes[j] >> (bits * group) & (Layout<bits, groups>::entries - 1));
+            sign_bits<bits>(key, static_cast<std::uint64_t>(section * coordinates<bits>),
+                            static_cast<std::uint32_t>(column / columns_per_cell), n_columns,
+                            packed);
+            for (int j = 0; j < n_columns; ++j) {
+                const std::uint64_t words[2] = {
+                    spread_codes<bits, tile>(packed[j]),
+                    spread_codes<bits, tile>(packed[j] >> (bits * codes_per_word))};
+                std::memcpy(out + (column + j) * groups, words, sizeof words);
+            }
         }
     }
 }
 
-// All signed sums of `bits` coordinates: entry e adds coordinate b where bit b of e is set and
-// subtracts it where it is not.
+// All signed sums of `bits` coordinates, from the first to the last: entry e adds coordinate b
+// where bit b of e is set and subtracts it where it is not.
 template <class C, int bits> inline void build_table(const C *packed, C *table) {
     constexpr int tile = tile_rows<C>;
-    for (int half = 0; half < 2; ++half) {
-        const int offset = half * n_lanes<C>;
-        Lanes<C> lowest = -load(packed + offset);
-        for (int bit = 1; bit < bits; ++bit) lowest -= load(packed + bit * tile + offset);
-        store(table + offset, lowest);
-        for (int bit = 0; bit < bits; ++bit) {
+    constexpr int half = entries<bits> / 2;
+    for (int offset = 0; offset < tile; offset += n_lanes<C>) {
+        Lanes<C> sums[half];
+        sums[0] = -load(packed + offset);
+        sums[1] = load(packed + offset);
+#pragma GCC unroll 8
+        for (int bit = 1; bit < bits - 1; ++bit) {
             const Lanes<C> value = load(packed + bit * tile + offset);
-            const Lanes<C> twice = value + value;
-            for (int entry = 0; entry < 1 << bit; ++entry)
-                store(table + ((1 << bit) + entry) * tile + offset,
-                      load(table + entry * tile + offset) + twice);
+#pragma GCC unroll 32
+            for (int entry = 0; entry < 1 << bit; ++entry) {
+                sums[(1 << bit) + entry] = sums[entry] + value;
+                sums[entry] -= value;
+            }
+        }
+        const Lanes<C> value = load(packed + (bits - 1) * tile + offset);
+#pragma GCC unroll 32
+        for (int entry = 0; entry < half; ++entry) {
+            store(table + entry * tile + offset, sums[entry] - value);
+            store(table + (half + entry) * tile + offset, sums[entry] + value);
         }
     }
 }
 
 // totals[column][row] += the section's share, for all columns.
-template <class C, int bits, int groups>
+template <class C, int bits>
 inline void look_up(const C *tables, const Code *codes, std::int64_t n_components, C *totals) {
     constexpr int tile = tile_rows<C>;
-    constexpr int entries = Layout<bits, groups>::entries;
     for (std::int64_t column = 0; column < n_components; ++column) {
-        const Code *code = codes + column * groups;
-        const C *entry = tables + code[0] * tile;
-        Lanes<C> low = load(entry);
-        Lanes<C> high = load(entry + n_lanes<C>);
-#pragma GCC unroll 8
-        for (int group = 1; group < groups; ++group) {
-            entry = tables + (group * entries + code[group]) * tile;
-            low += load(entry);
-            high += load(entry + n_lanes<C>);
+        Lanes<C> low = {}, high = {};
+#pragma GCC unroll 2
+        for (int first = 0; first < groups; first += codes_per_word) {
+            std::uint64_t word;
+            std::memcpy(&word, codes + column * groups + first, sizeof word);
+#pragma GCC unroll 4
+            for (int group = first; group < first + codes_per_word; ++group) {
+                const C *entry = tables + group * entries<bits> * tile + (word & 0xffff);
+                word >>= 16;
+                low = group == 0 ? load(entry) : low + load(entry);
+                high = group == 0 ? load(entry + n_lanes<C>) : high + load(entry + n_lanes<C>);
+            }
         }
         C *total = totals + column * tile;
         store(total, load(total) + low);
@@ -169,54 +114,172 @@ inline void look_up(const C *tables, const Code *codes, std::int64_t n_component
     }
 }
 
-template <class C, int bits, int groups>
-void multiply(const Rows &rows, std::uint64_t key, double scale, C *out, std::int64_t n_components,
-              int n_threads) {
-    constexpr int tile = tile_rows<C>;
-    constexpr int coordinates = Layout<bits, groups>::coordinates;
-    constexpr int table_size = Layout<bits, groups>::entries * tile;
-    const std::int64_t n_sections = (rows.n_columns + coordinates - 1) / coordinates;
-    const std::int64_t n_tiles = (rows.n_rows + tile - 1) / tile;
-    std::int64_t panel = panel_bytes / (n_components * groups);
-    panel = panel < 1 ? 1 : panel > n_sections ? n_sections : panel;
-    const PackTile<C> pack = pack_tile_for<C>(rows.element);
-    Buffer<Code> codes(panel * n_components * groups);
+template <class C, int bits> struct LookUp {
+    static constexpr int tile = tile_rows<C>;
+    static constexpr std::int64_t width = coordinates<bits>;
+    const Map map;
+    const int n_threads;
+    const std::int64_t section_codes;
+    const std::int64_t panel;
+    Buffer<Code> codes;
+    std::int64_t first_section = 0;
 
-    for (std::int64_t begin = 0; begin < n_sections; begin += panel) {
-        const std::int64_t end = begin + panel < n_sections ? begin + panel : n_sections;
-        generate_codes<bits, groups>(key, begin, end, n_components, codes.data(), n_threads);
-        const C factor = end == n_sections ? static_cast<C>(scale) : C{1};
+    struct Scratch {
+        Buffer<C> tables;
+        explicit Scratch(const LookUp &) : tables(groups * entries<bits> * tile) {}
+    };
+
+    LookUp(Map the_map, std::int64_t n_columns, int threads)
+        : map(the_map), n_threads(threads), section_codes(map.n_components * groups),
+          panel(panel_length((n_columns + width - 1) / width,
+                             section_codes * static_cast<std::int64_t>(sizeof(Code)))),
+          codes(panel * section_codes) {}
+
+    void prepare(std::int64_t begin, std::int64_t end) {
+        first_section = begin;
+        generate_codes<bits, tile>(map.key, begin, end, map.n_components, codes.data(), n_threads);
+    }
+    void add(const C *packed, std::int64_t section, Scratch &scratch, C *totals) {
+        for (int group = 0; group < groups; ++group)
+            build_table<C, bits>(packed + group * bits * tile,
+                                 scratch.tables.data() + group * entries<bits> * tile);
+        look_up<C, bits>(scratch.tables.data(),
+                         codes.data() + (section - first_section) * section_codes, map.n_components,
+                         totals);
+    }
+};
+
+// sums[column] of one row and one section, 32 columns in lanes.
+template <class C, int bits>
+inline void sum_section(const SignLanes<C> &lanes, const C *values, const std::uint32_t (*words)[4],
+                        int quarter, C *sums) {
+    constexpr int n_vectors = SignLanes<C>::n_vectors;
+    Lanes<C> section[n_vectors] = {};
+    for (int group = 0; group < groups; ++group) {
+        Lanes<C> sum[n_vectors] = {};
+        for (int i = group * bits; i < (group + 1) * bits; ++i) {
+            const Lanes<C> value = broadcast(values[i]);
+            for (int v = 0; v < n_vectors; ++v) {
+                const Lanes<C> term = lanes.apply(value, words[i][quarter], v);
+                sum[v] = i == group * bits ? term : sum[v] + term;
+            }
+        }
+        for (int v = 0; v < n_vectors; ++v) section[v] = group == 0 ? sum[v] : section[v] + sum[v];
+    }
+    for (int v = 0; v < n_vectors; ++v) store(sums + v * n_lanes<C>, section[v]);
+}
+
+// The same sums for a few rows. Threads share out the sections of a chunk, whose sums are then
+// added in order.
+template <class C, int bits> void multiply_rows(const Rows &rows, Map map, C *out, int n_threads) {
+    constexpr int width = coordinates<bits>;
+    const std::int64_t n_sections = (rows.n_columns + width - 1) / width;
+    const std::int64_t n_cells = (map.n_components + columns_per_cell - 1) / columns_per_cell;
+    const std::int64_t n_sums = rows.n_rows * n_cells * columns_per_cell;
+    const std::int64_t chunk =
+        panel_length(n_sections, n_sums * static_cast<std::int64_t>(sizeof(C)));
+    const PackTile<C> pack = pack_tile_for<C>(rows.element);
+    const SignLanes<C> lanes;
+    Buffer<C> sums(chunk * n_sums), totals(n_sums);
+    for (std::int64_t i = 0; i < n_sums; ++i) totals[i] = 0;
+    for (std::int64_t begin = 0; begin < n_sections; begin += chunk) {
+        const std::int64_t end = begin + chunk < n_sections ? begin + chunk : n_sections;
 #pragma omp parallel num_threads(n_threads) if (n_threads > 1)
         {
-            Buffer<C> packed(coordinates * tile), tables(groups * table_size),
-                totals(n_components * tile);
-#pragma omp for schedule(dynamic, 4)
-            for (std::int64_t t = 0; t < n_tiles; ++t) {
-                const std::int64_t first = t * tile;
-                const std::int64_t left = rows.n_rows - first;
-                const std::int64_t n_rows = left < tile ? left : tile;
-                for (std::int64_t column = 0; column < n_components; ++column)
-                    for (int row = 0; row < tile; ++row)
-                        totals[column * tile + row] =
-                            begin > 0 && row < n_rows ? out[(first + row) * n_components + column]
-                                                      : C{0};
-                for (std::int64_t section = begin; section < end; ++section) {
-                    const std::int64_t column = section * coordinates;
-                    const std::int64_t rest = rows.n_columns - column;
-                    const std::int64_t width = rest < coordinates ? rest : coordinates;
-                    pack(rows, first, n_rows, column, width, packed.data());
-                    for (std::int64_t i = width * tile; i < coordinates * tile; ++i) packed[i] = 0;
-                    for (int group = 0; group < groups; ++group)
-                        build_table<C, bits>(packed.data() + group * bits * tile,
-                                             tables.data() + group * table_size);
-                    look_up<C, bits, groups>(
-                        tables.data(), codes.data() + (section - begin) * n_components * groups,
-                        n_components, totals.data());
+            Buffer<C> packed(width * tile_rows<C>);
+#pragma omp for schedule(static)
+            for (std::int64_t section = begin; section < end; ++section) {
+                const std::int64_t first = section * width;
+                const std::int64_t left = rows.n_columns - first;
+                const std::int64_t n = left < width ? left : width;
+                pack(rows, 0, rows.n_rows, first, n, packed.data());
+                for (std::int64_t cell = 0; cell < n_cells; ++cell) {
+                    std::uint32_t words[width][4];
+                    cells_of(
+                        map.key, Stream::signs, static_cast<std::uint32_t>(cell), width,
+                        [first](std::int64_t i) { return first + i; }, words);
+                    for (std::int64_t row = 0; row < rows.n_rows; ++row) {
+                        C values[width] = {};
+                        for (std::int64_t i = 0; i < n; ++i)
+                            values[i] = packed[i * tile_rows<C> + row];
+                        C *to = sums.data() + (section - begin) * n_sums +
+                                (row * n_cells + cell) * columns_per_cell;
+                        for (int quarter = 0; quarter < 4; ++quarter)
+                            if (cell * columns_per_cell + 32 * quarter < map.n_components)
+                                sum_section<C, bits>(lanes, values, words, quarter,
+                                                     to + 32 * quarter);
+                    }
                 }
-                for (std::int64_t row = 0; row < n_rows; ++row)
-                    for (std::int64_t column = 0; column < n_components; ++column)
-                        out[(first + row) * n_components + column] =
-                            totals[column * tile + row] * factor;
+            }
+#pragma omp for schedule(static)
+            for (std::int64_t block = 0; block < n_sums; block += columns_per_cell)
+                for (std::int64_t section = 0; section < end - begin; ++section)
+                    for (int i = 0; i < columns_per_cell; ++i)
+                        totals[block + i] += sums[section * n_sums + block + i];
+        }
+    }
+    for (std::int64_t row = 0; row < rows.n_rows; ++row)
+        for (std::int64_t column = 0; column < map.n_components; ++column)
+            out[row * map.n_components + column] =
+                totals[row * n_cells * columns_per_cell + column] * static_cast<C>(map.scale);
+}
+
+// Sums of one sparse row, 32 columns in lanes. A group or section that has ended is added to the
+// one around it; groups and sections without a nonzero would only have added zeros.
+template <class C, int bits>
+void sum_nonzeros(const SignLanes<C> &lanes, const SparseRows<C> &rows, std::int64_t begin,
+                  std::int64_t end, const std::uint32_t (*words)[4], int quarter, C *out) {
+    constexpr int n_vectors = SignLanes<C>::n_vectors;
+    Lanes<C> total[n_vectors] = {}, section[n_vectors] = {}, group[n_vectors] = {};
+    std::int64_t present = -1;
+    const auto close_section = [&] {
+        for (int v = 0; v < n_vectors; ++v) total[v] += section[v] + group[v];
+    };
+    for (std::int64_t e = begin; e < end; ++e) {
+        const std::int64_t next = rows.index(e) / bits;
+        const Lanes<C> value = broadcast(rows.values[e]);
+        const bool same_group = next == present;
+        const bool same_section = next / groups == present / groups && present >= 0;
+        if (!same_section && present >= 0) close_section();
+        for (int v = 0; v < n_vectors; ++v) {
+            const Lanes<C> term = lanes.apply(value, words[e - begin][quarter], v);
+            section[v] = same_group     ? section[v]
+                         : same_section ? section[v] + group[v]
+                                        : Lanes<C>{};
+            group[v] = same_group ? group[v] + term : term;
+        }
+        present = next;
+    }
+    if (present >= 0) close_section();
+    for (int v = 0; v < n_vectors; ++v) store(out + v * n_lanes<C>, total[v]);
+}
+
+template <class C, int bits>
+void multiply_sparse(const SparseRows<C> &rows, Map map, C *out, int n_threads) {
+    const std::int64_t t = map.n_components;
+    const SignLanes<C> lanes;
+    std::int64_t longest = 1;
+    for (std::int64_t row = 0; row < rows.n_rows; ++row) {
+        const std::int64_t length = rows.start(row + 1) - rows.start(row);
+        if (length > longest) longest = length;
+    }
+#pragma omp parallel num_threads(n_threads) if (n_threads > 1)
+    {
+        Buffer<std::uint32_t[4]> words(longest);
+        C sums[32];
+#pragma omp for schedule(dynamic, 16)
+        for (std::int64_t row = 0; row < rows.n_rows; ++row) {
+            const std::int64_t begin = rows.start(row), end = rows.start(row + 1);
+            for (std::int64_t column = 0; column < t; column += 32) {
+                const int quarter = static_cast<int>(column / 32 % 4);
+                if (quarter == 0)
+                    cells_of(
+                        map.key, Stream::signs,
+                        static_cast<std::uint32_t>(column / columns_per_cell), end - begin,
+                        [&](std::int64_t i) { return rows.index(begin + i); }, words.data());
+                sum_nonzeros<C, bits>(lanes, rows, begin, end, words.data(), quarter, sums);
+                for (std::int64_t j = column; j < t && j < column + 32; ++j)
+                    out[row * t + j] = sums[j - column] * static_cast<C>(map.scale);
             }
         }
     }
@@ -224,19 +287,23 @@ void multiply(const Rows &rows, std::uint64_t key, double scale, C *out, std::in
 
 }  // namespace
 
-// A longer group halves the look-ups and doubles the table: the wider R, the longer the group.
-template <class C>
-void sign_product(const Rows &rows, std::uint64_t key, double scale, C *out,
-                  std::int64_t n_components, int n_threads) {
-    if (n_components <= 24)
-        return multiply<C, 3, 8>(rows, key, scale, out, n_components, n_threads);
-    if (n_components <= 80)
-        return multiply<C, 4, 8>(rows, key, scale, out, n_components, n_threads);
-    multiply<C, 5, 8>(rows, key, scale, out, n_components, n_threads);
+template <class C> void sign_product(const Rows &rows, Map map, C *out, int n_threads) {
+    with_group_bits(map.n_components, [&](auto bits) {
+        if (rows.n_rows <= few_rows) return multiply_rows<C, bits>(rows, map, out, n_threads);
+        LookUp<C, bits> method(map, rows.n_columns, n_threads);
+        multiply_by_tiles(rows, map, method, out, n_threads);
+    });
 }
 
-template void sign_product<float>(const Rows &, std::uint64_t, double, float *, std::int64_t, int);
-template void sign_product<double>(const Rows &, std::uint64_t, double, double *, std::int64_t,
-                                   int);
+template <class C>
+void sign_product_sparse(const SparseRows<C> &rows, Map map, C *out, int n_threads) {
+    with_group_bits(map.n_components,
+                    [&](auto bits) { multiply_sparse<C, bits>(rows, map, out, n_threads); });
+}
+
+template void sign_product<float>(const Rows &, Map, float *, int);
+template void sign_product<double>(const Rows &, Map, double *, int);
+template void sign_product_sparse<float>(const SparseRows<float> &, Map, float *, int);
+template void sign_product_sparse<double>(const SparseRows<double> &, Map, double *, int);
 
 }  // namespace projected_kmeans::PK_INSTRUCTION_SET

@@ -4,6 +4,8 @@
 
 #include <cstdint>
 
+#include "kernels.hpp"
+
 namespace projected_kmeans {
 
 struct Philox4x32 {
@@ -14,7 +16,7 @@ constexpr std::uint32_t philox_multiplier[2] = {0xD2511F53u, 0xCD9E8D57u};
 constexpr std::uint32_t philox_weyl[2] = {0x9E3779B9u, 0xBB67AE85u};
 constexpr int philox_rounds = 10;
 
-inline Philox4x32 philox(Philox4x32 counter, std::uint64_t key) {
+PK_LOCAL Philox4x32 philox(Philox4x32 counter, std::uint64_t key) {
     auto key_low = static_cast<std::uint32_t>(key);
     auto key_high = static_cast<std::uint32_t>(key >> 32);
     for (int round = 0; round < philox_rounds; ++round) {
@@ -31,10 +33,10 @@ inline Philox4x32 philox(Philox4x32 counter, std::uint64_t key) {
 }
 
 // The last counter word separates the uses of one key.
-enum class Stream : std::uint32_t { signs = 0, words = 1 };
+enum class Stream : std::uint32_t { signs = 0, words = 1, sparse_signs = 2 };
 
-inline Philox4x32 philox_cell(std::uint64_t key, Stream stream, std::uint64_t row,
-                              std::uint32_t cell) {
+PK_LOCAL Philox4x32 philox_cell(std::uint64_t key, Stream stream, std::uint64_t row,
+                                std::uint32_t cell) {
     return philox({{static_cast<std::uint32_t>(row), static_cast<std::uint32_t>(row >> 32), cell,
                     static_cast<std::uint32_t>(stream)}},
                   key);
@@ -45,14 +47,21 @@ inline Philox4x32 philox_cell(std::uint64_t key, Stream stream, std::uint64_t ro
 constexpr int columns_per_cell = 128;
 
 // sign(key, row, column): bit set means +1, clear means -1.
-inline int sign(std::uint64_t key, std::uint64_t row, std::uint64_t column) {
+PK_LOCAL int sign(std::uint64_t key, std::uint64_t row, std::uint64_t column) {
     const auto cell =
         philox_cell(key, Stream::signs, row, static_cast<std::uint32_t>(column / columns_per_cell));
     return (cell.word[column / 32 % 4] >> (column % 32)) & 1u ? 1 : -1;
 }
 
+// A 32-bit word for each of the nonzeros in a row of a sparse sign matrix: four a cell.
+PK_LOCAL std::uint32_t sparse_word(std::uint64_t key, std::uint64_t row, std::uint64_t nonzero) {
+    const auto cell =
+        philox_cell(key, Stream::sparse_signs, row, static_cast<std::uint32_t>(nonzero / 4));
+    return cell.word[nonzero % 4];
+}
+
 // A uniform 64-bit word of its own for every (row, column): two columns a cell.
-inline std::uint64_t random_word(std::uint64_t key, std::uint64_t row, std::uint64_t column) {
+PK_LOCAL std::uint64_t random_word(std::uint64_t key, std::uint64_t row, std::uint64_t column) {
     const auto cell = philox_cell(key, Stream::words, row, static_cast<std::uint32_t>(column / 2));
     const auto half = 2 * (column % 2);
     return std::uint64_t{cell.word[half + 1]} << 32 | cell.word[half];

@@ -4,7 +4,12 @@ from importlib.metadata import version
 
 from projected_kmeans.dimensions import RULES, target_dimension
 from projected_kmeans.estimator import ProjectedKMeans
-from projected_kmeans.projections import GaussianProjection, SignProjection
+from projected_kmeans.projections import (
+    GaussianProjection,
+    HadamardProjection,
+    SignProjection,
+    SparseSignProjection,
+)
 from projected_kmeans.results import FitState
 from projected_kmeans.scoring import (
     clustering_accuracy,
@@ -19,8 +24,10 @@ __all__ = [
     "RULES",
     "FitState",
     "GaussianProjection",
+    "HadamardProjection",
     "ProjectedKMeans",
     "SignProjection",
+    "SparseSignProjection",
     "clustering_accuracy",
     "indicator_matrix",
     "inertia",

@@ -6,15 +6,43 @@ from numpy.typing import NDArray
 _Block: TypeAlias = NDArray[np.generic]
 _F32: TypeAlias = NDArray[np.float32]
 _F64: TypeAlias = NDArray[np.float64]
+_Floats: TypeAlias = _F32 | _F64
 
 def instruction_set() -> str: ...
 def max_threads() -> int: ...
 def sign_rectangle(key: int, row: int, column: int, out: NDArray[np.int8]) -> None: ...
 def word_rectangle(key: int, row: int, column: int, out: NDArray[np.uint64]) -> None: ...
-@overload
-def sign_product(block: _Block, key: int, scale: float, out: _F32, n_threads: int) -> None: ...
-@overload
-def sign_product(block: _Block, key: int, scale: float, out: _F64, n_threads: int) -> None: ...
+def sign_product(
+    block: _Block,
+    key: int,
+    scale: float,
+    out: _Floats,
+    n_threads: int,
+    n_nonzeros: int = 0,
+    positions: NDArray[np.int64] | None = None,
+) -> None: ...
+
+sparse_sign_product = sign_product
+hadamard_product = sign_product
+on_the_fly_product = sign_product
+mailman_product = sign_product
+
+def sign_product_sparse(
+    values: _Floats,
+    indices: NDArray[np.integer],
+    starts: NDArray[np.integer],
+    n_columns: int,
+    key: int,
+    scale: float,
+    out: _Floats,
+    n_threads: int,
+    n_nonzeros: int = 0,
+    positions: NDArray[np.int64] | None = None,
+) -> None: ...
+
+sparse_sign_product_sparse = sign_product_sparse
+hadamard_product_sparse = sign_product_sparse
+
 @overload
 def nearest_center(
     block: _Block,

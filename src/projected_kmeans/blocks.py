@@ -104,6 +104,16 @@ def as_native(array: NDArray[Any]) -> NDArray[Any]:
     return array.astype(np.uint8 if array.dtype == np.bool_ else np.float64)
 
 
+def as_native_sparse(rows: Any) -> Any:
+    """Return CSR rows as kernels read them: float32 or float64, indices ascending and unique."""
+    dtype = compute_type(as_native(rows.data[:0]).dtype)
+    native = rows.astype(dtype, copy=False)
+    if not native.has_canonical_format:
+        native = native.copy() if native is rows else native
+        native.sum_duplicates()
+    return native
+
+
 def compute_type(dtype: np.dtype[Any]) -> np.dtype[Any]:
     """Return the precision that rows of this type are computed in: float64 only for float64."""
     return np.dtype(np.float64 if dtype == np.float64 else np.float32)
@@ -126,18 +136,30 @@ def scan_columns(
     for index, block in enumerate(source):
         row, column = _native.scan_columns(block.rows, minimum, maximum, n_threads)
         if row >= 0:
-            value = float(block.rows[row, column])
-            name = "NaN" if np.isnan(value) else "infinity (inf)"
-            raise ValueError(
-                f"X contains {name} at row {block.start + row}, column {column}; "
-                "remove or replace what is not finite"
-            )
+            raise _not_finite(float(block.rows[row, column]), block.start + row, column)
         if on_block is not None:
             on_block(index + 1)
-    widest = float(np.max(maximum - minimum, initial=0.0))
-    if not widest * widest * source.shape[0] * source.shape[1] < 1e300:
+    with np.errstate(over="ignore"):  # infinity is the answer here, and an error below
+        largest = float(np.max(np.maximum(np.abs(maximum), np.abs(minimum)), initial=0.0))
+        bound = 4 * np.float64(largest) ** 2 * source.shape[0] * source.shape[1]
+    if not bound < 1e300:
         raise ValueError(
-            f"X spans {widest:.3g} in one column, so that sums of squares overflow float64; "
+            f"X reaches {largest:.3g}, so that sums of squares overflow float64; "
             "divide X by a large constant"
         )
     return ColumnRanges(minimum, maximum)
+
+
+def scan_sparse(rows: Any) -> None:
+    """Raise a ValueError that names the first entry of CSR rows that is not finite."""
+    bad = np.flatnonzero(~np.isfinite(rows.data))
+    if len(bad):
+        row = int(np.searchsorted(rows.indptr, bad[0], side="right")) - 1
+        raise _not_finite(float(rows.data[bad[0]]), row, int(rows.indices[bad[0]]))
+
+
+def _not_finite(value: float, row: int, column: int) -> ValueError:
+    name = "NaN" if np.isnan(value) else "infinity (inf)"
+    return ValueError(
+        f"X contains {name} at row {row}, column {column}; remove or replace what is not finite"
+    )

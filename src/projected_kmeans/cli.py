@@ -25,7 +25,9 @@ from projected_kmeans.estimator import ProjectedKMeans
 from projected_kmeans.files import FORMATS, Matrix, read_labels, read_matrix
 from projected_kmeans.model_files import describe_fit, load_model, save_fit
 from projected_kmeans.output_files import open_output_folder, write_array, write_atomically
+from projected_kmeans.paper.command import reproduce
 from projected_kmeans.progress import show_progress
+from projected_kmeans.projections import PROJECTIONS
 from projected_kmeans.scoring import clustering_accuracy
 
 PROGRAM = "projected-kmeans"
@@ -155,7 +157,7 @@ def demo(n_samples: int, seed: int, out: str) -> None:
 )
 @click.option(
     "--projection",
-    type=click.Choice(["auto", "sign", "gaussian", "none"]),
+    type=click.Choice(["auto", *PROJECTIONS, "none"]),
     default="auto",
     show_default=True,
     callback=lambda context, parameter, name: None if name == "none" else name,
@@ -261,6 +263,9 @@ def predict(
         click.echo(json.dumps({"data": Path(data).name, "n_samples": len(labels)} | found))
     else:
         click.echo(_join(labels) if out is None else f"{len(labels)} labels written to {out}")
+
+
+commands.add_command(reproduce)
 
 
 def _read_truth(path: str, n_samples: int) -> NDArray[Any]:

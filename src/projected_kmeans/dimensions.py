@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
+import numpy as np
 from sklearn.random_projection import johnson_lindenstrauss_min_dim
 
 DEFAULT_RULE = "makarychev2019"
@@ -55,7 +56,8 @@ RULES: Mapping[str, DimensionRule] = MappingProxyType(
             lambda n, eps: math.log2(n) / eps**2,
         ),
         "johnson-lindenstrauss": DimensionRule(
-            "Dasgupta, Gupta 2003, as scikit-learn has it: 4 ln(n) / (eps^2/2 - eps^3/3)",
+            "Dasgupta, Gupta 2003, as scikit-learn computes it: 4 ln(n) / (eps^2/2 - eps^3/3), "
+            "rounded down, keep all squared distances within 1 +- eps",
             "n_samples",
             lambda n, eps: float(johnson_lindenstrauss_min_dim(n, eps=eps)),
         ),
@@ -153,5 +155,5 @@ def target_dimension(
 
 def check_eps(eps: float) -> None:
     """Raise unless eps lies strictly between 0 and 1."""
-    if not (isinstance(eps, int | float) and 0 < eps < 1):
+    if not (isinstance(eps, int | float | np.number) and 0 < eps < 1):
         raise ValueError(f"eps={eps!r} is outside (0, 1); use for example eps=0.3")

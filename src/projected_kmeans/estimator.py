@@ -26,7 +26,6 @@ from projected_kmeans.blocks import ArrayBlocks, compute_type, scan_columns
 from projected_kmeans.dimensions import check_eps, target_dimension
 from projected_kmeans.journal import Journal
 from projected_kmeans.keys import RandomState, resolve_key
-from projected_kmeans.moments import sum_clusters
 from projected_kmeans.parameters import (
     check_choice,
     check_components,
@@ -35,7 +34,7 @@ from projected_kmeans.parameters import (
     check_rows,
     check_weights,
 )
-from projected_kmeans.passes import Frame, assign_rows, measure_rows
+from projected_kmeans.passes import Frame, Problem, measure_rows
 from projected_kmeans.pipeline import (
     Recipe,
     cluster_sketch,
@@ -44,7 +43,8 @@ from projected_kmeans.pipeline import (
     polish_partition,
     reduce_rows,
 )
-from projected_kmeans.projections import PROJECTIONS, fit_shape
+from projected_kmeans.projections import PROJECTIONS
+from projected_kmeans.random_maps import fit_shape
 from projected_kmeans.results import Clustering, FitState, Floats
 from projected_kmeans.scoring import normalize
 from projected_kmeans.seeding import SEEDINGS
@@ -69,7 +69,8 @@ class ProjectedKMeans(
     ----------
     n_clusters : int, default=8
         k.
-    projection : {"auto", "sign", "gaussian"}, None or transformer, default="auto"
+    projection : {"auto", "sign", "sparse-sign", "hadamard", "gaussian"}, None or transformer, \
+            default="auto"
         How rows are reduced. "auto" takes signs where they save dimensions; None clusters in the
         original space; any scikit-learn transformer will do.
     n_components : int or "auto", default="auto"
@@ -77,10 +78,11 @@ class ProjectedKMeans(
         ``eps``. Ignored where ``projection`` is None or a transformer.
     eps : float, default=0.3
         Error parameter in (0, 1), used by ``n_components="auto"``.
-    init : {"k-means++", "random"}, array-like or callable, default="k-means++"
-        First centers: greedy k-means++ or random rows, both of the sketch; a (k, d) array of
-        centers in the original space; a (k,) array of row indices; or a callable
-        ``init(X, n_clusters, random_state)`` that returns either.
+    init : {"k-means++", "random", "orss06"}, array-like or callable, default="k-means++"
+        First centers: greedy k-means++, random rows, or the seeding of Ostrovsky, Rabani, Schulman
+        and Swamy (2006), all in the sketch; a (k, d) array of centers in the original space; a
+        (k,) array of row indices; or a callable ``init(X, n_clusters, random_state)`` that
+        returns either.
     n_init : int or "auto", default="auto"
         Restarts in the sketch, of which the one with the lowest inertia there is kept. "auto" is
         3, or 1 where ``init`` fixes the centers.
@@ -233,9 +235,9 @@ class ProjectedKMeans(
         ndarray of int32 (n,)
             Ties go to the lowest index.
         """
-        source = self._read(X)
-        labels = np.zeros(source.shape[0], dtype=np.int32)
-        assign_rows(source, self._centers(), labels, keep_ties=False, n_threads=self._threads)
+        problem = self._read(X)
+        labels = np.zeros(problem.source.shape[0], dtype=np.int32)
+        problem.assign(self._centers(), labels, keep_ties=False)
         return labels
 
     def transform(self, X: ArrayLike) -> NDArray[Any]:
@@ -251,10 +253,11 @@ class ProjectedKMeans(
         ndarray (n, k)
             Euclidean distances.
         """
-        source = self._read(X)
-        frame = Frame.around(self._centers(), compute_type(source.dtype))
-        squared = measure_rows(source, self._centers(), frame, self._threads)
-        return np.ascontiguousarray(np.sqrt(squared).T / squared.dtype.type(frame.scale))
+        problem = self._read(X)
+        dtype = compute_type(problem.source.dtype)
+        frame = Frame.around(self._centers(), dtype, problem.ranges)
+        squared = measure_rows(problem.source, self._centers(), frame, self._threads)
+        return np.ascontiguousarray(np.sqrt(squared).T / dtype.type(frame.scale))
 
     def score(
         self, X: ArrayLike, y: object = None, sample_weight: ArrayLike | None = None
@@ -275,13 +278,10 @@ class ProjectedKMeans(
         float
             The higher, the better.
         """
-        source = self._read(X)
-        weights = check_weights(sample_weight, source.array)
-        labels = np.zeros(source.shape[0], dtype=np.int32)
-        assign_rows(source, self._centers(), labels, keep_ties=False, n_threads=self._threads)
-        ranges = scan_columns(source, self._threads)
-        moments = sum_clusters(source, labels, self._centers(), weights, ranges, self._threads)
-        return -moments.inertia_about_references
+        problem = self._read(X, sample_weight)
+        labels = np.zeros(problem.source.shape[0], dtype=np.int32)
+        problem.assign(self._centers(), labels, keep_ties=False)
+        return -problem.sum(labels, self._centers()).inertia_about_references
 
     def _check_parameters(self) -> None:
         check_count("n_clusters", self.n_clusters)
@@ -304,7 +304,8 @@ class ProjectedKMeans(
                 f"n_clusters={self.n_clusters} exceeds n_samples={n_samples}; "
                 f"use at most {n_samples}"
             )
-        check_components(self.n_components, n_features)
+        if isinstance(self.projection, str):
+            check_components(self.n_components, n_features)
 
     def _resolve(self, n_samples: int, n_features: int) -> Recipe:
         """Return the recipe of the run: every "auto" replaced by what it stands for here."""
@@ -370,11 +371,12 @@ class ProjectedKMeans(
         self.n_iter_ = sketched.n_iter
         self.history_ = sketched.history
 
-    def _read(self, X: ArrayLike) -> ArrayBlocks:
+    def _read(self, X: ArrayLike, sample_weight: ArrayLike | None = None) -> Problem:
         check_is_fitted(self)
-        source = ArrayBlocks(check_rows(self, X, reset=False))
-        scan_columns(source, self._threads)
-        return source
+        rows = check_rows(self, X, reset=False)
+        source = ArrayBlocks(rows)
+        ranges = scan_columns(source, self._threads)
+        return Problem(source, ranges, check_weights(sample_weight, rows), self._threads)
 
     def _centers(self) -> Floats:
         return self.cluster_centers_.astype(np.float64, copy=False)

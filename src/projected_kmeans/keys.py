@@ -41,7 +41,7 @@ def resolve_key(random_state: RandomState) -> int:
 
 def open_stream(key: int, *path: int) -> np.random.Generator:
     """Return the generator of one named use of the key, independent of all other paths."""
-    seeds = np.random.SeedSequence([key, *path])
+    seeds = np.random.SeedSequence(key, spawn_key=path)
     return np.random.Generator(np.random.Philox(seeds))
 
 
@@ -65,10 +65,10 @@ def draw_signs(
     Examples
     --------
     >>> draw_signs(7, (2, 4))
-    array([[ 1,  1, -1,  1],
-           [-1, -1,  1,  1]], dtype=int8)
+    array([[ 1, -1,  1,  1],
+           [ 1,  1, -1,  1]], dtype=int8)
     >>> draw_signs(7, (1, 2), row=1, column=2)
-    array([[1, 1]], dtype=int8)
+    array([[-1,  1]], dtype=int8)
     """
     signs = np.empty(shape, dtype=np.int8)
     _native.sign_rectangle(key, row, column, signs)

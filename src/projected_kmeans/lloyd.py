@@ -13,6 +13,9 @@ from projected_kmeans.moments import Moments
 from projected_kmeans.passes import Problem
 from projected_kmeans.results import Clustering, Floats, Labels, OnPass
 
+# Below this share of the squared distances to a center, what is left to the mean is rounding.
+SPREAD = 1e-13
+
 
 def run_lloyd(
     problem: Problem,
@@ -74,26 +77,26 @@ def run_lloyd(
 def _fill_empty(problem: Problem, moments: Moments, labels: Labels, distances: Floats) -> Moments:
     """Give every cluster without weight the row that lies farthest from its center.
 
-    Only rows that differ from their center and leave others behind may go, so the inertia falls;
-    where there are too few distinct rows, clusters stay empty.
+    Only rows that leave others behind in a cluster with some spread may go, and no two equal ones,
+    so that the inertia falls; where there are too few distinct rows, clusters stay empty.
     """
     empty = np.flatnonzero(moments.mass <= 0)
     if not len(empty):
         return moments
     weights = np.ones(len(labels)) if problem.weights is None else problem.weights
     mass = moments.mass.copy()
-    left = list(empty)
+    spread = moments.cluster_inertia > SPREAD * moments.squares
+    given: list[Floats] = []
     for row in np.argsort(-distances * (weights > 0), kind="stable"):
         home = labels[row]
-        if not left or distances[row] <= 0:
+        if len(given) == len(empty) or distances[row] <= 0:
             break
-        if weights[row] <= 0 or mass[home] - weights[row] <= 1e-12 * mass[home]:
+        if weights[row] <= 0 or not spread[home] or mass[home] - weights[row] <= 0:
             continue
-        if np.array_equal(problem.source.take(np.array([row]))[0], moments.references[home]):
+        values = problem.source.take(np.array([row]))[0]
+        if any(np.array_equal(values, other) for other in given):
             continue
         mass[home] -= weights[row]
-        labels[row] = left.pop(0)
-        distances[row] = 0.0
-    if len(left) == len(empty):
-        return moments
-    return problem.sum(labels, moments.references)
+        labels[row] = empty[len(given)]
+        given.append(values)
+    return problem.sum(labels, moments.references) if given else moments

@@ -46,11 +46,16 @@ class Moments:
         return self.references + self.offsets / filled[:, None]
 
     @property
+    def cluster_inertia(self) -> Floats:
+        """The sum of w ||x - mean||^2 of each cluster."""
+        filled = np.where(self.mass > 0, self.mass, 1.0)
+        shift = np.einsum("ij,ij->i", self.offsets, self.offsets) / filled
+        return np.asarray(np.maximum(self.squares - shift, 0.0))
+
+    @property
     def inertia(self) -> float:
         """F: the sum of w ||x - mean||^2, nothing lost where references lie near the means."""
-        filled = np.where(self.mass > 0, self.mass, 1.0)
-        spread = np.einsum("ij,ij->i", self.offsets, self.offsets) / filled
-        return math.fsum(np.maximum(self.squares - spread, 0.0))
+        return math.fsum(self.cluster_inertia)
 
     def describe(self, labels: Labels) -> Clustering:
         """Return the partition that was summed, with its means and its inertia."""

@@ -10,11 +10,11 @@ from numbers import Integral
 from typing import Any
 
 import numpy as np
+import scipy.sparse
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator
 from sklearn.utils.validation import _check_sample_weight, validate_data
 
-from projected_kmeans.blocks import as_native
+from projected_kmeans.blocks import as_native, as_native_sparse
 from projected_kmeans.results import Floats
 
 
@@ -63,10 +63,11 @@ def check_components(n_components: Any, n_features: int) -> None:
         )
 
 
-def check_rows(estimator: BaseEstimator, X: ArrayLike, *, reset: bool) -> NDArray[Any]:
+def check_rows(estimator: object, X: ArrayLike, *, reset: bool, accept_sparse: bool = False) -> Any:
     """Return X as a 2-D array that kernels read, without a copy where its type allows.
 
     Sets or checks the number and names of features. Does not look for NaN: `scan_columns` does.
+    Sparse rows come back as CSR with ascending indices.
     """
     shape = X.shape if hasattr(X, "shape") else np.asarray(X).shape
     if len(shape) != 2:
@@ -75,9 +76,15 @@ def check_rows(estimator: BaseEstimator, X: ArrayLike, *, reset: bool) -> NDArra
             "points, X.reshape(-1, 1) for a single feature or X.reshape(1, -1) for a single row"
         )
     rows = validate_data(
-        estimator, X, reset=reset, dtype="numeric", ensure_all_finite=False, order=None
+        estimator,
+        X,
+        reset=reset,
+        dtype="numeric",
+        ensure_all_finite=False,
+        order=None,
+        accept_sparse="csr" if accept_sparse else False,
     )
-    return as_native(rows)
+    return as_native_sparse(rows) if scipy.sparse.issparse(rows) else as_native(rows)
 
 
 def check_weights(sample_weight: ArrayLike | None, X: NDArray[Any]) -> Floats | None:
@@ -87,6 +94,11 @@ def check_weights(sample_weight: ArrayLike | None, X: NDArray[Any]) -> Floats | 
     weights: Floats = _check_sample_weight(
         sample_weight, X, dtype=np.float64, ensure_non_negative=True
     )
+    if not weights.max() < 1e300 / len(weights):
+        raise ValueError(
+            f"sample_weight reaches {weights.max():.3g}, so that sums overflow; divide it by a "
+            "large constant"
+        )
     if not weights.any():
         raise ValueError("sample_weight is zero for every row; give at least one a positive weight")
     return np.ascontiguousarray(weights)

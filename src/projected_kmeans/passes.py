@@ -20,10 +20,11 @@ from projected_kmeans.results import Floats, Labels
 
 @dataclass(frozen=True)
 class Frame:
-    """Coordinates in which centers lie around zero and within one, in a kernel's precision.
+    """Coordinates around the centers, in a kernel's precision, in which no square overflows.
 
-    Single precision then has its digits where the centers differ, whatever the data's offset
-    and unit. The scale is a power of two: it rounds nothing.
+    Single precision then has its digits where the centers differ, whatever the data's offset and
+    unit. The scale is a power of two, and the origin a multiple of one in each column, so that
+    neither rounds numbers that are short themselves: ties between them stay ties.
     """
 
     origin: NDArray[Any]
@@ -31,14 +32,34 @@ class Frame:
     centers: NDArray[Any]
 
     @classmethod
-    def around(cls, centers: Floats, dtype: np.dtype[Any]) -> Frame:
-        """Return the frame of some centers for a computation in ``dtype``."""
-        origin = centers.mean(axis=0).astype(dtype)
+    def around(
+        cls, centers: Floats, dtype: np.dtype[Any], ranges: ColumnRanges | None = None
+    ) -> Frame:
+        """Return the frame of some centers for a computation in ``dtype``.
+
+        Rows within ``ranges`` have squared distances that neither overflow nor vanish beside the
+        largest of them.
+        """
+        mean = centers.mean(axis=0)
+        spread = np.max(np.abs(centers - mean), axis=0)
+        grid = np.ldexp(1.0, np.frexp(spread)[1])
+        origin = np.where(spread > 0, np.rint(mean / grid) * grid, mean).astype(dtype)
         offsets = centers - origin
-        exponent = math.frexp(float(np.max(np.abs(offsets), initial=0.0)))[1]
-        limit = np.finfo(dtype).maxexp - 2
-        scale = 2.0 ** -min(max(exponent, -limit), limit)
+        reach = [np.abs(offsets), np.abs(origin)]
+        if ranges is not None:
+            reach += [np.abs(ranges.minimum - origin), np.abs(ranges.maximum - origin)]
+        exponent = math.frexp(max(float(np.max(part, initial=0.0)) for part in reach))[1]
+        scale = _power_of_two(np.finfo(dtype).maxexp // 2 - 16 - exponent, dtype)
         return cls(origin, scale, np.ascontiguousarray(offsets * scale, dtype=dtype))
+
+    def undo(self, squared: NDArray[Any]) -> Floats:
+        """Return squared distances in the units of the rows."""
+        return squared.astype(np.float64) / self.scale / self.scale
+
+
+def _power_of_two(exponent: int, dtype: np.dtype[Any]) -> float:
+    limit = int(np.finfo(dtype).maxexp) - 2
+    return 2.0 ** min(max(exponent, -limit), limit)
 
 
 def assign_rows(
@@ -47,6 +68,7 @@ def assign_rows(
     labels: Labels,
     *,
     keep_ties: bool,
+    ranges: ColumnRanges | None = None,
     n_threads: int = 0,
 ) -> Floats:
     """Give every row the label of its nearest center; return squared distances to it.
@@ -62,6 +84,8 @@ def assign_rows(
         nearer; without, ties go to the lowest center.
     keep_ties : bool
         Whether ``labels`` hold a partition already.
+    ranges : ColumnRanges, optional
+        Of the source; without them distances of rows very far from all centers may be infinite.
     n_threads : int, default=0
         0 takes what OpenMP allows.
 
@@ -71,7 +95,7 @@ def assign_rows(
         In the precision of the rows' product with the centers; `sum_clusters` has the exact sums.
     """
     dtype = compute_type(source.dtype)
-    frame = Frame.around(centers, dtype)
+    frame = Frame.around(centers, dtype, ranges)
     distances = np.empty(source.shape[0], dtype=dtype)
     for block in source:
         _native.nearest_center(
@@ -84,7 +108,7 @@ def assign_rows(
             distances[block.span],
             n_threads,
         )
-    return distances / frame.scale**2 if frame.scale != 1.0 else distances.astype(np.float64)
+    return frame.undo(distances)
 
 
 def measure_rows(
@@ -117,7 +141,12 @@ class Problem:
     def assign(self, centers: Floats, labels: Labels, *, keep_ties: bool) -> Floats:
         """Overwrite labels by the nearest centers'; return squared distances."""
         return assign_rows(
-            self.source, centers, labels, keep_ties=keep_ties, n_threads=self.n_threads
+            self.source,
+            centers,
+            labels,
+            keep_ties=keep_ties,
+            ranges=self.ranges,
+            n_threads=self.n_threads,
         )
 
     def sum(self, labels: Labels, references: Floats) -> Moments:

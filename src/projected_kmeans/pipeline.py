@@ -19,9 +19,12 @@ from projected_kmeans.lifting import lift
 from projected_kmeans.lloyd import run_lloyd
 from projected_kmeans.parameters import check_init
 from projected_kmeans.passes import Problem
-from projected_kmeans.projections import RandomMap, sketch_rows
+from projected_kmeans.random_maps import RandomMap, sketch_rows
 from projected_kmeans.results import Clustering, Floats
-from projected_kmeans.seeding import seed_rows
+from projected_kmeans.seeding import seed_centers
+
+# Restarts whose inertias differ by less are the same up to rounding: the first of them is kept.
+ROUNDING = 1e-12
 
 
 @dataclass(frozen=True)
@@ -78,9 +81,7 @@ def reduce_rows(recipe: Recipe, original: Problem, log: Journal) -> Problem:
             sketch = sketch_rows(recipe.projection, source, log.report)
         else:
             sketch = _transform(recipe.projection.fit(source.array), source.array)
-        blocks = ArrayBlocks(sketch)
-        ranges = scan_columns(blocks, recipe.n_threads)
-    return Problem(blocks, ranges, original.weights, recipe.n_threads)
+        return _open_sketch(recipe, sketch, original.weights)
 
 
 def cluster_sketch(recipe: Recipe, original: Problem, sketch: Problem, log: Journal) -> Clustering:
@@ -98,7 +99,7 @@ def cluster_sketch(recipe: Recipe, original: Problem, sketch: Problem, log: Jour
                 found = move_single_points(
                     sketch, found, max_iter=recipe.max_iter, on_pass=log.report
                 )
-        if best is None or found.inertia < best.inertia:
+        if best is None or found.inertia < best.inertia * (1 - ROUNDING):
             best = found
         if log.stopped:
             break
@@ -134,6 +135,20 @@ def polish_partition(
         )
 
 
+def _open_sketch(recipe: Recipe, sketch: NDArray[Any], weights: Floats | None) -> Problem:
+    blocks = ArrayBlocks(sketch)
+    try:
+        ranges = scan_columns(blocks, recipe.n_threads)
+    except ValueError:  # the rows are finite, so it is the map that went too far
+        own = isinstance(recipe.projection, RandomMap)
+        raise ValueError(
+            f"the sketch of X overflows {sketch.dtype}; divide X by a large constant"
+            if own
+            else f"projection={recipe.projection!r} made a number that is not finite; use another"
+        ) from None
+    return Problem(blocks, ranges, weights, recipe.n_threads)
+
+
 def _seed(recipe: Recipe, original: Problem, sketch: Problem, restart: int, log: Journal) -> Floats:
     """Return the first centers in the space of the sketch."""
     init = recipe.init
@@ -142,8 +157,7 @@ def _seed(recipe: Recipe, original: Problem, sketch: Problem, restart: int, log:
         state = np.random.RandomState(int(stream.integers(2**32)))
         init = init(original.source.array, recipe.n_clusters, random_state=state)
     if isinstance(init, str):
-        chosen = seed_rows(init, sketch, recipe.n_clusters, stream, on_center=log.report)
-        return sketch.source.take(chosen)
+        return seed_centers(init, sketch, recipe.n_clusters, stream, on_center=log.report)
     given = check_init(init, recipe.n_clusters, original.source.shape)
     if given.ndim == 1:
         return sketch.source.take(given)

@@ -6,43 +6,33 @@ A map is a value: its key, its number of features and of components; no matrix i
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from types import MappingProxyType
-from typing import Any, Protocol, Self, runtime_checkable
+from typing import Any, Self
 
 import numpy as np
 import scipy.special
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import Tags
-from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import threadpool_limits
 
 from projected_kmeans import _native
-from projected_kmeans.blocks import ArrayBlocks, compute_type, scan_columns
-from projected_kmeans.dimensions import check_eps, target_dimension
-from projected_kmeans.keys import RandomState, draw_words, resolve_key
-from projected_kmeans.parameters import check_components, check_count, check_rows
+from projected_kmeans.keys import RandomState, draw_words
+from projected_kmeans.parameters import check_count
+from projected_kmeans.random_maps import (
+    RandomMap,
+    SparseMatrix,
+    fit_rows,
+    set_map_tags,
+    transform_rows,
+)
 
 # Bytes of the random matrix that exist at a time where a map needs it in panels.
 PANEL_BYTES = 16 * 2**20
 
-
-@runtime_checkable
-class RandomMap(Protocol):
-    """What this package's maps have in common, beyond scikit-learn's transformers."""
-
-    n_components: int | str
-    eps: float
-    n_clusters: int | None
-    random_state: RandomState
-    n_threads: int | None
-    n_features_in_: int
-    n_components_: int
-    key_: int
-
-    def project_block(self, block: NDArray[Any], out: NDArray[Any]) -> None:
-        """Write the block's sketch into ``out``."""
+# The kernels keep the nonzeros of one row of R at hand.
+MOST_NONZEROS = 64
 
 
 class SignProjection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -51,7 +41,8 @@ class SignProjection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
     The sign in row i and column j is a pure function of (key, i, j), so R is never stored, every
     machine, thread and block sees the same R, and the first t columns of a wider R are the same
     signs. Rows of float32, float16 and small integers are computed in float32, float64 rows in
-    float64, in an order of additions that is fixed for each row.
+    float64, in an order of additions that is fixed for each row. The product is a table look-up,
+    several times faster than a matrix product.
 
     Parameters
     ----------
@@ -73,15 +64,17 @@ class SignProjection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
     n_components_ : int
         t.
     key_ : int
-        What fixes R.
+        What fixes the map.
     n_features_in_ : int
         d.
     feature_names_in_ : ndarray of str
         Only where X has string column names.
 
-    See Also
-    --------
-    GaussianProjection : Normal entries in place of signs.
+    Notes
+    -----
+    All three parts of the paper's Lemma 1 hold: singular values of V_k^T R within 1 +- eps at
+    t = O(k / eps^2); E ||S T - S R R^T T||_F^2 <= (2/t) ||S||_F^2 ||T||_F^2 and
+    Var ||C R||_F^2 <= (2/t) ||C||_F^4 at every t.
 
     Examples
     --------
@@ -89,8 +82,8 @@ class SignProjection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
     >>> from projected_kmeans import SignProjection
     >>> X = np.arange(12.0).reshape(2, 6)
     >>> SignProjection(4, random_state=7).fit_transform(X)
-    array([[ 5.5, -0.5, -1.5,  2.5],
-           [11.5,  5.5, -1.5,  2.5]])
+    array([[ -6.5,   0.5,   0.5,  -1.5],
+           [-12.5,   0.5,   0.5,  -1.5]])
     """
 
     def __init__(
@@ -113,8 +106,8 @@ class SignProjection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
 
         Parameters
         ----------
-        X : array-like (n, d)
-            Rows.
+        X : array-like or sparse matrix (n, d)
+            Rows, finite.
         y : ignored
             Present by convention.
 
@@ -123,35 +116,328 @@ class SignProjection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         SignProjection
             Itself.
         """
-        _fit_rows(self, X)
+        fit_rows(self, X)
         return self
 
     def transform(self, X: ArrayLike) -> NDArray[Any]:
-        """Return X R, n x t.
+        """Return the sketch of X, n x t.
 
         Parameters
         ----------
-        X : array-like (n, d)
-            Rows, finite.
+        X : array-like or sparse matrix (n, d)
+            Rows, finite. Sparse rows are never made dense.
 
         Returns
         -------
         ndarray (n, t)
             float64 for float64 rows, float32 for smaller types.
         """
-        return _transform_rows(self, X)
+        return transform_rows(self, X)
 
     def project_block(self, block: NDArray[Any], out: NDArray[Any]) -> None:
-        """Write the block's sketch into ``out``; of the block only its shape and type matter."""
-        scale = 1.0 / math.sqrt(self.n_components_)
-        _native.sign_product(block, self.key_, scale, out, self.n_threads or 0)
+        """Write the sketch of a block of dense rows into ``out``."""
+        _native.sign_product(block, self.key_, self._scale, out, self.n_threads or 0)
+
+    def project_sparse(self, rows: SparseMatrix, out: NDArray[Any]) -> None:
+        """Write the sketch of sparse rows into ``out``."""
+        _native.sign_product_sparse(
+            rows.data,
+            rows.indices,
+            rows.indptr,
+            rows.shape[1],
+            self.key_,
+            self._scale,
+            out,
+            self.n_threads or 0,
+        )
+
+    @property
+    def _scale(self) -> float:
+        return 1.0 / math.sqrt(self.n_components_)
 
     @property
     def _n_features_out(self) -> int:
         return int(self.n_components_)
 
     def __sklearn_tags__(self) -> Tags:
-        return _map_tags(super().__sklearn_tags__())
+        return set_map_tags(super().__sklearn_tags__())
+
+
+class SparseSignProjection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+    """Multiply by a sparse random sign matrix: s entries +-1/sqrt(s) in each of its rows.
+
+    In each row of R the t columns are cut into s stretches, and each stretch has one random sign at
+    a random place (Kane, Nelson 2014); with s = 1 this is CountSketch. The cost is n d s whatever
+    t, little more than reading the data, and nnz s for sparse rows.
+
+    Parameters
+    ----------
+    n_components : int or "auto", default="auto"
+        t. "auto" asks `target_dimension`: with ``n_clusters`` the rule of Makarychev, Makarychev
+        and Razenshteyn (2019), without it the Johnson-Lindenstrauss bound for the number of rows;
+        never more than the number of features.
+    n_nonzeros : int, default=8
+        s, at most 64; where t is smaller than s, t.
+    eps : float, default=0.3
+        Error parameter in (0, 1), used by "auto".
+    n_clusters : int, optional
+        k, used by "auto".
+    random_state : int, RandomState instance or None, default=None
+        An integer is the key itself.
+    n_threads : int, optional
+        Threads of the product; by default what OpenMP allows. The result does not depend on it.
+
+    Attributes
+    ----------
+    n_components_ : int
+        t.
+    key_ : int
+        What fixes the map.
+    n_features_in_ : int
+        d.
+    feature_names_in_ : ndarray of str
+        Only where X has string column names.
+
+    Notes
+    -----
+    Of the paper's Lemma 1, parts 2 (matrix multiplication) and 3 (moments) hold with the same
+    constants for every s. Part 1 (singular values of V_k^T R) needs t = O(k^2 / eps^2) at s = 1,
+    and t = O(k log(k) / eps^2) at s = O(log(k) / eps) (Cohen 2016); on data s = 8 does as well as
+    dense signs.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from projected_kmeans import SparseSignProjection
+    >>> SparseSignProjection(3, n_nonzeros=1, random_state=7).fit_transform(np.eye(3) * 5)
+    array([[ 0., -5.,  0.],
+           [-5.,  0.,  0.],
+           [ 0.,  0., -5.]])
+    """
+
+    def __init__(
+        self,
+        n_components: int | str = "auto",
+        *,
+        n_nonzeros: int = 8,
+        eps: float = 0.3,
+        n_clusters: int | None = None,
+        random_state: RandomState = None,
+        n_threads: int | None = None,
+    ) -> None:
+        self.n_components = n_components
+        self.n_nonzeros = n_nonzeros
+        self.eps = eps
+        self.n_clusters = n_clusters
+        self.random_state = random_state
+        self.n_threads = n_threads
+
+    def fit(self, X: ArrayLike, y: object = None) -> Self:
+        """Fix the map for rows like those of X, of which only the shape matters.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix (n, d)
+            Rows, finite.
+        y : ignored
+            Present by convention.
+
+        Returns
+        -------
+        SparseSignProjection
+            Itself.
+        """
+        check_count("n_nonzeros", self.n_nonzeros)
+        if self.n_nonzeros > MOST_NONZEROS:
+            raise ValueError(
+                f"n_nonzeros={self.n_nonzeros} is too many; use at most {MOST_NONZEROS}, "
+                "or SignProjection for dense signs"
+            )
+        fit_rows(self, X)
+        return self
+
+    def transform(self, X: ArrayLike) -> NDArray[Any]:
+        """Return the sketch of X, n x t.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix (n, d)
+            Rows, finite. Sparse rows are never made dense.
+
+        Returns
+        -------
+        ndarray (n, t)
+            float64 for float64 rows, float32 for smaller types.
+        """
+        return transform_rows(self, X)
+
+    def project_block(self, block: NDArray[Any], out: NDArray[Any]) -> None:
+        """Write the sketch of a block of dense rows into ``out``."""
+        _native.sparse_sign_product(
+            block, self.key_, self._scale, out, self.n_threads or 0, n_nonzeros=self._nonzeros
+        )
+
+    def project_sparse(self, rows: SparseMatrix, out: NDArray[Any]) -> None:
+        """Write the sketch of sparse rows into ``out``."""
+        _native.sparse_sign_product_sparse(
+            rows.data,
+            rows.indices,
+            rows.indptr,
+            rows.shape[1],
+            self.key_,
+            self._scale,
+            out,
+            self.n_threads or 0,
+            n_nonzeros=self._nonzeros,
+        )
+
+    @property
+    def _scale(self) -> float:
+        return 1.0 / math.sqrt(self._nonzeros)
+
+    @property
+    def _nonzeros(self) -> int:
+        return min(int(self.n_nonzeros), int(self.n_components_))
+
+    @property
+    def _n_features_out(self) -> int:
+        return int(self.n_components_)
+
+    def __sklearn_tags__(self) -> Tags:
+        return set_map_tags(super().__sklearn_tags__())
+
+
+class HadamardProjection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+    """Randomised Hadamard transform: random signs, Walsh-Hadamard transform, t of its entries.
+
+    Rows are padded with zeros to a power of two D. The cost is n D log(D) whatever t; for sparse
+    rows it is nnz t instead, and nothing is padded. The entries kept are the first t of a random
+    order of all D, so those of a smaller t come first.
+
+    Parameters
+    ----------
+    n_components : int or "auto", default="auto"
+        t. "auto" asks `target_dimension`: with ``n_clusters`` the rule of Makarychev, Makarychev
+        and Razenshteyn (2019), without it the Johnson-Lindenstrauss bound for the number of rows;
+        never more than the number of features.
+    eps : float, default=0.3
+        Error parameter in (0, 1), used by "auto".
+    n_clusters : int, optional
+        k, used by "auto".
+    random_state : int, RandomState instance or None, default=None
+        An integer is the key itself.
+    n_threads : int, optional
+        Threads of the product; by default what OpenMP allows. The result does not depend on it.
+
+    Attributes
+    ----------
+    n_components_ : int
+        t.
+    key_ : int
+        What fixes the map.
+    n_features_in_ : int
+        d.
+    feature_names_in_ : ndarray of str
+        Only where X has string column names.
+
+    Notes
+    -----
+    Of the paper's Lemma 1, part 3 (moments) holds in expectation at every t. Part 1 (singular
+    values of V_k^T R) holds at t = O((k + log(d)) log(k) / eps^2) (Tropp 2011), a logarithm more
+    than signs need, and part 2 follows there.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from projected_kmeans import HadamardProjection
+    >>> sketch = HadamardProjection(4, random_state=7).fit_transform(np.eye(4))
+    >>> np.allclose(sketch @ sketch.T, np.eye(4))
+    True
+    """
+
+    def __init__(
+        self,
+        n_components: int | str = "auto",
+        *,
+        eps: float = 0.3,
+        n_clusters: int | None = None,
+        random_state: RandomState = None,
+        n_threads: int | None = None,
+    ) -> None:
+        self.n_components = n_components
+        self.eps = eps
+        self.n_clusters = n_clusters
+        self.random_state = random_state
+        self.n_threads = n_threads
+
+    def fit(self, X: ArrayLike, y: object = None) -> Self:
+        """Fix the map for rows like those of X, of which only the shape matters.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix (n, d)
+            Rows, finite.
+        y : ignored
+            Present by convention.
+
+        Returns
+        -------
+        HadamardProjection
+            Itself.
+        """
+        fit_rows(self, X)
+        return self
+
+    def transform(self, X: ArrayLike) -> NDArray[Any]:
+        """Return the sketch of X, n x t.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix (n, d)
+            Rows, finite. Sparse rows are never made dense.
+
+        Returns
+        -------
+        ndarray (n, t)
+            float64 for float64 rows, float32 for smaller types.
+        """
+        return transform_rows(self, X)
+
+    def project_block(self, block: NDArray[Any], out: NDArray[Any]) -> None:
+        """Write the sketch of a block of dense rows into ``out``."""
+        _native.hadamard_product(
+            block, self.key_, self._scale, out, self.n_threads or 0, positions=self._positions()
+        )
+
+    def project_sparse(self, rows: SparseMatrix, out: NDArray[Any]) -> None:
+        """Write the sketch of sparse rows into ``out``."""
+        _native.hadamard_product_sparse(
+            rows.data,
+            rows.indices,
+            rows.indptr,
+            rows.shape[1],
+            self.key_,
+            self._scale,
+            out,
+            self.n_threads or 0,
+            positions=self._positions(),
+        )
+
+    @property
+    def _scale(self) -> float:
+        return 1.0 / math.sqrt(self.n_components_)
+
+    def _positions(self) -> NDArray[np.int64]:
+        padded = 1 << (self.n_features_in_ - 1).bit_length()
+        words = draw_words(self.key_, (1, padded))[0]
+        return np.argsort(words, kind="stable")[: self.n_components_].astype(np.int64)
+
+    @property
+    def _n_features_out(self) -> int:
+        return int(self.n_components_)
+
+    def __sklearn_tags__(self) -> Tags:
+        return set_map_tags(super().__sklearn_tags__())
 
 
 class GaussianProjection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -164,7 +450,9 @@ class GaussianProjection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
     Parameters
     ----------
     n_components : int or "auto", default="auto"
-        t, as in `SignProjection`.
+        t. "auto" asks `target_dimension`: with ``n_clusters`` the rule of Makarychev, Makarychev
+        and Razenshteyn (2019), without it the Johnson-Lindenstrauss bound for the number of rows;
+        never more than the number of features.
     eps : float, default=0.3
         Error parameter in (0, 1), used by "auto".
     n_clusters : int, optional
@@ -179,15 +467,16 @@ class GaussianProjection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
     n_components_ : int
         t.
     key_ : int
-        What fixes the matrix.
+        What fixes the map.
     n_features_in_ : int
         d.
     feature_names_in_ : ndarray of str
         Only where X has string column names.
 
-    See Also
-    --------
-    SignProjection : Signs in place of normal entries; faster.
+    Notes
+    -----
+    All three parts of the paper's Lemma 1 hold at the same t as for signs; the cost is that of a
+    matrix product.
 
     Examples
     --------
@@ -217,8 +506,8 @@ class GaussianProjection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
 
         Parameters
         ----------
-        X : array-like (n, d)
-            Rows.
+        X : array-like or sparse matrix (n, d)
+            Rows, finite.
         y : ignored
             Present by convention.
 
@@ -227,41 +516,53 @@ class GaussianProjection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         GaussianProjection
             Itself.
         """
-        _fit_rows(self, X)
+        fit_rows(self, X)
         return self
 
     def transform(self, X: ArrayLike) -> NDArray[Any]:
-        """Return X times the matrix, n x t.
+        """Return the sketch of X, n x t.
 
         Parameters
         ----------
-        X : array-like (n, d)
-            Rows, finite.
+        X : array-like or sparse matrix (n, d)
+            Rows, finite. Sparse rows are never made dense.
 
         Returns
         -------
         ndarray (n, t)
             float64 for float64 rows, float32 for smaller types.
         """
-        return _transform_rows(self, X)
+        return transform_rows(self, X)
 
     def project_block(self, block: NDArray[Any], out: NDArray[Any]) -> None:
-        """Write the block's sketch into ``out``."""
+        """Write the sketch of a block of dense rows into ``out``."""
         out[...] = 0
-        width = max(1, PANEL_BYTES // (8 * self.n_components_))
-        for first in range(0, block.shape[1], width):
-            part = block[:, first : first + width].astype(out.dtype, copy=False)
-            shape = (part.shape[1], self.n_components_)
-            panel = draw_normals(self.key_, shape, row=first) / math.sqrt(self.n_components_)
+        for first, panel in self._panels(out.dtype):
+            part = block[:, first : first + len(panel)].astype(out.dtype, copy=False)
             with threadpool_limits(limits=self.n_threads, user_api="blas"):
-                out += part @ panel.astype(out.dtype, copy=False)
+                out += part @ panel
+
+    def project_sparse(self, rows: SparseMatrix, out: NDArray[Any]) -> None:
+        """Write the sketch of sparse rows into ``out``."""
+        out[...] = 0
+        by_column = rows.tocsc()
+        for first, panel in self._panels(out.dtype):
+            out += by_column[:, first : first + len(panel)] @ panel
+
+    def _panels(self, dtype: np.dtype[Any]) -> Iterator[tuple[int, NDArray[Any]]]:
+        """Walk over the matrix in panels of rows: the first row's index and the panel."""
+        length = max(1, PANEL_BYTES // (8 * self.n_components_))
+        for first in range(0, self.n_features_in_, length):
+            shape = (min(length, self.n_features_in_ - first), self.n_components_)
+            normals = draw_normals(self.key_, shape, row=first)
+            yield first, (normals / math.sqrt(self.n_components_)).astype(dtype, copy=False)
 
     @property
     def _n_features_out(self) -> int:
         return int(self.n_components_)
 
     def __sklearn_tags__(self) -> Tags:
-        return _map_tags(super().__sklearn_tags__())
+        return set_map_tags(super().__sklearn_tags__())
 
 
 def draw_normals(
@@ -269,70 +570,20 @@ def draw_normals(
 ) -> NDArray[np.float64]:
     """Return a rectangle of standard normal numbers, each a pure function of its coordinates.
 
-    The upper 53 bits of a word make a uniform number strictly between 0 and 1, and the inverse of
+    The upper 52 bits of a word make a uniform number strictly between 0 and 1, and the inverse of
     the normal distribution function makes it normal.
     """
     words = draw_words(key, shape, row=row, column=column)
-    uniform = ((words >> np.uint64(11)).astype(np.float64) + 0.5) * 2.0**-53
+    uniform = ((words >> np.uint64(12)).astype(np.float64) + 0.5) * 2.0**-52
     normals: NDArray[np.float64] = scipy.special.ndtri(uniform)
     return normals
 
 
 PROJECTIONS: Mapping[str, Callable[..., RandomMap]] = MappingProxyType(
-    {"sign": SignProjection, "gaussian": GaussianProjection}
+    {
+        "sign": SignProjection,
+        "sparse-sign": SparseSignProjection,
+        "hadamard": HadamardProjection,
+        "gaussian": GaussianProjection,
+    }
 )
-
-
-def sketch_rows(
-    projection: RandomMap,
-    source: ArrayBlocks,
-    on_block: Callable[[int], object] | None = None,
-) -> NDArray[Any]:
-    """Return the sketch of all rows, in the precision that they are computed in."""
-    sketch = np.empty((source.shape[0], projection.n_components_), compute_type(source.dtype))
-    for index, block in enumerate(source):
-        projection.project_block(block.rows, sketch[block.span])
-        if on_block is not None:
-            on_block(index + 1)
-    return sketch
-
-
-def _fit_rows(projection: RandomMap, X: ArrayLike) -> None:
-    rows = check_rows(projection, X, reset=True)
-    scan_columns(ArrayBlocks(rows))
-    fit_shape(projection, *rows.shape)
-
-
-def fit_shape(projection: RandomMap, n_samples: int, n_features: int) -> None:
-    """Fix a map for that many rows of that many features: all that fitting takes from data."""
-    check_eps(projection.eps)
-    check_components(projection.n_components, n_features)
-    if projection.n_clusters is not None:
-        check_count("n_clusters", projection.n_clusters)
-    projection.n_features_in_ = n_features
-    projection.key_ = resolve_key(projection.random_state)
-    if not isinstance(projection.n_components, str):
-        projection.n_components_ = int(projection.n_components)
-    elif projection.n_clusters is not None:
-        projection.n_components_ = target_dimension(
-            projection.n_clusters, eps=projection.eps, n_features=n_features
-        )
-    else:
-        projection.n_components_ = target_dimension(
-            eps=projection.eps,
-            rule="johnson-lindenstrauss",
-            n_samples=n_samples,
-            n_features=n_features,
-        )
-
-
-def _transform_rows(projection: RandomMap, X: ArrayLike) -> NDArray[Any]:
-    check_is_fitted(projection)
-    source = ArrayBlocks(check_rows(projection, X, reset=False))
-    scan_columns(source)
-    return sketch_rows(projection, source)
-
-
-def _map_tags(tags: Tags) -> Tags:
-    tags.transformer_tags.preserves_dtype = ["float64", "float32"]
-    return tags

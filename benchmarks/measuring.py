@@ -1,0 +1,98 @@
+"""What all benchmarks share: a clock, the machine's description, stored results.
+
+Runs nothing by itself.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import time
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from projected_kmeans import _native
+
+RESULTS = Path(__file__).parent / "results"
+PACKAGES = ("projected_kmeans", "numpy", "scipy", "scikit-learn")
+
+
+def time_together(works: Mapping[str, Callable[[], object]], repeats: int) -> dict[str, float]:
+    """Return the best of several times of each work, run in turns so that all see the same machine.
+
+    Each runs twice in its turn: threads of a BLAS go on spinning for a while after their work, and
+    would slow down whatever comes next.
+    """
+    best = dict.fromkeys(works, float("inf"))
+    for _ in range(repeats):
+        for name, work in works.items():
+            for _ in range(
+                2
+            ):  # the first may share the machine with idle threads of the one before
+                start = time.perf_counter()
+                work()
+                best[name] = min(best[name], time.perf_counter() - start)
+    return best
+
+
+def read_array(array: NDArray[Any], n_threads: int) -> None:
+    """Read every byte of an array once, on several threads: what memory bandwidth allows."""
+    parts = np.array_split(array.reshape(-1).view(np.int32), n_threads)
+    with ThreadPoolExecutor(n_threads) as pool:
+        list(pool.map(np.max, parts))
+
+
+def describe_machine(n_threads: int) -> dict[str, Any]:
+    """Return what a reader needs to judge a time: processor, threads, versions."""
+    names = [
+        line.split(":", 1)[1].strip()
+        for line in _read_lines("/proc/cpuinfo")
+        if line.startswith("model name")
+    ]
+    return {
+        "processor": names[0] if names else platform.processor(),
+        "processors": os.cpu_count(),
+        "threads": n_threads,
+        "instruction_set": _native.instruction_set(),
+        "system": platform.system(),
+        "python": platform.python_version(),
+        "versions": {name: _version(name) for name in PACKAGES},
+    }
+
+
+def store_results(name: str, document: Mapping[str, Any], folder: Path | None = None) -> Path:
+    """Write a benchmark's document as JSON; return where."""
+    folder = RESULTS if folder is None else folder
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / f"{name}.json"
+    partial = path.with_suffix(".partial")
+    partial.write_text(json.dumps(document, indent=1) + "\n")
+    os.replace(partial, path)
+    return path
+
+
+def format_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Return a Markdown table, numbers to the right."""
+    lines = [list(header), ["---", *("---:" for _ in header[1:])], *map(list, rows)]
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+
+
+def _read_lines(path: str) -> list[str]:
+    try:
+        return Path(path).read_text().splitlines()
+    except OSError:
+        return []
+
+
+def _version(name: str) -> str | None:
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return None

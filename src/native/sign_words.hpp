@@ -1,0 +1,140 @@
+// Rows of the sign matrix in bulk: the bits of signs.hpp, eight rows of cells at a time.
+// Holds no table and no product.
+#pragma once
+
+#include <type_traits>
+
+#include "lanes.hpp"
+#include "signs.hpp"
+
+namespace projected_kmeans::PK_INSTRUCTION_SET {
+
+#if defined(__AVX2__)
+// Philox cells of eight rows of R, one row a lane.
+inline void philox_lanes(std::uint64_t key, Stream stream, const std::uint64_t (&rows)[8],
+                         std::uint32_t cell, __m256i (&out)[4]) {
+    alignas(32) std::uint32_t low[8], high[8];
+    for (int lane = 0; lane < 8; ++lane) {
+        low[lane] = static_cast<std::uint32_t>(rows[lane]);
+        high[lane] = static_cast<std::uint32_t>(rows[lane] >> 32);
+    }
+    __m256i word[4] = {_mm256_load_si256(reinterpret_cast<const __m256i *>(low)),
+                       _mm256_load_si256(reinterpret_cast<const __m256i *>(high)),
+                       _mm256_set1_epi32(static_cast<int>(cell)),
+                       _mm256_set1_epi32(static_cast<int>(stream))};
+    auto key_low = static_cast<std::uint32_t>(key);
+    auto key_high = static_cast<std::uint32_t>(key >> 32);
+    const auto multiply = [](__m256i lanes, std::uint32_t by, __m256i &product_low,
+                             __m256i &product_high) {
+        const __m256i factor = _mm256_set1_epi32(static_cast<int>(by));
+        const __m256i even = _mm256_mul_epu32(lanes, factor);
+        const __m256i odd = _mm256_mul_epu32(_mm256_srli_epi64(lanes, 32), factor);
+        product_low = _mm256_blend_epi32(even, _mm256_slli_epi64(odd, 32), 0xaa);
+        product_high = _mm256_blend_epi32(_mm256_srli_epi64(even, 32), odd, 0xaa);
+    };
+    for (int round = 0; round < philox_rounds; ++round) {
+        __m256i first_low, first_high, second_low, second_high;
+        multiply(word[0], philox_multiplier[0], first_low, first_high);
+        multiply(word[2], philox_multiplier[1], second_low, second_high);
+        word[0] = _mm256_xor_si256(_mm256_xor_si256(second_high, word[1]),
+                                   _mm256_set1_epi32(static_cast<int>(key_low)));
+        word[2] = _mm256_xor_si256(_mm256_xor_si256(first_high, word[3]),
+                                   _mm256_set1_epi32(static_cast<int>(key_high)));
+        word[1] = second_low;
+        word[3] = first_low;
+        key_low += philox_weyl[0];
+        key_high += philox_weyl[1];
+    }
+    for (int i = 0; i < 4; ++i) out[i] = word[i];
+}
+
+// words[i] is the cell of the i-th of up to eight rows.
+inline void cells_at(std::uint64_t key, Stream stream, const std::uint64_t (&rows)[8],
+                     std::uint32_t cell, int n_rows, std::uint32_t (*words)[4]) {
+    __m256i lanes[4];
+    philox_lanes(key, stream, rows, cell, lanes);
+    for (int quarter = 0; quarter < 4; ++quarter) {
+        alignas(32) std::uint32_t word[8];
+        _mm256_store_si256(reinterpret_cast<__m256i *>(word), lanes[quarter]);
+        for (int i = 0; i < n_rows; ++i) words[i][quarter] = word[i];
+    }
+}
+
+// packed[column]: the signs of `eights` * 8 consecutive rows, the first row in bit 0.
+template <int eights>
+inline void sign_bits(std::uint64_t key, std::uint64_t row, std::uint32_t cell, int n_columns,
+                      std::uint64_t *packed) {
+    __m256i word[eights][4];
+    for (int eight = 0; eight < eights; ++eight) {
+        std::uint64_t rows[8];
+        for (int i = 0; i < 8; ++i) rows[i] = row + 8 * eight + i;
+        philox_lanes(key, Stream::signs, rows, cell, word[eight]);
+    }
+    for (int quarter = 0; 32 * quarter < n_columns; ++quarter)
+        for (int bit = 31; bit >= 0; --bit) {
+            std::uint64_t bits = 0;
+            for (int eight = 0; eight < eights; ++eight) {
+                const auto mask = static_cast<std::uint32_t>(
+                    _mm256_movemask_ps(_mm256_castsi256_ps(word[eight][quarter])));
+                bits |= std::uint64_t{mask} << (8 * eight);
+                word[eight][quarter] = _mm256_slli_epi32(word[eight][quarter], 1);
+            }
+            packed[32 * quarter + bit] = bits;
+        }
+}
+#else
+inline void cells_at(std::uint64_t key, Stream stream, const std::uint64_t (&rows)[8],
+                     std::uint32_t cell, int n_rows, std::uint32_t (*words)[4]) {
+    for (int i = 0; i < n_rows; ++i) {
+        const Philox4x32 found = philox_cell(key, stream, rows[i], cell);
+        for (int quarter = 0; quarter < 4; ++quarter) words[i][quarter] = found.word[quarter];
+    }
+}
+
+template <int eights>
+inline void sign_bits(std::uint64_t key, std::uint64_t row, std::uint32_t cell, int n_columns,
+                      std::uint64_t *packed) {
+    for (int column = 0; column < n_columns; ++column) packed[column] = 0;
+    for (int i = 0; i < 8 * eights; ++i) {
+        const Philox4x32 signs = philox_cell(key, Stream::signs, row + i, cell);
+        for (int column = 0; column < n_columns; ++column)
+            packed[column] |= std::uint64_t{signs.word[column / 32] >> (column % 32) & 1u} << i;
+    }
+}
+#endif
+
+// The cells of any number of rows; row_of(i) is the i-th.
+template <class RowOf>
+inline void cells_of(std::uint64_t key, Stream stream, std::uint32_t cell, std::int64_t n_rows,
+                     RowOf row_of, std::uint32_t (*words)[4]) {
+    for (std::int64_t first = 0; first < n_rows; first += 8) {
+        const std::int64_t left = n_rows - first;
+        std::uint64_t rows[8] = {};
+        for (int i = 0; i < 8 && i < left; ++i)
+            rows[i] = static_cast<std::uint64_t>(row_of(first + i));
+        cells_at(key, stream, rows, cell, left < 8 ? static_cast<int>(left) : 8, words + first);
+    }
+}
+
+// Signed values with columns in lanes: lane j of vector v stands for column v * n_lanes + j of 32.
+template <class C> struct SignLanes {
+    using Word = std::conditional_t<sizeof(C) == 4, std::uint32_t, std::uint64_t>;
+    using Words = Vector<Word, n_lanes<C>>;
+    static constexpr int n_vectors = 32 / n_lanes<C>;
+    static constexpr int top = 8 * sizeof(C) - 1;
+    Words shift[n_vectors];
+
+    SignLanes() {
+        for (int v = 0; v < n_vectors; ++v)
+            for (int lane = 0; lane < n_lanes<C>; ++lane)
+                shift[v][lane] = static_cast<Word>(top - v * n_lanes<C> - lane);
+    }
+    // +value where the column's bit is set in `signs`, else -value.
+    Lanes<C> apply(Lanes<C> value, std::uint32_t signs, int v) const {
+        const Word word = ~signs;
+        const Words minus = (word << shift[v]) & (Word{1} << top);
+        return (Lanes<C>)((Words)value ^ minus);
+    }
+};
+
+}  // namespace projected_kmeans::PK_INSTRUCTION_SET

@@ -1,0 +1,93 @@
+// The walk of a product over tiles of rows and, inside each, over sections of coordinates.
+// Knows nothing of the map: a method adds a section's share to the totals of a tile.
+#pragma once
+
+#include <omp.h>
+
+#include "kernels.hpp"
+#include "lanes.hpp"
+
+namespace projected_kmeans::PK_INSTRUCTION_SET {
+
+// What a map keeps for one panel of coordinates is made once a call and shared by all its tiles; a
+// panel is as long as this many bytes allow, whatever d and t.
+constexpr std::int64_t panel_bytes = std::int64_t{4} << 20;
+
+inline std::int64_t panel_length(std::int64_t n_sections, std::int64_t section_bytes) {
+    const std::int64_t length = panel_bytes / section_bytes;
+    return length < 1 ? 1 : length < n_sections ? length : n_sections;
+}
+
+// Rows of `out` to totals[column][row] and back.
+template <class C>
+void load_totals(const C *out, std::int64_t n_rows, std::int64_t n_components, C *totals) {
+    const Rows rows{out, sizeof(C) == 4 ? Element::float32 : Element::float64, n_rows, n_components,
+                    n_components};
+    pack_tile_of<C, C>(rows, 0, n_rows, 0, n_components, totals);
+}
+template <class C>
+void store_totals(const C *totals, C factor, std::int64_t n_rows, std::int64_t n_components,
+                  C *out) {
+    constexpr int tile = tile_rows<C>;
+    constexpr int side = square<C>;
+    std::int64_t column = 0;
+    for (; n_rows == tile && column + side <= n_components; column += side)
+        for (int base = 0; base < tile; base += side) {
+            Vector<C, side> in[side];
+            for (int i = 0; i < side; ++i) {
+                std::memcpy(&in[i], totals + (column + i) * tile + base, sizeof in[i]);
+                in[i] *= factor;
+            }
+            transpose(in, out + base * n_components + column, n_components);
+        }
+    for (std::int64_t row = 0; row < n_rows; ++row)
+        for (std::int64_t rest = column; rest < n_components; ++rest)
+            out[row * n_components + rest] = totals[rest * tile + row] * factor;
+}
+
+// A Method has
+//   width                              coordinates of a section
+//   panel                              sections of a panel
+//   prepare(begin, end)                makes what sections [begin, end) need
+//   Scratch(method)                    a thread's own memory
+//   add(packed, section, scratch, totals)   totals[column][row] += the section's share, where
+//                                      packed[coordinate][row] is the section, zeros at its end
+template <class C, class Method>
+void multiply_by_tiles(const Rows &rows, Map map, Method &method, C *out, int n_threads) {
+    constexpr int tile = tile_rows<C>;
+    const std::int64_t width = method.width, t = map.n_components;
+    const std::int64_t n_sections = (rows.n_columns + width - 1) / width;
+    const std::int64_t n_tiles = (rows.n_rows + tile - 1) / tile;
+    const PackTile<C> pack = pack_tile_for<C>(rows.element);
+    for (std::int64_t begin = 0; begin < n_sections; begin += method.panel) {
+        const std::int64_t bound = begin + method.panel;
+        const std::int64_t end = bound < n_sections ? bound : n_sections;
+        const C factor = end == n_sections ? static_cast<C>(map.scale) : C{1};
+        method.prepare(begin, end);
+#pragma omp parallel num_threads(n_threads) if (n_threads > 1)
+        {
+            Buffer<C> packed(width * tile), totals(t * tile);
+            typename Method::Scratch scratch(method);
+#pragma omp for schedule(dynamic, 4)
+            for (std::int64_t index = 0; index < n_tiles; ++index) {
+                const std::int64_t first = index * tile;
+                const std::int64_t left = rows.n_rows - first;
+                const std::int64_t n_rows = left < tile ? left : tile;
+                if (begin > 0)
+                    load_totals(out + first * t, n_rows, t, totals.data());
+                else
+                    for (std::int64_t i = 0; i < t * tile; ++i) totals[i] = 0;
+                for (std::int64_t section = begin; section < end; ++section) {
+                    const std::int64_t rest = rows.n_columns - section * width;
+                    const std::int64_t there = rest < width ? rest : width;
+                    pack(rows, first, n_rows, section * width, there, packed.data());
+                    for (std::int64_t i = there * tile; i < width * tile; ++i) packed[i] = 0;
+                    method.add(packed.data(), section, scratch, totals.data());
+                }
+                store_totals(totals.data(), factor, n_rows, t, out + first * t);
+            }
+        }
+    }
+}
+
+}  // namespace projected_kmeans::PK_INSTRUCTION_SET

@@ -1,0 +1,186 @@
+"""Run an experiment unit by unit, store what it measures, and continue where a run was stopped.
+
+Knows files and parameters; it knows neither what is measured nor how it is shown.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from projected_kmeans import _native
+from projected_kmeans.output_files import write_json
+
+FORMAT = "projected_kmeans reproduction"
+FORMAT_VERSION = 1
+
+# Called with the name of the experiment, units done and units in all.
+OnUnit = Callable[[str, int, int], object]
+
+
+@dataclass(frozen=True)
+class Unit:
+    """The smallest piece of work that a stopped run does not lose.
+
+    Attributes
+    ----------
+    name : str
+        Unique in its experiment.
+    measure : callable
+        Returns values that JSON can hold.
+    """
+
+    name: str
+    measure: Callable[[], Any]
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """What to measure and how to sum it up.
+
+    Attributes
+    ----------
+    name : str
+        The name of its files.
+    parameters : mapping
+        All that the results depend on beside version and machine: key, sizes, data.
+    units : sequence of Unit
+        Run in this order.
+    summarize : callable
+        From the results of all units, by name, to the document's results.
+    """
+
+    name: str
+    parameters: Mapping[str, Any]
+    units: Sequence[Unit]
+    summarize: Callable[[Mapping[str, Any]], dict[str, Any]]
+
+
+def run_experiment(
+    experiment: Experiment,
+    folder: Path,
+    *,
+    fresh: bool = False,
+    on_unit: OnUnit | None = None,
+) -> dict[str, Any]:
+    """Return the document of an experiment, measuring only what is not stored yet.
+
+    A stored result or a stopped run is taken up only if parameters, version and machine are the
+    same. Every finished unit is on disk at once; ``<name>.json`` appears when all are.
+
+    Parameters
+    ----------
+    experiment : Experiment
+        What to run.
+    folder : Path
+        Where documents are kept.
+    fresh : bool, default=False
+        Measure anew whatever is stored.
+    on_unit : callable, optional
+        Called after every unit.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> folder = pathlib.Path(tempfile.mkdtemp())
+    >>> units = [Unit("two", lambda: 2), Unit("three", lambda: 3)]
+    >>> total = Experiment("sum", {"key": 0}, units, lambda found: {"sum": sum(found.values())})
+    >>> run_experiment(total, folder)["results"]
+    {'sum': 5}
+    >>> [file.name for file in folder.iterdir()]
+    ['sum.json']
+    """
+    identity = identify(experiment)
+    path = folder / f"{experiment.name}.json"
+    stored = None if fresh else load_document(path)
+    if stored is not None and {name: stored.get(name) for name in identity} == identity:
+        return stored
+    progress = folder / f"{experiment.name}.partial.jsonl"
+    found = {} if fresh else _load_units(progress, identity)
+    _start_file(progress, identity, found)
+    _measure_missing(experiment, progress, found, on_unit)
+    results = {unit.name: found[unit.name]["result"] for unit in experiment.units}
+    seconds = sum(found[unit.name]["seconds"] for unit in experiment.units)
+    document = {**identity, "seconds": seconds, "results": experiment.summarize(results)}
+    write_json(path, document)
+    progress.unlink()
+    return document
+
+
+def _measure_missing(
+    experiment: Experiment, progress: Path, found: dict[str, Any], on_unit: OnUnit | None
+) -> None:
+    """Add the units that are missing to ``found``, each to the file as soon as it is measured."""
+    total = len(experiment.units)
+    with open(progress, "a", encoding="utf-8") as lines:
+        for done, unit in enumerate(experiment.units, start=1):
+            if unit.name not in found:
+                begin = time.perf_counter()
+                result = unit.measure()
+                found[unit.name] = {"result": result, "seconds": time.perf_counter() - begin}
+                lines.write(_as_line({"unit": unit.name, **found[unit.name]}))
+                lines.flush()
+            if on_unit is not None:
+                on_unit(experiment.name, done, total)
+
+
+def identify(experiment: Experiment) -> dict[str, Any]:
+    """Return what must be the same for results to be the same, as JSON holds it."""
+    identity = {
+        "format": FORMAT,
+        "format_version": FORMAT_VERSION,
+        "experiment": experiment.name,
+        "version": version("projected_kmeans"),
+        "versions": {
+            "python": platform.python_version(),
+            **{name: version(name) for name in ("numpy", "scipy", "scikit-learn")},
+        },
+        "machine": {
+            "processors": os.cpu_count(),
+            "architecture": platform.machine(),
+            "instruction_set": _native.instruction_set(),
+            "threads": os.environ.get("OMP_NUM_THREADS"),
+        },
+        "key": experiment.parameters.get("key"),
+        "parameters": dict(experiment.parameters),
+    }
+    round_trip: dict[str, Any] = json.loads(json.dumps(identity, allow_nan=False))
+    return round_trip
+
+
+def load_document(path: Path) -> dict[str, Any] | None:
+    """Return a stored document, or None where there is none that can be read."""
+    with suppress(OSError, ValueError):
+        document = json.loads(path.read_text(encoding="utf-8"))
+        if isinstance(document, dict) and document.get("format") == FORMAT:
+            return document
+    return None
+
+
+def _load_units(path: Path, identity: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the units of a stopped run with the same identity; a torn last line is left out."""
+    found: dict[str, Any] = {}
+    with suppress(OSError, ValueError), open(path, encoding="utf-8") as lines:
+        if json.loads(next(lines, "null")) != identity:
+            return {}
+        for line in lines:
+            record = json.loads(line)
+            found[record.pop("unit")] = record
+    return found
+
+
+def _start_file(path: Path, identity: Mapping[str, Any], found: Mapping[str, Any]) -> None:
+    kept = [_as_line({"unit": name, **record}) for name, record in found.items()]
+    path.write_text(_as_line(identity) + "".join(kept), encoding="utf-8")
+
+
+def _as_line(record: Mapping[str, Any]) -> str:
+    return json.dumps(record, allow_nan=False) + "\n"

@@ -1,0 +1,204 @@
+"""NumPy twins of the kernels: short, slow and plain, in no way derived from the C++."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[Any]
+MASK = 2**32 - 1
+
+
+def philox(counter: Iterable[Any], key: int) -> list[NDArray[np.uint64]]:
+    """Return the four words of Philox4x32-10 (Salmon et al. 2011) for each counter."""
+    words = [np.asarray(word, dtype=np.uint64) for word in counter]
+    low, high = key & MASK, key >> 32
+    for _ in range(10):
+        first, second = words[0] * 0xD2511F53, words[2] * 0xCD9E8D57
+        words = [
+            (second >> 32) ^ words[1] ^ low,
+            second & MASK,
+            (first >> 32) ^ words[3] ^ high,
+            first & MASK,
+        ]
+        low, high = (low + 0x9E3779B9) & MASK, (high + 0xBB67AE85) & MASK
+    return words
+
+
+def random_words(key: int, rows: Iterable[int], columns: Iterable[int]) -> NDArray[np.uint64]:
+    """Return the 64-bit words of the key in some rows and columns: two columns a cell."""
+    row = np.array(list(rows), dtype=np.uint64)[:, None]
+    column = np.array(list(columns), dtype=np.uint64)[None, :]
+    word = philox((row & MASK, row >> 32, column // 2, 1), key)
+    even = column % 2 == 0
+    return np.where(even, word[1] << 32 | word[0], word[3] << 32 | word[2])
+
+
+def signs(key: int, rows: Iterable[int], columns: Iterable[int]) -> Array:
+    """Return the signs of the key in some rows and columns: 128 columns a cell, a set bit is +1."""
+    row = np.array(list(rows), dtype=np.uint64)[:, None]
+    column = np.array(list(columns), dtype=np.uint64)[None, :]
+    words = np.stack(philox((row & MASK, row >> 32, column // 128, 0), key))
+    quarter = np.broadcast_to((column // 32 % 4).astype(np.intp), words.shape[1:])
+    bits = np.take_along_axis(words, quarter[None], axis=0)[0] >> column % 32 & 1
+    return 2 * bits.astype(np.int8) - 1
+
+
+def sign_product(X: Array, key: int, n_components: int, scale: float = 1.0) -> Array:
+    """Return the rows times the sign matrix, in extended precision."""
+    matrix = signs(key, range(X.shape[1]), range(n_components))
+    return X.astype(np.longdouble) @ matrix.astype(np.longdouble) * np.longdouble(scale)
+
+
+def sparse_sign_matrix(key: int, n_rows: int, n_components: int, n_nonzeros: int) -> Array:
+    """Return a sparse sign matrix in full: a sign at a random place of each stretch of columns."""
+    matrix = np.zeros((n_rows, n_components))
+    row = np.arange(n_rows, dtype=np.uint64)
+    for index in range(n_nonzeros):
+        word = philox((row & MASK, row >> 32, index // 4, 2), key)[index % 4]
+        begin, end = (i * n_components // n_nonzeros for i in (index, index + 1))
+        place = begin + ((word & (2**31 - 1)) * (end - begin) >> 31).astype(int)
+        matrix[np.arange(n_rows), place] = np.where(word >> 31 == 1, 1.0, -1.0)
+    return matrix
+
+
+def hadamard_matrix(key: int, n_rows: int, positions: Array) -> Array:
+    """Return the kept columns of a randomised Walsh-Hadamard matrix, entry by entry."""
+    flips = signs(key, range(n_rows), [0]).astype(float)
+    parity = [[bin(i & int(p)).count("1") % 2 for p in positions] for i in range(n_rows)]
+    return flips * (1.0 - 2.0 * np.array(parity).reshape(n_rows, len(positions)))
+
+
+def squared_distances(X: Array, centers: Array) -> Array:
+    """Return the squared distance of every center (row) to every row of X (column)."""
+    gaps = X.astype(np.longdouble)[None] - centers.astype(np.longdouble)[:, None]
+    return np.sum(gaps * gaps, axis=2)
+
+
+def nearest_center(X: Array, centers: Array, labels: Array | None = None) -> Array:
+    """Return the nearest center of every row: the lowest, or the present one among ties."""
+    distances = squared_distances(X, centers)
+    nearest = distances.argmin(axis=0)
+    if labels is None:
+        return nearest
+    rows = np.arange(len(X))
+    return np.where(distances[labels, rows] <= distances[nearest, rows], labels, nearest)
+
+
+def scan_columns(X: Array) -> tuple[Array, Array, tuple[int, int]]:
+    """Return the smallest and largest value of each column and the first that is not finite."""
+    bad = np.argwhere(~np.isfinite(X.astype(np.float64)))
+    first = (int(bad[0, 0]), int(bad[0, 1])) if len(bad) else (-1, -1)
+    return X.min(axis=0), X.max(axis=0), first
+
+
+def cluster_moments(
+    X: Array, labels: Array, weights: Array | None, references: Array
+) -> tuple[Array, Array, Array]:
+    """Return weight, weighted offsets and weighted squares of each cluster in exact fractions."""
+    k, d = references.shape
+    mass, squares = [Fraction(0)] * k, [Fraction(0)] * k
+    offsets = [[Fraction(0)] * d for _ in range(k)]
+    for i, j in enumerate(labels):
+        weight = Fraction(1 if weights is None else float(weights[i]))
+        mass[j] += weight
+        for column in range(d):
+            gap = Fraction(float(X[i, column])) - Fraction(float(references[j, column]))
+            offsets[j][column] += weight * gap
+            squares[j] += weight * gap * gap
+    return np.array(mass), np.array(offsets), np.array(squares)
+
+
+def inertia(X: Array, labels: Array, weights: Array | None = None) -> float:
+    """Return the weighted squared distances to the means of the clusters, in exact fractions."""
+    k = int(np.max(labels)) + 1
+    zeros = np.zeros((k, X.shape[1]))
+    mass, offsets, squares = cluster_moments(X, labels, weights, zeros)
+    total = sum(squares, start=Fraction(0))
+    for j in np.flatnonzero(mass):
+        total -= sum((value * value for value in offsets[j]), start=Fraction(0)) / mass[j]
+    return float(total)
+
+
+def means(X: Array, labels: Array, k: int, weights: Array | None = None) -> Array:
+    """Return the weighted mean of each cluster, NaN for an empty one."""
+    weights = np.ones(len(X)) if weights is None else weights
+    mass = np.bincount(labels, weights, minlength=k)
+    sums = np.zeros((k, X.shape[1]))
+    np.add.at(sums, labels, X.astype(np.float64) * weights[:, None])
+    return np.divide(sums, mass[:, None], out=np.full_like(sums, np.nan), where=mass[:, None] > 0)
+
+
+def changes(X: Array, labels: Array, k: int, weights: Array) -> Array:
+    """Return MatLab's Del: what the sum gains if a row joins a cluster or loses if it leaves."""
+    own = labels[:, None] == np.arange(k)
+    mass = np.bincount(labels, weights, minlength=k)[None, :]
+    centers = np.nan_to_num(means(X, labels, k, weights))
+    distances = squared_distances(X, centers).T.astype(np.float64)
+    left = np.where(own, mass - weights[:, None], mass + weights[:, None])
+    alone = own & (left <= 1e-12 * mass)
+    return np.where(alone, 0.0, weights[:, None] * mass / np.where(alone, 1.0, left) * distances)
+
+
+def move_points(X: Array, labels: Array, k: int, weights: Array | None = None) -> Array:
+    """Return the labels after one cyclic pass of MatLab's online phase."""
+    weights = np.ones(len(X)) if weights is None else weights
+    labels, last = labels.copy(), -1
+    while True:
+        change = changes(X, labels, k, weights)
+        rows = np.arange(len(X))
+        gains = change.min(axis=1) < change[rows, labels] * (1 - 1e-12)
+        movers = np.flatnonzero(gains & (rows > last) & (weights > 0))
+        if not len(movers):
+            return labels
+        last = int(movers[0])
+        labels[last] = change[last].argmin()
+
+
+def lloyd(X: Array, centers: Array, max_iter: int) -> tuple[Array, list[float]]:
+    """Return the labels and the inertias of MatLab's batch phase; no cluster may run empty."""
+    k = len(centers)
+    labels = nearest_center(X, centers)
+    history = [inertia(X, labels)]
+    while len(history) < max_iter:
+        candidate = nearest_center(X, means(X, labels, k), labels)
+        value = inertia(X, candidate)
+        if not value < history[-1]:
+            break
+        labels = candidate
+        history.append(value)
+    return labels, history
+
+
+def brute_force_optimum(X: Array, k: int) -> float:
+    """Return the least inertia over all partitions into at most k clusters."""
+    partitions = itertools.product(range(k), repeat=len(X) - 1)
+    return min(inertia(X, np.array((0, *rest))) for rest in partitions)
+
+
+def best_matching(labels_true: Array, labels_pred: Array) -> float:
+    """Return the largest share of right rows over all one-to-one matchings, by trying all."""
+    classes, clusters = np.unique(labels_true), np.unique(labels_pred)
+    size = max(len(classes), len(clusters))
+    padded = list(classes) + [None] * (size - len(classes))
+    best = 0
+    for order in itertools.permutations(padded):
+        matched = dict(zip(clusters, order, strict=False))
+        pairs = zip(labels_true, labels_pred, strict=True)
+        best = max(best, sum(matched[cluster] == name for name, cluster in pairs))
+    return best / len(labels_true)
+
+
+def extended_inertia(X: Array, labels: Array) -> float:
+    """Return the inertia in extended precision, for more rows than fractions can bear."""
+    total = np.longdouble(0)
+    for j in np.unique(labels):
+        part = X[labels == j].astype(np.longdouble)
+        part = part - part.mean(axis=0)
+        total += np.sum(part * part)
+    return float(total)

@@ -1,0 +1,194 @@
+"""The native module takes exact types and shapes only: a wrong one is an error, never a copy."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from projected_kmeans import _native
+
+X = np.arange(12.0).reshape(4, 3)
+CENTERS = np.array([[0.0, 1.0, 2.0], [9.0, 10.0, 11.0]])
+
+
+def call_sign_product(**changes: Any) -> None:
+    """Call the product with right arguments but for the changes."""
+    arguments = {"block": X, "key": 1, "scale": 1.0, "out": np.empty((4, 2)), "n_threads": 1}
+    _native.sign_product(**(arguments | changes))
+
+
+def call_nearest_center(**changes: Any) -> None:
+    """Call the assignment with right arguments but for the changes."""
+    arguments = {
+        "block": X,
+        "origin": np.zeros(3),
+        "scale": 1.0,
+        "centers": CENTERS,
+        "keep_ties": True,
+        "labels": np.zeros(4, np.int32),
+        "distances": np.empty(4),
+        "n_threads": 1,
+    }
+    _native.nearest_center(**(arguments | changes))
+
+
+def call_squared_distances(**changes: Any) -> None:
+    """Call the distances with right arguments but for the changes."""
+    arguments = {
+        "block": X,
+        "origin": np.zeros(3),
+        "scale": 1.0,
+        "centers": CENTERS,
+        "out": np.empty((2, 4)),
+        "n_threads": 1,
+    }
+    _native.squared_distances(**(arguments | changes))
+
+
+def call_scan_columns(**changes: Any) -> None:
+    """Call the scan with right arguments but for the changes."""
+    arguments = {"block": X, "minimum": np.zeros(3), "maximum": np.zeros(3), "n_threads": 1}
+    _native.scan_columns(**(arguments | changes))
+
+
+def call_cluster_moments(**changes: Any) -> None:
+    """Call the sums with right arguments but for the changes."""
+    arguments = {
+        "block": X,
+        "labels": np.zeros(4, np.int32),
+        "weights": None,
+        "centers": CENTERS,
+        "magic": np.full(5, 6.0 * 2**20),
+        "fine_ratio": 2.0**-48,
+        "offsets": np.zeros((2, 2, 3)),
+        "totals": np.zeros((2, 2, 2)),
+        "n_threads": 1,
+    }
+    _native.cluster_moments(**(arguments | changes))
+
+
+def call_move_points(**changes: Any) -> None:
+    """Call the moves with right arguments but for the changes."""
+    arguments = {
+        "block": X,
+        "weights": None,
+        "labels": np.array([0, 0, 1, 1], np.int32),
+        "centers": CENTERS.copy(),
+        "mass": np.full(2, 2.0),
+    }
+    _native.move_points(**(arguments | changes))
+
+
+CALLS = (
+    call_sign_product,
+    call_nearest_center,
+    call_squared_distances,
+    call_scan_columns,
+    call_cluster_moments,
+    call_move_points,
+)
+
+
+@pytest.mark.parametrize("call", CALLS)
+def test_the_right_arguments_are_taken(call: Any) -> None:
+    """Each kernel runs with the arguments that the tests below spoil one at a time."""
+    call()
+
+
+@pytest.mark.parametrize("call", CALLS)
+@pytest.mark.parametrize(
+    "block",
+    [
+        X.astype(np.int64),
+        X.astype(np.complex128),
+        X.astype(bool),
+        X.astype(np.longdouble),
+        X.tolist(),
+        X[0],
+        X[None],
+    ],
+    ids=["int64", "complex", "bool", "longdouble", "list", "1-D", "3-D"],
+)
+def test_a_block_of_another_kind_is_refused(call: Any, block: Any) -> None:
+    """A block of other elements or another number of dimensions is a TypeError."""
+    with pytest.raises(TypeError):
+        call(block=block)
+
+
+@pytest.mark.parametrize("call", CALLS)
+def test_a_stride_inside_a_row_is_refused(call: Any) -> None:
+    """A block whose rows are not contiguous is refused in a sentence."""
+    with pytest.raises(ValueError, match="unit stride inside a row"):
+        call(block=np.asfortranarray(X))
+
+
+@pytest.mark.parametrize(
+    ("call", "changes"),
+    [
+        (call_sign_product, {"out": np.empty((3, 2))}),
+        (call_nearest_center, {"origin": np.zeros(2)}),
+        (call_nearest_center, {"centers": CENTERS[:, :2].copy()}),
+        (call_nearest_center, {"labels": np.zeros(3, np.int32)}),
+        (call_nearest_center, {"distances": np.empty(5)}),
+        (call_squared_distances, {"out": np.empty((4, 2))}),
+        (call_squared_distances, {"centers": CENTERS[:, :2].copy()}),
+        (call_scan_columns, {"minimum": np.zeros(2)}),
+        (call_scan_columns, {"maximum": np.zeros(4)}),
+        (call_cluster_moments, {"labels": np.zeros(3, np.int32)}),
+        (call_cluster_moments, {"labels": np.array([0, 1, 2, 0], np.int32)}),
+        (call_cluster_moments, {"labels": np.array([0, -1, 0, 0], np.int32)}),
+        (call_cluster_moments, {"weights": np.ones(3)}),
+        (call_cluster_moments, {"magic": np.ones(3)}),
+        (call_cluster_moments, {"offsets": np.zeros((2, 3, 3))}),
+        (call_cluster_moments, {"totals": np.zeros((1, 2, 2))}),
+        (call_cluster_moments, {"centers": CENTERS[:, :2].copy()}),
+        (call_move_points, {"labels": np.array([0, 1, 2, 0], np.int32)}),
+        (call_move_points, {"weights": np.ones(5)}),
+        (call_move_points, {"mass": np.ones(3)}),
+        (call_move_points, {"centers": np.zeros((2, 2))}),
+    ],
+)
+def test_a_wrong_size_is_refused(call: Any, changes: dict[str, Any]) -> None:
+    """An array of the wrong size, or a label that names no center, is refused before any pass."""
+    with pytest.raises(ValueError, match=r"\b(is|has|have|are|name)\b"):
+        call(**changes)
+
+
+@pytest.mark.parametrize(
+    ("call", "changes"),
+    [
+        (call_sign_product, {"out": np.empty((4, 2), dtype=np.int64)}),
+        (call_sign_product, {"out": np.empty((4, 2), order="F")}),
+        (call_sign_product, {"key": -1}),
+        (call_sign_product, {"key": 2**64}),
+        (call_nearest_center, {"labels": np.zeros(4, np.int64)}),
+        (call_nearest_center, {"centers": CENTERS.astype(np.float32)}),
+        (call_nearest_center, {"distances": np.empty(8)[::2]}),
+        (call_cluster_moments, {"labels": np.zeros(4, np.int64)}),
+        (call_cluster_moments, {"weights": np.ones(4, np.float32)}),
+        (call_move_points, {"centers": np.asfortranarray(CENTERS)}),
+    ],
+)
+def test_a_wrong_type_is_refused(call: Any, changes: dict[str, Any]) -> None:
+    """An argument of another type or order is a TypeError: nothing is converted in silence."""
+    with pytest.raises(TypeError):
+        call(**changes)
+
+
+def test_read_only_results_are_refused() -> None:
+    """A kernel does not write into a read-only array."""
+    out = np.zeros((4, 2))
+    out.setflags(write=False)
+    with pytest.raises(TypeError):
+        call_sign_product(out=out)
+    assert not out.any()
+
+
+@pytest.mark.parametrize("call", CALLS)
+def test_read_only_blocks_are_read(call: Any) -> None:
+    """A block need not be writable."""
+    block = X.copy()
+    block.setflags(write=False)
+    call(block=block)

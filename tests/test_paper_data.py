@@ -1,0 +1,71 @@
+"""The paper's experiment on its own face images: Table 2, the rows HD and RP at t = 50."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.io
+from numpy.typing import NDArray
+
+from projected_kmeans import ProjectedKMeans, clustering_accuracy, normalized_inertia
+
+Faces = tuple[NDArray[np.float64], NDArray[Any]]
+
+# MatLab's start: the first image of each person.
+START = np.arange(0, 400, 10)
+
+
+@pytest.fixture
+def faces(find_data: Callable[[str], Path]) -> Faces:
+    """Return the images as rows and the person of each."""
+    stored = scipy.io.loadmat(find_data("ORL_64x64.mat"))
+    return stored["fea"].astype(np.float64), stored["gnd"].ravel()
+
+
+@pytest.mark.parametrize(
+    ("solver", "share", "accuracy"), [("hartigan", 0.0220, 0.6225), ("lloyd", 0.0226, 0.6475)]
+)
+def test_high_dimension(solver: str, share: float, accuracy: float, faces: Faces) -> None:
+    """All dimensions give the paper's F with MatLab's method, and another without its moves."""
+    X, people = faces
+    model = ProjectedKMeans(40, projection=None, init=START, solver=solver, max_iter=30).fit(X)
+    assert round(model.normalized_inertia_, 4) == share
+    assert clustering_accuracy(people, model.labels_) == accuracy
+    assert normalized_inertia(X, model.labels_) == pytest.approx(
+        model.normalized_inertia_, rel=1e-12
+    )
+
+
+def test_bytes_give_the_same(faces: Faces) -> None:
+    """The images as bytes, computed in float32, give the paper's row too."""
+    X, people = faces
+    model = ProjectedKMeans(40, projection=None, init=START, solver="hartigan", max_iter=30)
+    model.fit(X.astype(np.uint8))
+    assert round(model.normalized_inertia_, 4) == 0.0220
+    assert clustering_accuracy(people, model.labels_) == 0.6225
+
+
+def test_random_projections(faces: Faces) -> None:
+    """Over 200 keys of signs at t = 50, the medians of F and P are those of the recipe."""
+    # The range of keys is fixed, so the test is deterministic.
+    X, people = faces
+    shares, accuracies = [], []
+    for key in range(200):
+        model = ProjectedKMeans(
+            40,
+            projection="sign",
+            n_components=50,
+            init=START,
+            solver="hartigan",
+            max_iter=30,
+            polish_iter=0,
+            random_state=key,
+        ).fit(X)
+        shares.append(model.normalized_inertia_)
+        accuracies.append(clustering_accuracy(people, model.labels_))
+    assert 0.0232 <= np.median(shares) <= 0.0238
+    assert 0.57 <= np.median(accuracies) <= 0.61
