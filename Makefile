@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 CPP := $(wildcard src/native/*.cpp src/native/*.hpp)
 
-.PHONY: demo test lint format clean help
+.PHONY: demo test lint format bench reproduce clean help
 .DEFAULT_GOAL := help
 
 help:
@@ -12,6 +12,8 @@ help:
 	@echo "make test    run all tests"
 	@echo "make lint    check style and types of Python and C++"
 	@echo "make format  rewrite Python and C++ in the house style"
+	@echo "make bench   time the random maps beside their peers and renew docs/benchmarks.md"
+	@echo "make reproduce  run the paper's experiments and renew docs/reproduction.md"
 	@echo "make clean   remove .venv, builds and caches"
 
 demo: $(VENV)/.built
@@ -30,6 +32,13 @@ format: $(VENV)/.built
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 	$(BIN)/clang-format -i $(CPP)
+
+bench: $(VENV)/.built
+	$(BIN)/python benchmarks/bench_projection.py
+	$(BIN)/python benchmarks/render.py
+
+reproduce: $(VENV)/.built
+	$(BIN)/projected-kmeans reproduce all --out build/reproduction --page docs/reproduction.md
 
 clean:
 	rm -rf $(VENV) build .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -8,7 +8,13 @@ import pytest
 from sklearn.base import BaseEstimator
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from projected_kmeans import GaussianProjection, ProjectedKMeans, SignProjection
+from projected_kmeans import (
+    GaussianProjection,
+    HadamardProjection,
+    ProjectedKMeans,
+    SignProjection,
+    SparseSignProjection,
+)
 
 EXPECTED_FAILURES = {
     "check_sample_weight_equivalence_on_dense_data": (
@@ -36,6 +42,10 @@ def expected_failures(estimator: BaseEstimator) -> dict[str, str]:
         SignProjection(n_components=1),
         GaussianProjection(),
         GaussianProjection(n_components=1),
+        SparseSignProjection(),
+        SparseSignProjection(n_components=1),
+        HadamardProjection(),
+        HadamardProjection(n_components=1),
     ],
     expected_failed_checks=expected_failures,
 )

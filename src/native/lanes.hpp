@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <cstring>
+#include <type_traits>
 
 #include "kernels.hpp"
 
@@ -57,8 +58,27 @@ inline float widen(Half half) {
 }
 template <class T> inline T widen(T value) { return value; }
 
+#if defined(__AVX2__)
+// Small integers as eight int32; compilers take vectors of 8 bytes apart element by element.
+template <class T> inline __m256i load_integers(const T *from) {
+    const auto *bytes = reinterpret_cast<const __m128i *>(from);
+    if constexpr (std::is_same_v<T, std::uint8_t>)
+        return _mm256_cvtepu8_epi32(_mm_loadl_epi64(bytes));
+    if constexpr (std::is_same_v<T, std::int8_t>)
+        return _mm256_cvtepi8_epi32(_mm_loadl_epi64(bytes));
+    if constexpr (std::is_same_v<T, std::uint16_t>)
+        return _mm256_cvtepu16_epi32(_mm_loadu_si128(bytes));
+    if constexpr (std::is_same_v<T, std::int16_t>)
+        return _mm256_cvtepi16_epi32(_mm_loadu_si128(bytes));
+}
+#endif
+
 // n consecutive elements as numbers of type C.
 template <class C, int n, class T> inline Vector<C, n> load_as(const T *from) {
+#if defined(__AVX2__)
+    if constexpr (n == 8 && sizeof(T) <= 2)
+        return __builtin_convertvector((Vector<std::int32_t, 8>)load_integers(from), Vector<C, n>);
+#endif
     Vector<T, n> stored;
     std::memcpy(&stored, from, sizeof stored);
     return __builtin_convertvector(stored, Vector<C, n>);

@@ -10,6 +10,9 @@
 namespace projected_kmeans::PK_INSTRUCTION_SET {
 namespace {
 
+// Rows that meet a column of R while they are in cache.
+constexpr std::int64_t chunk_rows = 32;
+
 template <class C, class T> C dot(const T *row, const C *column, std::int64_t n_columns) {
     constexpr int lanes = n_lanes<C>;
     Lanes<C> sums[4] = {};
@@ -22,25 +25,36 @@ template <class C, class T> C dot(const T *row, const C *column, std::int64_t n_
     return total;
 }
 
-// The correspondence of one block of `width` columns: for every coordinate the number that its
-// signs spell. As R is random, the codes are random and need no preprocessing.
-void draw_codes(std::uint64_t key, std::int64_t first_column, int width, std::int64_t n,
-                std::uint32_t *codes) {
-    for (std::int64_t i = 0; i < n; ++i) codes[i] = 0;
-    for (int bit = 0; bit < width; ++bit) {
-        const auto column = static_cast<std::uint64_t>(first_column + bit);
-        const auto cell = static_cast<std::uint32_t>(column / columns_per_cell);
-        for (std::int64_t first = 0; first < n; first += 8) {
-            std::uint32_t words[8][4];
-            const std::int64_t left = n - first < 8 ? n - first : 8;
-            cells_of(
-                key, Stream::signs, cell, left, [first](std::int64_t i) { return first + i; },
-                words);
-            for (std::int64_t i = 0; i < left; ++i)
-                codes[first + i] |= (words[i][column / 32 % 4] >> (column % 32) & 1u) << bit;
+// The signs of 256 columns from a cell's first on, for every coordinate, one bit each.
+class SignPanel {
+  public:
+    explicit SignPanel(std::int64_t n) : n_(n), words_(n) {}
+
+    void fill(std::uint64_t key, std::int64_t cell) {
+        std::uint32_t found[8][4];
+        for (std::int64_t first = 0; first < n_; first += 8) {
+            const std::int64_t left = n_ - first < 8 ? n_ - first : 8;
+            for (int next = 0; next < 2; ++next) {
+                cells_of(
+                    key, Stream::signs, static_cast<std::uint32_t>(cell + next), left,
+                    [first](std::int64_t i) { return first + i; }, found);
+                for (std::int64_t i = 0; i < left; ++i)
+                    for (int j = 0; j < 4; ++j) words_[first + i][4 * next + j] = found[i][j];
+            }
         }
     }
-}
+    // The signs of coordinate i in up to 32 columns from `column` on, which counts from the cell's
+    // first and is below 128.
+    std::uint32_t bits(std::int64_t i, std::int64_t column) {
+        const std::uint32_t *word = words_[i] + column / 32;
+        const std::uint64_t pair = std::uint64_t{word[1]} << 32 | word[0];
+        return static_cast<std::uint32_t>(pair >> (column % 32));
+    }
+
+  private:
+    std::int64_t n_;
+    Buffer<std::uint32_t[8]> words_;
+};
 
 // y = U z for the matrix U of all 2^width sign vectors, z folded in half for each of its bits.
 template <class C> void fold(C *z, int width, C scale, C *y) {
@@ -76,36 +90,48 @@ void multiply_rows(const Rows &rows, Map map, std::int64_t column, int width,
 }  // namespace
 
 template <class C> void on_the_fly_product(const Rows &rows, Map map, C *out, int n_threads) {
-    Buffer<C> column(rows.n_columns);
-    for (std::int64_t j = 0; j < map.n_components; ++j) {
-        for (std::int64_t first = 0; first < rows.n_columns; first += 8) {
-            std::uint32_t words[8][4];
-            const std::int64_t left = rows.n_columns - first < 8 ? rows.n_columns - first : 8;
-            cells_of(
-                map.key, Stream::signs, static_cast<std::uint32_t>(j / columns_per_cell), left,
-                [first](std::int64_t i) { return first + i; }, words);
-            for (std::int64_t i = 0; i < left; ++i)
-                column[first + i] = words[i][j / 32 % 4] >> (j % 32) & 1u ? C{1} : C{-1};
+    const std::int64_t d = rows.n_columns, t = map.n_components;
+    const std::int64_t n_chunks = (rows.n_rows + chunk_rows - 1) / chunk_rows;
+    SignPanel panel(d);
+    for (std::int64_t first = 0; first < t; first += columns_per_cell) {
+        panel.fill(map.key, first / columns_per_cell);
+        const std::int64_t last = first + columns_per_cell < t ? first + columns_per_cell : t;
+#pragma omp parallel num_threads(n_threads) if (n_threads > 1)
+        {
+            Buffer<C> column(d);
+#pragma omp for schedule(static)
+            for (std::int64_t chunk = 0; chunk < n_chunks; ++chunk)
+                for (std::int64_t j = first; j < last; ++j) {
+                    for (std::int64_t i = 0; i < d; ++i)
+                        column[i] = panel.bits(i, j - first) & 1u ? C{1} : C{-1};
+                    with_element(rows.element, [&](auto zero) {
+                        using T = decltype(zero);
+                        const std::int64_t begin = chunk * chunk_rows;
+                        for (std::int64_t row = begin;
+                             row < rows.n_rows && row < begin + chunk_rows; ++row)
+                            out[row * t + j] =
+                                dot(rows.row<T>(row), column.data(), d) * static_cast<C>(map.scale);
+                    });
+                }
         }
-        with_element(rows.element, [&](auto zero) {
-            using T = decltype(zero);
-#pragma omp parallel for num_threads(n_threads) schedule(static) if (n_threads > 1)
-            for (std::int64_t row = 0; row < rows.n_rows; ++row)
-                out[row * map.n_components + j] =
-                    dot(rows.row<T>(row), column.data(), rows.n_columns) *
-                    static_cast<C>(map.scale);
-        });
     }
 }
 
 template <class C> void mailman_product(const Rows &rows, Map map, C *out, int n_threads) {
     int most = 1;  // floor(log2 d), at least one column at a time
     while (most < 31 && (std::int64_t{2} << most) <= rows.n_columns) ++most;
+    SignPanel panel(rows.n_columns);
     Buffer<std::uint32_t> codes(rows.n_columns);
+    std::int64_t cell = -1;
     for (std::int64_t column = 0; column < map.n_components; column += most) {
         const std::int64_t left = map.n_components - column;
         const int width = left < most ? static_cast<int>(left) : most;
-        draw_codes(map.key, column, width, rows.n_columns, codes.data());
+        if (column / columns_per_cell != cell)
+            panel.fill(map.key, cell = column / columns_per_cell);
+        // The correspondence: for every coordinate the number that its signs spell. As R is random,
+        // so are the codes, and they need no preprocessing.
+        for (std::int64_t i = 0; i < rows.n_columns; ++i)
+            codes[i] = panel.bits(i, column % columns_per_cell) & ((1u << width) - 1);
         with_element(rows.element, [&](auto zero) {
             multiply_rows<C, decltype(zero)>(rows, map, column, width, codes.data(), out,
                                              n_threads);

@@ -13,6 +13,7 @@ namespace {
 
 // Twice the column, plus one for a minus sign.
 using Target = std::uint32_t;
+template <class C> constexpr C plus_minus[2] = {C{1}, C{-1}};
 
 struct Stretches {
     std::int64_t n_components;
@@ -87,13 +88,12 @@ template <class C> struct Scatter {
     // `fixed` is the number of nonzeros where the compiler is to know it, else 0.
     template <int fixed>
     static void scatter(const C *packed, const Target *target, int n_nonzeros, C *totals) {
-        constexpr C signs[2] = {C{1}, C{-1}};
         const int s = fixed > 0 ? fixed : n_nonzeros;
         for (std::int64_t i = 0; i < width; ++i) {
             const Lanes<C> low = load(packed + i * tile);
             const Lanes<C> high = load(packed + i * tile + n_lanes<C>);
             for (int j = 0; j < s; ++j, ++target) {
-                const C sign = signs[*target & 1];
+                const C sign = plus_minus<C>[*target & 1];
                 C *to = totals + (*target >> 1) * tile;
                 const Lanes<C> low_total = load(to) + low * sign;
                 const Lanes<C> high_total = load(to + n_lanes<C>) + high * sign;
@@ -121,9 +121,14 @@ void sparse_sign_product_sparse(const SparseRows<C> &rows, Map map, C *out, int 
         rows.n_columns * n_nonzeros * static_cast<std::int64_t>(sizeof(Target)) <= panel_bytes &&
         rows.start(rows.n_rows) >= rows.n_columns;
     Buffer<Target> kept(keep ? rows.n_columns * n_nonzeros : 0);
-    if (keep)
+    constexpr std::int64_t part = 512;
+#pragma omp parallel for num_threads(n_threads) schedule(static) if (n_threads > 1)
+    for (std::int64_t first = 0; first < (keep ? rows.n_columns : 0); first += part) {
+        const std::int64_t left = rows.n_columns - first;
         generate_targets(
-            map.key, stretches, rows.n_columns, [](std::int64_t i) { return i; }, kept.data());
+            map.key, stretches, left < part ? left : part,
+            [first](std::int64_t i) { return first + i; }, kept.data() + first * n_nonzeros);
+    }
 #pragma omp parallel for num_threads(n_threads) schedule(dynamic, 64) if (n_threads > 1)
     for (std::int64_t row = 0; row < rows.n_rows; ++row) {
         C *to = out + row * t;
@@ -138,9 +143,9 @@ void sparse_sign_product_sparse(const SparseRows<C> &rows, Map map, C *out, int 
             else
                 generate_targets(
                     map.key, stretches, 1, [column](std::int64_t) { return column; }, own);
-            const C signed_values[2] = {rows.values[e], -rows.values[e]};
+            const C value = rows.values[e];
             for (int j = 0; j < n_nonzeros; ++j)
-                to[targets[j] >> 1] += signed_values[targets[j] & 1];
+                to[targets[j] >> 1] += value * plus_minus<C>[targets[j] & 1];
         }
         for (std::int64_t j = 0; j < t; ++j) to[j] *= static_cast<C>(map.scale);
     }

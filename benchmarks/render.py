@@ -1,0 +1,117 @@
+"""Make docs/benchmarks.md from the stored results.
+
+Run ``python benchmarks/render.py``; it measures nothing.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from measuring import RESULTS, format_table
+
+PAGE = Path(__file__).parents[1] / "docs" / "benchmarks.md"
+
+INTRODUCTION = """# Benchmarks
+
+Ratios measured side by side in one process on the same threads, best of several. Times of a shared
+machine vary, ratios less so. To repeat:
+
+```
+make bench
+```
+"""
+
+
+def render_projection(document: dict[str, Any]) -> str:
+    """Return the section on the random maps."""
+    parts = [
+        "## Random maps",
+        describe(document),
+        "**Speed of the sign product over numpy's `A @ R`** (R in memory, its making not counted).",
+        ratio_table(document["rows"], "dense float32", "sign", "numpy A @ R"),
+        "**The same for uint8 rows**, where numpy has to convert them to float32 first.",
+        ratio_table(document["rows"], "dense uint8", "sign", "numpy A @ R"),
+        "**Time of all maps over the mere reading of A** (float32).",
+        system_table(document["rows"], "dense float32", "read"),
+        "**Few rows**: time over that of `A @ R` with R in memory; d = 65,536, t = 100.",
+        system_table(document["rows"], "few rows", "numpy A @ R"),
+        "**Sparse rows** (CSR, 10,000 x 50,000 with 100 nonzeros a row): milliseconds.",
+        millisecond_table(document["rows"], "CSR"),
+        "**Memory** beyond data and output at d = 1,000,000 and t = 1,024, in MB: "
+        + ", ".join(f"{name} {size}" for name, size in document["extra_megabytes"].items())
+        + ".",
+    ]
+    return "\n\n".join(parts)
+
+
+def describe(document: dict[str, Any]) -> str:
+    """Return one line on machine and versions."""
+    machine = document["machine"]
+    versions = ", ".join(f"{name} {number}" for name, number in machine["versions"].items())
+    return (
+        f"*{machine['processor']}, {machine['threads']} threads, {machine['instruction_set']}; "
+        f"Python {machine['python']}, {versions}.*"
+    )
+
+
+def pick(rows: Sequence[Any], case: str) -> dict[tuple[int, int, int], dict[str, float]]:
+    """Return the seconds of every system, by shape, of one case."""
+    found: dict[tuple[int, int, int], dict[str, float]] = {}
+    for row in rows:
+        if row["case"] == case:
+            size = (row["n"], row["d"], row["t"])
+            found.setdefault(size, {})[row["system"]] = row["seconds"]
+    return found
+
+
+def ratio_table(rows: Sequence[Any], case: str, system: str, peer: str) -> str:
+    """Return how many times faster a system is than a peer: a line a shape, a column a t."""
+    found = pick(rows, case)
+    shapes = sorted({size[:2] for size in found})
+    dimensions = sorted({size[2] for size in found})
+    lines = [
+        [f"{n:,} x {d:,}"]
+        + [f"{found[n, d, t][peer] / found[n, d, t][system]:.2f}" for t in dimensions]
+        for n, d in shapes
+    ]
+    return format_table(["n x d", *(f"t = {t}" for t in dimensions)], lines)
+
+
+def system_table(rows: Sequence[Any], case: str, base: str) -> str:
+    """Return the time of every system over that of one: a line a shape, a column a system."""
+    found = pick(rows, case)
+    systems = [name for name in next(iter(found.values())) if name != base]
+    lines = [
+        [name_shape(size), *(f"{times[name] / times[base]:.2f}" for name in systems)]
+        for size, times in found.items()
+    ]
+    return format_table(["", *systems], lines)
+
+
+def millisecond_table(rows: Sequence[Any], case: str) -> str:
+    """Return milliseconds: a line a shape, a column a system."""
+    found = pick(rows, case)
+    systems = list(next(iter(found.values())))
+    lines = [
+        [name_shape(size), *(f"{1e3 * times[name]:.1f}" for name in systems)]
+        for size, times in found.items()
+    ]
+    return format_table(["", *systems], lines)
+
+
+def name_shape(size: tuple[int, int, int]) -> str:
+    """Return a line's heading."""
+    return f"{size[0]:,} x {size[1]:,}, t = {size[2]}"
+
+
+def main() -> None:
+    """Render all stored results."""
+    document = json.loads((RESULTS / "projection.json").read_text())
+    PAGE.write_text("\n".join([INTRODUCTION, render_projection(document), ""]))
+
+
+if __name__ == "__main__":
+    main()
