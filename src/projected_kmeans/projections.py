@@ -13,20 +13,12 @@ from typing import Any, Self
 import numpy as np
 import scipy.special
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils import Tags
 from threadpoolctl import threadpool_limits
 
 from projected_kmeans import _native
 from projected_kmeans.keys import RandomState, draw_words
 from projected_kmeans.parameters import check_count
-from projected_kmeans.random_maps import (
-    RandomMap,
-    SparseMatrix,
-    fit_rows,
-    set_map_tags,
-    transform_rows,
-)
+from projected_kmeans.random_maps import MapTransformer, RandomMap, SparseMatrix
 
 # Bytes of the random matrix that exist at a time where a map needs it in panels.
 PANEL_BYTES = 16 * 2**20
@@ -35,7 +27,7 @@ PANEL_BYTES = 16 * 2**20
 MOST_NONZEROS = 64
 
 
-class SignProjection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class SignProjection(MapTransformer):
     """Multiply by a random sign matrix, the paper's R: entries +1/sqrt(t) and -1/sqrt(t).
 
     The sign in row i and column j is a pure function of (key, i, j), so R is never stored, every
@@ -101,39 +93,6 @@ class SignProjection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         self.random_state = random_state
         self.n_threads = n_threads
 
-    def fit(self, X: ArrayLike, y: object = None) -> Self:
-        """Fix the map for rows like those of X, of which only the shape matters.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix (n, d)
-            Rows, finite.
-        y : ignored
-            Present by convention.
-
-        Returns
-        -------
-        SignProjection
-            Itself.
-        """
-        fit_rows(self, X)
-        return self
-
-    def transform(self, X: ArrayLike) -> NDArray[Any]:
-        """Return the sketch of X, n x t.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix (n, d)
-            Rows, finite. Sparse rows are never made dense.
-
-        Returns
-        -------
-        ndarray (n, t)
-            float64 for float64 rows, float32 for smaller types.
-        """
-        return transform_rows(self, X)
-
     def project_block(self, block: NDArray[Any], out: NDArray[Any]) -> None:
         """Write the sketch of a block of dense rows into ``out``."""
         _native.sign_product(block, self.key_, self._scale, out, self.n_threads or 0)
@@ -155,15 +114,8 @@ class SignProjection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
     def _scale(self) -> float:
         return 1.0 / math.sqrt(self.n_components_)
 
-    @property
-    def _n_features_out(self) -> int:
-        return int(self.n_components_)
 
-    def __sklearn_tags__(self) -> Tags:
-        return set_map_tags(super().__sklearn_tags__())
-
-
-class SparseSignProjection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class SparseSignProjection(MapTransformer):
     """Multiply by a sparse random sign matrix: s entries +-1/sqrt(s) in each of its rows.
 
     In each row of R the t columns are cut into s stretches, and each stretch has one random sign at
@@ -233,7 +185,7 @@ class SparseSignProjection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
         self.n_threads = n_threads
 
     def fit(self, X: ArrayLike, y: object = None) -> Self:
-        """Fix the map for rows like those of X, of which only the shape matters.
+        """Check the number of nonzeros, then fix the map as the other maps do.
 
         Parameters
         ----------
@@ -253,23 +205,8 @@ class SparseSignProjection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
                 f"n_nonzeros={self.n_nonzeros} is too many; use at most {MOST_NONZEROS}, "
                 "or SignProjection for dense signs"
             )
-        fit_rows(self, X)
+        super().fit(X, y)
         return self
-
-    def transform(self, X: ArrayLike) -> NDArray[Any]:
-        """Return the sketch of X, n x t.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix (n, d)
-            Rows, finite. Sparse rows are never made dense.
-
-        Returns
-        -------
-        ndarray (n, t)
-            float64 for float64 rows, float32 for smaller types.
-        """
-        return transform_rows(self, X)
 
     def project_block(self, block: NDArray[Any], out: NDArray[Any]) -> None:
         """Write the sketch of a block of dense rows into ``out``."""
@@ -299,15 +236,8 @@ class SparseSignProjection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
     def _nonzeros(self) -> int:
         return min(int(self.n_nonzeros), int(self.n_components_))
 
-    @property
-    def _n_features_out(self) -> int:
-        return int(self.n_components_)
 
-    def __sklearn_tags__(self) -> Tags:
-        return set_map_tags(super().__sklearn_tags__())
-
-
-class HadamardProjection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class HadamardProjection(MapTransformer):
     """Randomised Hadamard transform: random signs, Walsh-Hadamard transform, t of its entries.
 
     Rows are padded with zeros to a power of two D. The cost is n D log(D) whatever t; for sparse
@@ -370,39 +300,6 @@ class HadamardProjection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         self.random_state = random_state
         self.n_threads = n_threads
 
-    def fit(self, X: ArrayLike, y: object = None) -> Self:
-        """Fix the map for rows like those of X, of which only the shape matters.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix (n, d)
-            Rows, finite.
-        y : ignored
-            Present by convention.
-
-        Returns
-        -------
-        HadamardProjection
-            Itself.
-        """
-        fit_rows(self, X)
-        return self
-
-    def transform(self, X: ArrayLike) -> NDArray[Any]:
-        """Return the sketch of X, n x t.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix (n, d)
-            Rows, finite. Sparse rows are never made dense.
-
-        Returns
-        -------
-        ndarray (n, t)
-            float64 for float64 rows, float32 for smaller types.
-        """
-        return transform_rows(self, X)
-
     def project_block(self, block: NDArray[Any], out: NDArray[Any]) -> None:
         """Write the sketch of a block of dense rows into ``out``."""
         _native.hadamard_product(
@@ -432,15 +329,8 @@ class HadamardProjection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         words = draw_words(self.key_, (1, padded))[0]
         return np.argsort(words, kind="stable")[: self.n_components_].astype(np.int64)
 
-    @property
-    def _n_features_out(self) -> int:
-        return int(self.n_components_)
 
-    def __sklearn_tags__(self) -> Tags:
-        return set_map_tags(super().__sklearn_tags__())
-
-
-class GaussianProjection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class GaussianProjection(MapTransformer):
     """Multiply by a random matrix of independent normal entries with variance 1/t.
 
     The entry in row i and column j is a pure function of (key, i, j); panels of the matrix are
@@ -501,39 +391,6 @@ class GaussianProjection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         self.random_state = random_state
         self.n_threads = n_threads
 
-    def fit(self, X: ArrayLike, y: object = None) -> Self:
-        """Fix the map for rows like those of X, of which only the shape matters.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix (n, d)
-            Rows, finite.
-        y : ignored
-            Present by convention.
-
-        Returns
-        -------
-        GaussianProjection
-            Itself.
-        """
-        fit_rows(self, X)
-        return self
-
-    def transform(self, X: ArrayLike) -> NDArray[Any]:
-        """Return the sketch of X, n x t.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix (n, d)
-            Rows, finite. Sparse rows are never made dense.
-
-        Returns
-        -------
-        ndarray (n, t)
-            float64 for float64 rows, float32 for smaller types.
-        """
-        return transform_rows(self, X)
-
     def project_block(self, block: NDArray[Any], out: NDArray[Any]) -> None:
         """Write the sketch of a block of dense rows into ``out``."""
         out[...] = 0
@@ -556,13 +413,6 @@ class GaussianProjection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
             shape = (min(length, self.n_features_in_ - first), self.n_components_)
             normals = draw_normals(self.key_, shape, row=first)
             yield first, (normals / math.sqrt(self.n_components_)).astype(dtype, copy=False)
-
-    @property
-    def _n_features_out(self) -> int:
-        return int(self.n_components_)
-
-    def __sklearn_tags__(self) -> Tags:
-        return set_map_tags(super().__sklearn_tags__())
 
 
 def draw_normals(

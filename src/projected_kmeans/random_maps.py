@@ -11,6 +11,7 @@ from typing import Any, Protocol, TypeAlias, runtime_checkable
 import numpy as np
 import scipy.sparse
 from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
@@ -67,25 +68,6 @@ def fit_shape(projection: RandomMap, n_samples: int, n_features: int) -> None:
         )
 
 
-def fit_rows(projection: RandomMap, X: ArrayLike) -> None:
-    """Check X and fix the map for its shape."""
-    rows = check_rows(projection, X, reset=True, accept_sparse=True)
-    _scan(rows)
-    fit_shape(projection, *rows.shape)
-
-
-def transform_rows(projection: RandomMap, X: ArrayLike) -> NDArray[Any]:
-    """Check X and return its sketch."""
-    check_is_fitted(projection)
-    rows = check_rows(projection, X, reset=False, accept_sparse=True)
-    _scan(rows)
-    if isinstance(rows, np.ndarray):
-        return sketch_rows(projection, ArrayBlocks(rows))
-    sketch = np.empty((rows.shape[0], projection.n_components_), dtype=rows.dtype)
-    projection.project_sparse(rows, sketch)
-    return sketch
-
-
 def sketch_rows(
     projection: RandomMap,
     source: ArrayBlocks,
@@ -100,11 +82,60 @@ def sketch_rows(
     return sketch
 
 
-def set_map_tags(tags: Tags) -> Tags:
-    """Return scikit-learn's tags with those of a map: sparse rows welcome, precision kept."""
-    tags.input_tags.sparse = True
-    tags.transformer_tags.preserves_dtype = ["float64", "float32"]
-    return tags
+class MapTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+    """The scikit-learn face of a map, which itself has only to project blocks and sparse rows."""
+
+    def fit(self: RandomMap, X: ArrayLike, y: object = None) -> Any:
+        """Fix the map for rows like those of X, of which only the shape matters.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix (n, d)
+            Rows, finite.
+        y : ignored
+            Present by convention.
+
+        Returns
+        -------
+        transformer
+            Itself.
+        """
+        rows = check_rows(self, X, reset=True, accept_sparse=True)
+        _scan(rows)
+        fit_shape(self, *rows.shape)
+        return self
+
+    def transform(self: RandomMap, X: ArrayLike) -> NDArray[Any]:
+        """Return the sketch of X, n x t.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix (n, d)
+            Rows, finite. Sparse rows are never made dense.
+
+        Returns
+        -------
+        ndarray (n, t)
+            float64 for float64 rows, float32 for smaller types.
+        """
+        check_is_fitted(self)
+        rows = check_rows(self, X, reset=False, accept_sparse=True)
+        _scan(rows)
+        if isinstance(rows, np.ndarray):
+            return sketch_rows(self, ArrayBlocks(rows))
+        sketch = np.empty((rows.shape[0], self.n_components_), dtype=rows.dtype)
+        self.project_sparse(rows, sketch)
+        return sketch
+
+    @property
+    def _n_features_out(self: RandomMap) -> int:
+        return int(self.n_components_)
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
 
 
 def _scan(rows: Any) -> None:

@@ -106,7 +106,7 @@ class FolkloreProjection(
             float64 for float64 rows, float32 for smaller types.
         """
         check_is_fitted(self)
-        return self.projection_.transform(check_rows(self, X, reset=False))
+        return np.asarray(self.projection_.transform(check_rows(self, X, reset=False)))
 
     @property
     def _n_features_out(self) -> int:
