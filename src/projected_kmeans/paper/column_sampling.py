@@ -45,9 +45,9 @@ def sampled_dimension(n_clusters: int, eps: float) -> int:
 
 
 class ColumnSampling(
-    ClassNamePrefixFeaturesOutMixin,  # type: ignore[misc]  # no types there
-    TransformerMixin,  # type: ignore[misc]
-    BaseEstimator,  # type: ignore[misc]
+    ClassNamePrefixFeaturesOutMixin,
+    TransformerMixin,
+    BaseEstimator,
 ):
     """Actual columns of the data, drawn by their leverage and rescaled: A S.
 

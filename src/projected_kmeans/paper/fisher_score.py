@@ -57,7 +57,7 @@ def score_classes(rows: Floats, classes: NDArray[np.generic]) -> Floats:
     return scores
 
 
-class FisherScore(SelectorMixin, BaseEstimator):  # type: ignore[misc]  # no types there
+class FisherScore(SelectorMixin, BaseEstimator):
     """Keep the columns with the best Fisher score, unscaled and in their order.
 
     Parameters

@@ -20,9 +20,9 @@ from projected_kmeans.projections import SignProjection
 
 
 class FolkloreProjection(
-    ClassNamePrefixFeaturesOutMixin,  # type: ignore[misc]  # no types there
-    TransformerMixin,  # type: ignore[misc]
-    BaseEstimator,  # type: ignore[misc]
+    ClassNamePrefixFeaturesOutMixin,
+    TransformerMixin,
+    BaseEstimator,
 ):
     """A random sign matrix with as many columns as keep all distances within 1 + eps.
 

@@ -106,7 +106,7 @@ def score_columns(rows: Floats, graph: Graph) -> Floats:
     return scores
 
 
-class LaplacianScore(SelectorMixin, BaseEstimator):  # type: ignore[misc]  # no types there
+class LaplacianScore(SelectorMixin, BaseEstimator):
     """Keep the columns with the best Laplacian score, unscaled and in their order.
 
     Parameters

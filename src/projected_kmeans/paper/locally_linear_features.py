@@ -23,9 +23,9 @@ REGULARIZER = 1e-3
 
 
 class LocallyLinearFeatures(
-    ClassNamePrefixFeaturesOutMixin,  # type: ignore[misc]  # no types there
-    TransformerMixin,  # type: ignore[misc]
-    BaseEstimator,  # type: ignore[misc]
+    ClassNamePrefixFeaturesOutMixin,
+    TransformerMixin,
+    BaseEstimator,
 ):
     """Bottom eigenvectors of (I - W)^T (I - W), where W rebuilds each row from its neighbours.
 

@@ -31,9 +31,9 @@ class Decomposition(NamedTuple):
 
 
 class SVDFeatures(
-    ClassNamePrefixFeaturesOutMixin,  # type: ignore[misc]  # no types there
-    TransformerMixin,  # type: ignore[misc]
-    BaseEstimator,  # type: ignore[misc]
+    ClassNamePrefixFeaturesOutMixin,
+    TransformerMixin,
+    BaseEstimator,
 ):
     """Coordinates of rows along the leading right singular vectors: U_t Sigma_t, or U_t alone.
 
