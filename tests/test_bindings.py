@@ -26,12 +26,48 @@ def call_nearest_center(**changes: Any) -> None:
         "origin": np.zeros(3),
         "scale": 1.0,
         "centers": CENTERS,
+        "exact_centers": CENTERS,
         "keep_ties": True,
         "labels": np.zeros(4, np.int32),
-        "distances": np.empty(4),
+        "nearest": np.empty(4),
+        "second": np.empty(4),
         "n_threads": 1,
     }
     _native.nearest_center(**(arguments | changes))
+
+
+def call_bounded_assignment(**changes: Any) -> None:
+    """Call the assignment with bounds with right arguments but for the changes."""
+    arguments = {
+        "block": X,
+        "origin": np.zeros(3),
+        "scale": 1.0,
+        "centers": CENTERS,
+        "exact_centers": CENTERS,
+        "groups": np.array([[0, 1, -1, -1]], np.int32),
+        "drifts": np.zeros(2, np.uint16),
+        "group_drifts": np.zeros(16, np.uint16),
+        "quantum": 1.0,
+        "keep_ties": True,
+        "labels": np.zeros(4, np.int32),
+        "upper": np.zeros(4, np.uint16),
+        "lower": np.zeros((4, 16), np.uint16),
+        "n_threads": 1,
+    }
+    _native.bounded_assignment(**(arguments | changes))
+
+
+def call_own_distances(**changes: Any) -> None:
+    """Call the distances to own centers with right arguments but for the changes."""
+    arguments = {
+        "block": X,
+        "labels": np.zeros(4, np.int32),
+        "centers": CENTERS,
+        "scale": 1.0,
+        "out": np.empty(4),
+        "n_threads": 1,
+    }
+    _native.own_distances(**(arguments | changes))
 
 
 def call_squared_distances(**changes: Any) -> None:
@@ -58,6 +94,7 @@ def call_cluster_moments(**changes: Any) -> None:
     arguments = {
         "block": X,
         "labels": np.zeros(4, np.int32),
+        "before": None,
         "weights": None,
         "centers": CENTERS,
         "magic": np.full(5, 6.0 * 2**20),
@@ -84,6 +121,8 @@ def call_move_points(**changes: Any) -> None:
 CALLS = (
     call_sign_product,
     call_nearest_center,
+    call_bounded_assignment,
+    call_own_distances,
     call_squared_distances,
     call_scan_columns,
     call_cluster_moments,
@@ -131,7 +170,21 @@ def test_a_stride_inside_a_row_is_refused(call: Any) -> None:
         (call_nearest_center, {"origin": np.zeros(2)}),
         (call_nearest_center, {"centers": CENTERS[:, :2].copy()}),
         (call_nearest_center, {"labels": np.zeros(3, np.int32)}),
-        (call_nearest_center, {"distances": np.empty(5)}),
+        (call_nearest_center, {"nearest": np.empty(5)}),
+        (call_nearest_center, {"second": np.empty(5)}),
+        (call_nearest_center, {"exact_centers": CENTERS[:1].copy()}),
+        (call_bounded_assignment, {"labels": np.full(4, 2, np.int32)}),
+        (call_bounded_assignment, {"groups": np.array([[0, -1, -1, -1]], np.int32)}),
+        (call_bounded_assignment, {"groups": np.array([[0, 2, -1, -1]], np.int32)}),
+        (call_bounded_assignment, {"groups": np.array([[0, 0, -1, -1]], np.int32)}),
+        (call_bounded_assignment, {"groups": np.full((17, 4), -1, np.int32)}),
+        (call_bounded_assignment, {"drifts": np.zeros(3, np.uint16)}),
+        (call_bounded_assignment, {"group_drifts": np.zeros(15, np.uint16)}),
+        (call_bounded_assignment, {"upper": np.zeros(3, np.uint16)}),
+        (call_bounded_assignment, {"lower": np.zeros((4, 15), np.uint16)}),
+        (call_own_distances, {"labels": np.full(4, -1, np.int32)}),
+        (call_own_distances, {"out": np.empty(3)}),
+        (call_cluster_moments, {"before": np.full(4, 2, np.int32)}),
         (call_squared_distances, {"out": np.empty((4, 2))}),
         (call_squared_distances, {"centers": CENTERS[:, :2].copy()}),
         (call_scan_columns, {"minimum": np.zeros(2)}),
@@ -165,7 +218,7 @@ def test_a_wrong_size_is_refused(call: Any, changes: dict[str, Any]) -> None:
         (call_sign_product, {"key": 2**64}),
         (call_nearest_center, {"labels": np.zeros(4, np.int64)}),
         (call_nearest_center, {"centers": CENTERS.astype(np.float32)}),
-        (call_nearest_center, {"distances": np.empty(8)[::2]}),
+        (call_nearest_center, {"nearest": np.empty(8)[::2]}),
         (call_cluster_moments, {"labels": np.zeros(4, np.int64)}),
         (call_cluster_moments, {"weights": np.ones(4, np.float32)}),
         (call_move_points, {"centers": np.asfortranarray(CENTERS)}),

@@ -123,5 +123,5 @@ def test_progress_is_logged(
     records = [record for record in caplog.records if record.name == "projected_kmeans"]
     assert records
     assert {record.levelno for record in records} == {level}
-    assert any("polish" in record.getMessage() for record in records)
+    assert any("lift" in record.getMessage() for record in records)
     assert capfd.readouterr() == ("", "")

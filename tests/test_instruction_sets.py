@@ -23,8 +23,9 @@ import sys
 import numpy as np
 from projected_kmeans import ProjectedKMeans, _native
 from projected_kmeans.blocks import ArrayBlocks, scan_columns
-from projected_kmeans.moments import sum_clusters
-from projected_kmeans.passes import assign_rows, measure_rows
+from projected_kmeans.moments import ClusterSums
+from projected_kmeans.lloyd import run_lloyd
+from projected_kmeans.passes import Problem, assign_rows, measure_rows
 
 stream = np.random.default_rng(0)
 rows = stream.integers(0, 100, size=(75, 1100))
@@ -39,12 +40,13 @@ for name in sys.argv[2:]:
         results[f"{name} product {t}"] = out
     source = ArrayBlocks(X)
     labels = np.zeros(len(X), np.int32)
-    results[f"{name} distances"] = assign_rows(source, centers, labels, keep_ties=False)
+    near = assign_rows(source, centers, labels, keep_ties=False)
+    results[f"{name} distances"], results[f"{name} second"] = near.nearest, near.second
     results[f"{name} labels"] = labels.copy()
     results[f"{name} all distances"] = measure_rows(source, centers)
     ranges = scan_columns(source)
     results[f"{name} minimum"], results[f"{name} maximum"] = ranges.minimum, ranges.maximum
-    moments = sum_clusters(source, labels, centers, None, ranges)
+    moments = ClusterSums(source, centers, None, ranges).update(labels)
     results[f"{name} offsets"], results[f"{name} squares"] = moments.offsets, moments.squares
     means, mass = moments.means, moments.mass.copy()
     results[f"{name} moves"] = _native.move_points(X, None, labels, means, mass)
@@ -57,6 +59,11 @@ models = [
 ]
 results["model labels"] = [model.labels_ for model in models]
 results["model inertia"] = [model.inertia_ for model in models]
+for name in ("float32", "float64", "uint8"):
+    X = stream.integers(0, 100, size=(2000, 37)).astype(name)
+    source = ArrayBlocks(X)
+    found = run_lloyd(Problem(source, scan_columns(source)), X[:30].astype(float), max_iter=12)
+    results[f"{name} lloyd labels"], results[f"{name} lloyd centers"] = found.labels, found.centers
 results["instruction set"] = _native.instruction_set()
 np.savez(sys.argv[1], **results)
 """

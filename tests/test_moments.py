@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from projected_kmeans import _native
 from projected_kmeans.blocks import ArrayBlocks, ColumnRanges, scan_columns
-from projected_kmeans.moments import Moments, sum_clusters
+from projected_kmeans.moments import ClusterSums, Moments
 
 
 def sum_rows(
@@ -30,7 +30,7 @@ def sum_rows(
     """Return the moments of rows in an array."""
     source = ArrayBlocks(X, block_rows)
     labels = labels.astype(np.int32)
-    return sum_clusters(source, labels, references, weights, scan_columns(source), n_threads)
+    return ClusterSums(source, references, weights, scan_columns(source), n_threads).update(labels)
 
 
 def assert_same_bits(a: Moments, b: Moments) -> None:
@@ -150,12 +150,12 @@ def test_partial_sums_merge_to_the_same_bits() -> None:
     labels = labels.astype(np.int32)
     magic = np.full(42, 6.0 * 2.0**40)
     whole = [np.zeros((2, 4, 40)), np.zeros((2, 4, 2))]
-    _native.cluster_moments(X, labels, weights, references, magic, 2.0**-44, *whole, 2)
+    _native.cluster_moments(X, labels, None, weights, references, magic, 2.0**-44, *whole, 2)
     parts = []
     for rows in np.array_split(np.random.default_rng(1).permutation(90), 7):
         part = [np.zeros((2, 4, 40)), np.zeros((2, 4, 2))]
         _native.cluster_moments(
-            X[rows], labels[rows], weights[rows], references, magic, 2.0**-44, *part, 1
+            X[rows], labels[rows], None, weights[rows], references, magic, 2.0**-44, *part, 1
         )
         parts.append(part)
     for order in (range(7), (6, 2, 5, 0, 1, 4, 3)):
@@ -266,5 +266,28 @@ def test_sums_are_correctly_rounded_on_the_grid() -> None:
     X = np.array([[1.0], [tiny], [-1.0], [tiny]] * 500)
     source = ArrayBlocks(X)
     ranges = ColumnRanges(np.array([-1.0]), np.array([1.0]))
-    found = sum_clusters(source, np.zeros(2000, np.int32), np.zeros((1, 1)), None, ranges)
+    found = ClusterSums(source, np.zeros((1, 1)), None, ranges).update(np.zeros(2000, np.int32))
     assert Fraction(float(found.offsets[0, 0])) == 1000 * Fraction(tiny)
+
+
+@given(seed=seeds, n=st.integers(1, 60), d=st.integers(1, 9), dtype=types, weighted=st.booleans())
+def test_sums_follow_labels_to_the_bit(
+    seed: int, n: int, d: int, dtype: str, weighted: bool
+) -> None:
+    """Moving rows between clusters, pass after pass, gives the bits of sums made anew."""
+    stream = np.random.default_rng(seed)
+    X, labels, references, weights = draw_problem(seed, n, d, 5, dtype)
+    source = ArrayBlocks(X, 17)
+    ranges = scan_columns(source)
+    mass = weights if weighted else None
+    sums = ClusterSums(source, references, mass, ranges, 2)
+    before = labels.astype(np.int32)
+    sums.update(before)
+    for _ in range(4):
+        after = np.where(stream.random(n) < 0.3, stream.integers(5, size=n), before)
+        after = after.astype(np.int32)
+        moved = sums.update(after, before)
+        anew = ClusterSums(source, references, mass, ranges).update(after)
+        for name in ("mass", "offsets", "squares"):
+            assert getattr(moved, name).tobytes() == getattr(anew, name).tobytes()
+        before = after

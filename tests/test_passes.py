@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from layouts import compute_type, draw_rows, seeds, types
 
 from projected_kmeans.blocks import ArrayBlocks, scan_columns
-from projected_kmeans.passes import Frame, Problem, assign_rows, measure_rows
+from projected_kmeans.passes import Frame, Problem, assign_rows, measure_rows, own_distances
 
 
 @given(
@@ -56,8 +56,10 @@ def test_blocks_and_threads_touch_no_bit(
     for rows, count in ((None, 1), (block_rows, n_threads)):
         source = ArrayBlocks(X, rows)
         labels = np.zeros(n, np.int32)
-        distances = assign_rows(source, centers, labels, keep_ties=False, n_threads=count)
-        results.append((labels, distances, measure_rows(source, centers, n_threads=count)))
+        near = assign_rows(source, centers, labels, keep_ties=False, n_threads=count)
+        own = own_distances(source, centers, labels, n_threads=count)
+        everything = measure_rows(source, centers, n_threads=count)
+        results.append((labels, near.nearest, near.second, own, everything))
     for one, other in zip(*results, strict=True):
         np.testing.assert_array_equal(one, other)
 
@@ -74,7 +76,7 @@ def test_distances_are_in_the_units_of_the_rows(dtype: str, unit: float) -> None
     middle = stream.normal(size=(4, 6)) * 10
     X = ((middle[home] + stream.normal(size=(50, 6))) * unit).astype(dtype)
     labels = np.zeros(50, np.int32)
-    distances = assign_rows(ArrayBlocks(X), middle * unit, labels, keep_ties=False)
+    distances = assign_rows(ArrayBlocks(X), middle * unit, labels, keep_ties=False).nearest
     assert distances.dtype == np.float64
     np.testing.assert_array_equal(labels, home)
     exact = reference.squared_distances(X, middle * unit)[home, np.arange(50)] / unit / unit
@@ -90,7 +92,7 @@ def test_rows_far_from_all_centers(k: int) -> None:
     labels = np.zeros(2, np.int32)
     source = ArrayBlocks(X)
     ranges = scan_columns(source)
-    distances = assign_rows(source, centers, labels, keep_ties=False, ranges=ranges)
+    distances = assign_rows(source, centers, labels, keep_ties=False, ranges=ranges).nearest
     np.testing.assert_allclose(distances, 1e50, rtol=1e-5)
     if k == 2:
         np.testing.assert_array_equal(labels, [0, 1])
@@ -104,9 +106,40 @@ def test_a_common_offset_costs_no_labels(offset: float) -> None:
     centers = X[:6].astype(float)
     labels = np.zeros(300, np.int32)
     assign_rows(ArrayBlocks(X), centers, labels, keep_ties=False)
-    exact = reference.squared_distances(X, centers)
-    chosen = exact[labels, np.arange(300)].astype(float)
-    np.testing.assert_allclose(chosen, exact.min(axis=0).astype(float), rtol=1e-5, atol=1e-5)
+    np.testing.assert_array_equal(labels, reference.nearest_center(X, centers))
+
+
+def test_what_single_precision_cannot_tell_double_precision_does() -> None:
+    """Centers apart by less than a float32 product can see are still told apart."""
+    stream = np.random.default_rng(3)
+    X = stream.normal(size=(200, 40)).astype(np.float32)
+    middle = stream.normal(size=40)
+    centers = np.array([middle + 1e-9 * stream.normal(size=40) for _ in range(5)])
+    labels = np.zeros(200, np.int32)
+    assign_rows(ArrayBlocks(X), centers, labels, keep_ties=False)
+    expected = reference.nearest_center(X, centers)
+    assert len(np.unique(expected)) > 1
+    np.testing.assert_array_equal(labels, expected)
+
+
+@given(seed=seeds, n=st.integers(1, 30), d=st.integers(1, 20), k=st.integers(1, 9), dtype=types)
+def test_the_nearest_but_one_and_own_distances(
+    seed: int, n: int, d: int, k: int, dtype: str
+) -> None:
+    """The second distance is the twin's second, infinite for one center; own ones are exact."""
+    X = draw_rows(seed, n, d, dtype)
+    centers = draw_rows(seed + 1, k, d, dtype).astype(float)
+    labels = np.zeros(n, np.int32)
+    near = assign_rows(ArrayBlocks(X), centers, labels, keep_ties=False)
+    exact = reference.squared_distances(X, centers).astype(float)
+    own = own_distances(ArrayBlocks(X), centers, labels)
+    np.testing.assert_allclose(own, exact[labels, np.arange(n)], rtol=1e-12)
+    if k == 1:
+        assert np.isinf(near.second).all()
+    else:
+        size = (np.abs(X.astype(float)).max() + np.abs(centers).max()) ** 2 * d
+        tolerance = (8 + d) * np.finfo(compute_type(dtype)).eps * size
+        np.testing.assert_allclose(near.second, np.sort(exact, axis=0)[1], rtol=0, atol=tolerance)
 
 
 def test_ties_stay_or_go_to_the_lowest() -> None:
@@ -140,7 +173,7 @@ def test_a_problem_assigns_and_sums() -> None:
     source = ArrayBlocks(X)
     problem = Problem(source, scan_columns(source), np.array([1.0, 3.0, 2.0]))
     labels = np.zeros(3, np.int32)
-    distances = problem.assign(np.array([[0.0], [9.0]]), labels, keep_ties=False)
+    distances = problem.assign(np.array([[0.0], [9.0]]), labels, keep_ties=False).nearest
     np.testing.assert_array_equal(distances, [0, 1, 1])
     moments = problem.sum(labels, np.array([[0.0], [9.0]]))
     np.testing.assert_array_equal(moments.means, [[0.75], [10.0]])

@@ -32,7 +32,7 @@ STEPS = (
 )
 
 # What a step may import of the package: the ground that all steps stand on.
-GROUND = {"_native", "blocks", "keys", "moments", "parameters", "passes", "results"}
+GROUND = {"_native", "blocks", "bounds", "keys", "moments", "parameters", "passes", "results"}
 
 # Within the step that reduces: what maps have in common asks the rules for their dimension.
 REDUCE = {"projections": {"random_maps"}, "random_maps": {"dimensions"}}

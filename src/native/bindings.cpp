@@ -11,6 +11,7 @@
 #include <stdexcept>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "kernels.hpp"
 #include "signs.hpp"
@@ -170,17 +171,68 @@ template <class C> Centers<C> centers_of(const Rows &rows, const In<C, 2> &cente
     return {centers.data(), static_cast<std::int64_t>(centers.shape(0))};
 }
 
+void require_labels(const Rows &rows, const std::int32_t *labels, std::size_t n_labels,
+                    std::int64_t n_centers) {
+    require(static_cast<std::int64_t>(n_labels) == rows.n_rows,
+            "labels have an entry for every row");
+    std::int32_t lowest = 0, highest = -1;
+    for (std::size_t i = 0; i < n_labels; ++i) {
+        lowest = labels[i] < lowest ? labels[i] : lowest;
+        highest = labels[i] > highest ? labels[i] : highest;
+    }
+    require(lowest >= 0 && highest < n_centers, "labels name a center each");
+}
+
 template <class C>
-void nearest_center(Block block, In<C, 1> origin, double scale, In<C, 2> centers, bool keep_ties,
-                    Out<std::int32_t, 1> labels, Out<C, 1> distances, int n_threads) {
+void nearest_center(Block block, In<C, 1> origin, double scale, In<C, 2> centers,
+                    In<double, 2> exact_centers, bool keep_ties, Out<std::int32_t, 1> labels,
+                    Out<C, 1> nearest, Out<C, 1> second, int n_threads) {
     const Rows rows = rows_of(block);
     const auto frame = frame_of<C>(rows, origin, scale);
     const auto packed = centers_of<C>(rows, centers);
-    require(labels.shape(0) == block.shape(0) && distances.shape(0) == block.shape(0),
+    const auto exact = centers_of<double>(rows, exact_centers);
+    require(exact.n_centers == packed.n_centers, "exact_centers are the same centers");
+    require(labels.shape(0) == block.shape(0) && nearest.shape(0) == block.shape(0) &&
+                second.shape(0) == block.shape(0),
             "labels and distances have an entry for every row");
     const nb::gil_scoped_release unlocked;
-    kernels_of<C>().nearest_center(rows, frame, packed, labels.data(), keep_ties, distances.data(),
-                                   thread_count(n_threads));
+    kernels_of<C>().nearest_center(rows, frame, packed, exact, keep_ties, labels.data(),
+                                   nearest.data(), second.data(), thread_count(n_threads));
+}
+
+template <class C>
+std::int64_t bounded_assignment(Block block, In<C, 1> origin, double scale, In<C, 2> centers,
+                                In<double, 2> exact_centers, In<std::int32_t, 2> groups,
+                                In<std::uint16_t, 1> drifts, In<std::uint16_t, 1> group_drifts,
+                                double quantum, bool keep_ties, Out<std::int32_t, 1> labels,
+                                Out<std::uint16_t, 1> upper, Out<std::uint16_t, 2> lower,
+                                int n_threads) {
+    const Rows rows = rows_of(block);
+    const auto frame = frame_of<C>(rows, origin, scale);
+    const auto packed = centers_of<C>(rows, centers);
+    const auto exact = centers_of<double>(rows, exact_centers);
+    require(exact.n_centers == packed.n_centers, "exact_centers are the same centers");
+    require(groups.shape(0) <= bounds_a_row && group_drifts.shape(0) == bounds_a_row,
+            "there are at most 16 groups, and 16 drifts of groups");
+    require(static_cast<std::int64_t>(drifts.shape(0)) == packed.n_centers,
+            "drifts have a value for every center");
+    require(upper.shape(0) == block.shape(0) && lower.shape(0) == block.shape(0) &&
+                lower.shape(1) == bounds_a_row,
+            "upper has a bound for every row, lower 16");
+    const nb::gil_scoped_release unlocked;
+    require_labels(rows, labels.data(), labels.shape(0), packed.n_centers);
+    std::vector<int> n_groups_of(static_cast<std::size_t>(packed.n_centers));
+    for (std::size_t i = 0; i < groups.size(); ++i) {
+        require(groups.data()[i] < packed.n_centers, "groups name centers");
+        if (groups.data()[i] >= 0) ++n_groups_of[static_cast<std::size_t>(groups.data()[i])];
+    }
+    for (const int count : n_groups_of) require(count == 1, "every center is in one group");
+    return kernels_of<C>().bounded_assignment(
+        rows, frame, packed, exact,
+        {groups.data(), static_cast<std::int64_t>(groups.shape(0)),
+         static_cast<std::int64_t>(groups.shape(1))},
+        {upper.data(), lower.data(), drifts.data(), group_drifts.data(), quantum}, keep_ties,
+        labels.data(), thread_count(n_threads));
 }
 
 template <class C>
@@ -212,17 +264,21 @@ const double *weights_of(const Rows &rows, const std::optional<In<double, 1>> &w
     return weights ? weights->data() : nullptr;
 }
 
-void require_labels(const Rows &rows, const std::int32_t *labels, std::size_t n_labels,
-                    std::int64_t n_centers) {
-    require(static_cast<std::int64_t>(n_labels) == rows.n_rows,
-            "labels have an entry for every row");
-    for (std::size_t i = 0; i < n_labels; ++i)
-        require(labels[i] >= 0 && labels[i] < n_centers, "labels name a center each");
+void own_distances(Block block, In<std::int32_t, 1> labels, In<double, 2> centers, double scale,
+                   Out<double, 1> out, int n_threads) {
+    const Rows rows = rows_of(block);
+    const auto exact = centers_of<double>(rows, centers);
+    require(out.shape(0) == block.shape(0), "out has an entry for every row");
+    const nb::gil_scoped_release unlocked;
+    require_labels(rows, labels.data(), labels.shape(0), exact.n_centers);
+    kernels().own_distances(rows, labels.data(), exact, scale, out.data(), thread_count(n_threads));
 }
 
-void cluster_moments(Block block, In<std::int32_t, 1> labels, std::optional<In<double, 1>> weights,
-                     In<double, 2> centers, In<double, 1> magic, double fine_ratio,
-                     Out<double, 3> offsets, Out<double, 3> totals, int n_threads) {
+void cluster_moments(Block block, In<std::int32_t, 1> labels,
+                     std::optional<In<std::int32_t, 1>> before,
+                     std::optional<In<double, 1>> weights, In<double, 2> centers,
+                     In<double, 1> magic, double fine_ratio, Out<double, 3> offsets,
+                     Out<double, 3> totals, int n_threads) {
     const Rows rows = rows_of(block);
     const auto reference = centers_of<double>(rows, centers);
     const double *row_weights = weights_of(rows, weights);
@@ -234,8 +290,9 @@ void cluster_moments(Block block, In<std::int32_t, 1> labels, std::optional<In<d
             "totals are 2 x n_centers x 2");
     const nb::gil_scoped_release unlocked;
     require_labels(rows, labels.data(), labels.shape(0), reference.n_centers);
-    kernels().cluster_moments(rows, labels.data(), row_weights, reference,
-                              {magic.data(), fine_ratio}, offsets.data(), totals.data(),
+    if (before) require_labels(rows, before->data(), before->shape(0), reference.n_centers);
+    kernels().cluster_moments(rows, labels.data(), before ? before->data() : nullptr, row_weights,
+                              reference, {magic.data(), fine_ratio}, offsets.data(), totals.data(),
                               thread_count(n_threads));
 }
 
@@ -286,8 +343,13 @@ template <class C> void bind_kernels_of(nb::module_ &m) {
     bind_sparse_products<C, std::int32_t>(m);
     bind_sparse_products<C, std::int64_t>(m);
     m.def("nearest_center", nearest_center<C>, "block"_a.noconvert(), "origin"_a.noconvert(),
-          "scale"_a, "centers"_a.noconvert(), "keep_ties"_a, "labels"_a.noconvert(),
-          "distances"_a.noconvert(), "n_threads"_a);
+          "scale"_a, "centers"_a.noconvert(), "exact_centers"_a.noconvert(), "keep_ties"_a,
+          "labels"_a.noconvert(), "nearest"_a.noconvert(), "second"_a.noconvert(), "n_threads"_a);
+    m.def("bounded_assignment", bounded_assignment<C>, "block"_a.noconvert(),
+          "origin"_a.noconvert(), "scale"_a, "centers"_a.noconvert(), "exact_centers"_a.noconvert(),
+          "groups"_a.noconvert(), "drifts"_a.noconvert(), "group_drifts"_a.noconvert(), "quantum"_a,
+          "keep_ties"_a, "labels"_a.noconvert(), "upper"_a.noconvert(), "lower"_a.noconvert(),
+          "n_threads"_a);
     m.def("squared_distances", squared_distances<C>, "block"_a.noconvert(), "origin"_a.noconvert(),
           "scale"_a, "centers"_a.noconvert(), "out"_a.noconvert(), "n_threads"_a);
 }
@@ -303,9 +365,12 @@ NB_MODULE(_native, m) {
     bind_kernels_of<double>(m);
     m.def("scan_columns", scan_columns, "block"_a.noconvert(), "minimum"_a.noconvert(),
           "maximum"_a.noconvert(), "n_threads"_a);
+    m.def("own_distances", own_distances, "block"_a.noconvert(), "labels"_a.noconvert(),
+          "centers"_a.noconvert(), "scale"_a, "out"_a.noconvert(), "n_threads"_a);
     m.def("cluster_moments", cluster_moments, "block"_a.noconvert(), "labels"_a.noconvert(),
-          "weights"_a.noconvert().none(), "centers"_a.noconvert(), "magic"_a.noconvert(),
-          "fine_ratio"_a, "offsets"_a.noconvert(), "totals"_a.noconvert(), "n_threads"_a);
+          "before"_a.noconvert().none(), "weights"_a.noconvert().none(), "centers"_a.noconvert(),
+          "magic"_a.noconvert(), "fine_ratio"_a, "offsets"_a.noconvert(), "totals"_a.noconvert(),
+          "n_threads"_a);
     m.def("move_points", move_points, "block"_a.noconvert(), "weights"_a.noconvert().none(),
           "labels"_a.noconvert(), "centers"_a.noconvert(), "mass"_a.noconvert());
 }

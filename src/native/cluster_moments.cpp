@@ -4,7 +4,8 @@
 //
 // Every term is split on two grids (see MomentGrid): with t the term and M the magic number,
 // (t + M) - M rounds t to a multiple of the grid's spacing, and sums of such multiples are exact
-// in double precision. So rows may be added in any order, by any number of threads, in any blocks.
+// in double precision. So rows may be added in any order, by any number of threads, in any blocks,
+// and what a row brought may be taken away again: rounding is symmetric, so it leaves no trace.
 // Compiled without contraction into fused operations: each term is rounded once, as written.
 #include <omp.h>
 
@@ -71,9 +72,9 @@ void add_row(const T *row, double weight, const double *center, MomentGrid grid,
 }
 
 template <class T>
-void add_rows(const Rows &rows, const std::int32_t *labels, const double *weights,
-              Centers<double> centers, MomentGrid grid, double *offsets, double *totals,
-              int n_threads) {
+void add_rows(const Rows &rows, const std::int32_t *labels, const std::int32_t *before,
+              const double *weights, Centers<double> centers, MomentGrid grid, double *offsets,
+              double *totals, int n_threads) {
     const std::int64_t width = rows.n_columns, k = centers.n_centers;
     const std::int64_t n_stretches = (width + stretch - 1) / stretch;
     const bool by_rows = 2 * k * width * std::int64_t{sizeof(double)} <= private_bytes;
@@ -90,12 +91,16 @@ void add_rows(const Rows &rows, const std::int32_t *labels, const double *weight
         const std::int64_t begin = by_rows ? 0 : n_stretches * thread / n * stretch;
         const std::int64_t bound = by_rows ? width : n_stretches * (thread + 1) / n * stretch;
         const std::int64_t end = bound < width ? bound : width;
-        for (std::int64_t i = first; begin < end && i < last; ++i) {
-            const std::int64_t j = labels[i];
-            add_row(rows.row<T>(i), weights ? weights[i] : 1.0, centers.data + j * width, grid,
-                    width, begin, end,
+        const auto add = [&](std::int64_t i, std::int64_t j, double weight) {
+            add_row(rows.row<T>(i), weight, centers.data + j * width, grid, width, begin, end,
                     {{to + j * width, to + (k + j) * width},
                      {own_totals.data() + 2 * j, own_totals.data() + 2 * (k + j)}});
+        };
+        for (std::int64_t i = first; begin < end && i < last; ++i) {
+            if (before && before[i] == labels[i]) continue;
+            const double weight = weights ? weights[i] : 1.0;
+            add(i, labels[i], weight);
+            if (before) add(i, before[i], -weight);
         }
 #pragma omp critical
         {
@@ -107,11 +112,12 @@ void add_rows(const Rows &rows, const std::int32_t *labels, const double *weight
 
 }  // namespace
 
-void cluster_moments(const Rows &rows, const std::int32_t *labels, const double *weights,
-                     Centers<double> centers, MomentGrid grid, double *offsets, double *totals,
-                     int n_threads) {
+void cluster_moments(const Rows &rows, const std::int32_t *labels, const std::int32_t *before,
+                     const double *weights, Centers<double> centers, MomentGrid grid,
+                     double *offsets, double *totals, int n_threads) {
     with_element(rows.element, [&](auto zero) {
-        add_rows<decltype(zero)>(rows, labels, weights, centers, grid, offsets, totals, n_threads);
+        add_rows<decltype(zero)>(rows, labels, before, weights, centers, grid, offsets, totals,
+                                 n_threads);
     });
 }
 

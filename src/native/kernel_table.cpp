@@ -12,11 +12,16 @@ template <class C> void hadamard_product_sparse(const SparseRows<C> &, Map, C *,
 template <class C> void on_the_fly_product(const Rows &, Map, C *, int);
 template <class C> void mailman_product(const Rows &, Map, C *, int);
 template <class C>
-void nearest_center(const Rows &, Frame<C>, Centers<C>, std::int32_t *, bool, C *, int);
+void nearest_center(const Rows &, Frame<C>, Centers<C>, Centers<double>, bool, std::int32_t *, C *,
+                    C *, int);
+template <class C>
+std::int64_t bounded_assignment(const Rows &, Frame<C>, Centers<C>, Centers<double>, CenterGroups,
+                                Bounds, bool, std::int32_t *, int);
 template <class C> void squared_distances(const Rows &, Frame<C>, Centers<C>, C *, int);
 Position scan_columns(const Rows &, double *, double *, int);
-void cluster_moments(const Rows &, const std::int32_t *, const double *, Centers<double>,
-                     MomentGrid, double *, double *, int);
+void cluster_moments(const Rows &, const std::int32_t *, const std::int32_t *, const double *,
+                     Centers<double>, MomentGrid, double *, double *, int);
+void own_distances(const Rows &, const std::int32_t *, Centers<double>, double, double *, int);
 std::int64_t move_points(const Rows &, const double *, std::int32_t *, double *, double *,
                          std::int64_t);
 
@@ -34,6 +39,7 @@ constexpr KernelsOf<C> kernels_of = {
     .on_the_fly_product = on_the_fly_product<C>,
     .mailman_product = mailman_product<C>,
     .nearest_center = nearest_center<C>,
+    .bounded_assignment = bounded_assignment<C>,
     .squared_distances = squared_distances<C>,
 };
 
@@ -42,6 +48,7 @@ const Kernels kernels = {
     .instruction_set = PK_NAME(PK_INSTRUCTION_SET),
     .scan_columns = scan_columns,
     .cluster_moments = cluster_moments,
+    .own_distances = own_distances,
     .move_points = move_points,
     .single = kernels_of<float>,
     .wide = kernels_of<double>,

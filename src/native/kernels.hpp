@@ -73,6 +73,23 @@ template <class C> struct Centers {
     std::int64_t n_centers;
 };
 
+// Groups of centers: members[n_groups][size], padded with -1.
+struct CenterGroups {
+    const std::int32_t *members;
+    std::int64_t n_groups;
+    std::int64_t size;
+};
+
+// What is known of every row's distances, in quanta, from the pass before.
+constexpr int bounds_a_row = 16;
+struct Bounds {
+    std::uint16_t *upper;               // at least the distance to the row's center
+    std::uint16_t *lower;               // for each group, at most that to its other centers
+    const std::uint16_t *drifts;        // at least what each center has moved since
+    const std::uint16_t *group_drifts;  // at least what any center of each group has
+    double quantum;                     // quanta in a unit of distance
+};
+
 struct Position {
     std::int64_t row;
     std::int64_t column;
@@ -89,18 +106,28 @@ template <class C> struct KernelsOf {
     Product<C> sign_product, sparse_sign_product, hadamard_product;
     SparseProduct<C> sign_product_sparse, sparse_sign_product_sparse, hadamard_product_sparse;
     Product<C> on_the_fly_product, mailman_product;
-    void (*nearest_center)(const Rows &, Frame<C>, Centers<C>, std::int32_t *labels, bool keep_ties,
-                           C *distances, int n_threads);
+    // Labels in and out; squared distances to the nearest center and the next, in frame units.
+    void (*nearest_center)(const Rows &, Frame<C>, Centers<C>, Centers<double> exact,
+                           bool keep_ties, std::int32_t *labels, C *nearest, C *second,
+                           int n_threads);
+    // The same labels; returns how many distances were computed.
+    std::int64_t (*bounded_assignment)(const Rows &, Frame<C>, Centers<C>, Centers<double> exact,
+                                       CenterGroups, Bounds, bool keep_ties, std::int32_t *labels,
+                                       int n_threads);
     void (*squared_distances)(const Rows &, Frame<C>, Centers<C>, C *out, int n_threads);
 };
 
 struct Kernels {
     const char *instruction_set;
     Position (*scan_columns)(const Rows &, double *minimum, double *maximum, int n_threads);
-    // Adds to offsets[2][center][column] and totals[2][center][weight, squares], coarse then fine.
-    void (*cluster_moments)(const Rows &, const std::int32_t *labels, const double *weights,
-                            Centers<double>, MomentGrid, double *offsets, double *totals,
-                            int n_threads);
+    // Adds to offsets[2][center][column] and totals[2][center][weight, squares], coarse then fine;
+    // with `before`, only what rows whose label changed since bring and take away.
+    void (*cluster_moments)(const Rows &, const std::int32_t *labels, const std::int32_t *before,
+                            const double *weights, Centers<double>, MomentGrid, double *offsets,
+                            double *totals, int n_threads);
+    // Squared distances of rows to their centers, the same bits on every machine.
+    void (*own_distances)(const Rows &, const std::int32_t *labels, Centers<double>, double scale,
+                          double *out, int n_threads);
     std::int64_t (*move_points)(const Rows &, const double *weights, std::int32_t *labels,
                                 double *centers, double *mass, std::int64_t n_centers);
     KernelsOf<float> single;

@@ -43,6 +43,20 @@ template <class C> inline void store(C *to, Lanes<C> lanes) {
     std::memcpy(to, &lanes, sizeof lanes);
 }
 
+// Keeps a vector in its register: compilers fold a load into each of its uses otherwise.
+template <class V> PK_LOCAL void hold(V &lanes) {
+#if defined(__x86_64__)
+    asm("" : "+x"(lanes));
+#else
+    static_cast<void>(lanes);
+#endif
+}
+
+// The smaller and the larger of two numbers or vectors, b where they are equal; written so that
+// one instruction does it.
+template <class V> inline V smaller(V a, V b) { return a < b ? a : b; }
+template <class V> inline V larger(V a, V b) { return a > b ? a : b; }
+
 inline float widen(Half half) {
     const std::uint32_t sign = (half.bits & 0x8000u) << 16;
     const std::uint32_t magnitude = (half.bits & 0x7fffu) << 13;
@@ -102,6 +116,55 @@ template <class C> inline C sum_lanes(Lanes<C> lanes) {
     return total;
 }
 
+// An integer as wide as a number of type C, for indices that stand in lanes beside it.
+template <class C> struct LaneIndexOf;
+template <> struct LaneIndexOf<float> {
+    using type = std::int32_t;
+};
+template <> struct LaneIndexOf<double> {
+    using type = std::int64_t;
+};
+template <class C> using LaneIndex = typename LaneIndexOf<C>::type;
+
+#if defined(__AVX2__)
+inline Vector<float, 4> sum_four(const Vector<float, 8> (&in)[4]) {
+    const __m256 low = _mm256_hadd_ps((__m256)in[0], (__m256)in[1]);
+    const __m256 high = _mm256_hadd_ps((__m256)in[2], (__m256)in[3]);
+    const __m256 both = _mm256_hadd_ps(low, high);
+    return (Vector<float, 4>)_mm_add_ps(_mm256_castps256_ps128(both),
+                                        _mm256_extractf128_ps(both, 1));
+}
+inline Vector<double, 4> sum_four(const Vector<double, 4> (&in)[4]) {
+    const __m256d low = _mm256_hadd_pd((__m256d)in[0], (__m256d)in[1]);
+    const __m256d high = _mm256_hadd_pd((__m256d)in[2], (__m256d)in[3]);
+    return (Vector<double, 4>)_mm256_add_pd(_mm256_permute2f128_pd(low, high, 0x20),
+                                            _mm256_permute2f128_pd(low, high, 0x31));
+}
+#else
+template <class V> inline auto sum_four(const V (&in)[4]) {
+    using C = std::remove_cvref_t<decltype(in[0][0])>;
+    Vector<C, 4> sums = {};
+    for (int i = 0; i < 4; ++i)
+        for (unsigned lane = 0; lane < sizeof(V) / sizeof(C); ++lane) sums[i] += in[i][lane];
+    return sums;
+}
+#endif
+
+// The sum over the lanes of each of four vectors, in any order of additions.
+template <class C> inline Vector<C, 4> sum_each(const Lanes<C> (&in)[4]) {
+    if constexpr (PK_VECTOR_BYTES <= 32) {
+        return sum_four(in);
+    } else {
+        Vector<C, n_lanes<C> / 2> halves[4], high;
+        for (int i = 0; i < 4; ++i) {
+            std::memcpy(&halves[i], &in[i], sizeof high);
+            std::memcpy(&high, reinterpret_cast<const char *>(&in[i]) + sizeof high, sizeof high);
+            halves[i] += high;
+        }
+        return sum_four(halves);
+    }
+}
+
 // Scratch memory at a cache line's boundary.
 template <class C> class Buffer {
   public:
@@ -114,7 +177,9 @@ template <class C> class Buffer {
     Buffer(const Buffer &) = delete;
     Buffer &operator=(const Buffer &) = delete;
     C *data() { return aligned_; }
+    const C *data() const { return aligned_; }
     C &operator[](std::int64_t index) { return aligned_[index]; }
+    const C &operator[](std::int64_t index) const { return aligned_[index]; }
 
   private:
     static constexpr std::uintptr_t line = 64;

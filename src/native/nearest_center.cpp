@@ -5,13 +5,11 @@
 // never leaves its register before it is compared. The score of center c is |c|^2 / 2 - <x, c>,
 // smallest where the distance is. Rows are moved to the frame's origin and scale on the way in, so
 // that neither a large common offset nor a large or tiny unit costs digits. Squared distances are
-// given in the frame's units, where they cannot overflow.
+// given in the frame's units, where they cannot overflow. Where the best two scores are closer than
+// their rounding, exact distances decide, so that labels do not depend on how scores are summed.
 #include <omp.h>
 
-#include <limits>
-
-#include "kernels.hpp"
-#include "lanes.hpp"
+#include "exact_distance.hpp"
 
 namespace projected_kmeans::PK_INSTRUCTION_SET {
 namespace {
@@ -26,35 +24,28 @@ constexpr std::int64_t depth = 256;
 constexpr std::int64_t most_tiles = 8;
 constexpr std::int64_t partial_bytes = std::int64_t{256} << 10;
 
-template <class C> struct LabelOf;
-template <> struct LabelOf<float> {
-    using type = std::int32_t;
-};
-template <> struct LabelOf<double> {
-    using type = std::int64_t;
-};
-template <class C> using Label = typename LabelOf<C>::type;
-
 // data[group][column][n_together], padded with centers that cannot win.
 template <class C> struct PackedCenters {
     std::int64_t n_groups;
     std::int64_t n_columns;
     Buffer<C> data;
     Buffer<C> half_norms;
+    C largest = 0;  // norm of a center
 
     PackedCenters(Centers<C> centers, std::int64_t width)
         : n_groups((centers.n_centers + n_together - 1) / n_together), n_columns(width),
           data(n_groups * width * n_together), half_norms(n_groups * n_together) {
         for (std::int64_t j = 0; j < n_groups * n_together; ++j) {
             const bool real = j < centers.n_centers;
-            C norm = 0;
+            double norm = 0;
             C *to = data.data() + j / n_together * width * n_together + j % n_together;
             for (std::int64_t column = 0; column < width; ++column) {
                 const C value = real ? centers.data[j * width + column] : C{0};
                 to[column * n_together] = value;
-                norm += value * value;
+                norm += static_cast<double>(value) * value;
             }
-            half_norms[j] = real ? norm / 2 : std::numeric_limits<C>::infinity();
+            half_norms[j] = real ? static_cast<C>(norm / 2) : std::numeric_limits<C>::infinity();
+            largest = std::fmax(largest, static_cast<C>(std::sqrt(norm)));
         }
     }
     const C *group(std::int64_t index) { return data.data() + index * n_columns * n_together; }
@@ -90,38 +81,22 @@ inline void add_products(const C *packed, const C *centers, std::int64_t n_colum
     }
 }
 
-// The best score of each row so far, its center, and the score of the row's present center.
+// The two best scores of each row so far, and the center of the best.
 template <class C> struct Leaders {
-    Lanes<C> best[2], own[2];
-    Vector<Label<C>, n_lanes<C>> label[2], present[2];
+    Lanes<C> best[2], second[2];
+    Vector<LaneIndex<C>, n_lanes<C>> label[2];
 
-    void start(const std::int32_t *labels, std::int64_t n_rows, bool keep_ties) {
+    void start() {
         for (int half = 0; half < 2; ++half) {
-            best[half] = own[half] = broadcast(std::numeric_limits<C>::infinity());
-            label[half] = Vector<Label<C>, n_lanes<C>>{};
-            for (int lane = 0; lane < n_lanes<C>; ++lane) {
-                const int row = half * n_lanes<C> + lane;
-                present[half][lane] = keep_ties && row < n_rows ? labels[row] : -1;
-            }
+            best[half] = second[half] = broadcast(std::numeric_limits<C>::infinity());
+            label[half] = Vector<LaneIndex<C>, n_lanes<C>>{};
         }
     }
-    void meet(int half, Lanes<C> score, Label<C> center) {
-        const auto better = score < best[half];
-        best[half] = better ? score : best[half];
-        label[half] = better ? center - Vector<Label<C>, n_lanes<C>>{} : label[half];
-        own[half] = present[half] == center ? score : own[half];
-    }
-    void report(const Lanes<C> (&norms)[2], std::int64_t n_rows, std::int32_t *labels,
-                C *distances) const {
-        for (std::int64_t row = 0; row < n_rows; ++row) {
-            const auto half = row / n_lanes<C>;
-            const auto lane = row % n_lanes<C>;
-            const bool stays = present[half][lane] >= 0 && own[half][lane] <= best[half][lane];
-            labels[row] =
-                static_cast<std::int32_t>(stays ? present[half][lane] : label[half][lane]);
-            const C squared = norms[half][lane] + 2 * best[half][lane];
-            distances[row] = squared > 0 ? squared : C{0};
-        }
+    void meet(int half, Lanes<C> score, LaneIndex<C> center) {
+        label[half] =
+            score < best[half] ? center - Vector<LaneIndex<C>, n_lanes<C>>{} : label[half];
+        second[half] = smaller(second[half], larger(best[half], score));
+        best[half] = smaller(best[half], score);
     }
 };
 
@@ -130,9 +105,10 @@ template <class C> struct Assignment {
     PackTile<C> pack;
     Frame<C> frame;
     PackedCenters<C> &centers;
+    Centers<double> exact;
     bool keep_ties;
     std::int32_t *labels;
-    C *distances;
+    C *nearest, *second;
 
     static constexpr int tile = tile_rows<C>;
 
@@ -148,8 +124,7 @@ template <class C> struct Assignment {
         Lanes<C> norms[most_tiles][2] = {};
         Leaders<C> leaders[most_tiles];
         const std::int64_t n_tiles = (n_rows + tile - 1) / tile;
-        for (std::int64_t b = 0; b < n_tiles; ++b)
-            leaders[b].start(labels + first + b * tile, rows_of_tile(n_rows, b), keep_ties);
+        for (std::int64_t b = 0; b < n_tiles; ++b) leaders[b].start();
         for (std::int64_t begin = 0; begin < rows.n_columns; begin += depth) {
             const std::int64_t left = rows.n_columns - begin;
             const std::int64_t width = left < depth ? left : depth;
@@ -164,14 +139,30 @@ template <class C> struct Assignment {
                          partial + (b * centers.n_groups + group) * n_together * tile, leaders[b]);
         }
         for (std::int64_t b = 0; b < n_tiles; ++b)
-            leaders[b].report(norms[b], rows_of_tile(n_rows, b), labels + first + b * tile,
-                              distances + first + b * tile);
+            report(leaders[b], norms[b], first + b * tile, rows_of_tile(n_rows, b));
     }
 
   private:
     static std::int64_t rows_of_tile(std::int64_t n_rows, std::int64_t b) {
         const std::int64_t left = n_rows - b * tile;
         return left < tile ? left : tile;
+    }
+
+    void report(const Leaders<C> &leaders, const Lanes<C> (&norms)[2], std::int64_t first,
+                std::int64_t n_rows) const {
+        for (std::int64_t i = 0; i < n_rows; ++i) {
+            const auto half = i / n_lanes<C>, lane = i % n_lanes<C>;
+            const C norm = norms[half][lane];
+            const C best = leaders.best[half][lane], next = leaders.second[half][lane];
+            const C margin = score_margin(norm, centers.largest, rows.n_columns);
+            const std::int64_t row = first + i;
+            if (next - best <= 2 * margin)
+                labels[row] = settle(rows, row, frame, exact, keep_ties ? labels[row] : -1);
+            else
+                labels[row] = static_cast<std::int32_t>(leaders.label[half][lane]);
+            nearest[row] = larger(norm + 2 * best, C{0});
+            second[row] = larger(norm + 2 * next, C{0});
+        }
     }
 
     void meet(std::int64_t group, std::int64_t begin, std::int64_t width, const C *packed, C *kept,
@@ -184,7 +175,7 @@ template <class C> struct Assignment {
         add_products(packed, centers.group(group) + begin * n_together, width, product);
         const bool last = begin + width == rows.n_columns;
         for (int j = 0; j < n_together; ++j) {
-            const auto center = static_cast<Label<C>>(group * n_together + j);
+            const auto center = static_cast<LaneIndex<C>>(group * n_together + j);
             for (int half = 0; half < 2; ++half) {
                 if (last)
                     leaders.meet(half, centers.half_norms[center] - product[j][half], center);
@@ -248,11 +239,14 @@ void for_each_batch(const Rows &rows, std::int64_t n_tiles, std::int64_t n_parti
 }  // namespace
 
 template <class C>
-void nearest_center(const Rows &rows, Frame<C> frame, Centers<C> centers, std::int32_t *labels,
-                    bool keep_ties, C *distances, int n_threads) {
+void nearest_center(const Rows &rows, Frame<C> frame, Centers<C> centers, Centers<double> exact,
+                    bool keep_ties, std::int32_t *labels, C *nearest, C *second, int n_threads) {
     PackedCenters<C> packed_centers(centers, rows.n_columns);
-    const Assignment<C> assignment{
-        rows, pack_tile_for<C>(rows.element), frame, packed_centers, keep_ties, labels, distances};
+    const Assignment<C> assignment{rows,   pack_tile_for<C>(rows.element),
+                                   frame,  packed_centers,
+                                   exact,  keep_ties,
+                                   labels, nearest,
+                                   second};
     for_each_batch<C>(rows, assignment.batch_tiles(), packed_centers.n_groups * n_together,
                       n_threads,
                       [&](std::int64_t first, std::int64_t n_rows, C *packed, C *partial) {
@@ -271,10 +265,10 @@ void squared_distances(const Rows &rows, Frame<C> frame, Centers<C> centers, C *
                       });
 }
 
-template void nearest_center<float>(const Rows &, Frame<float>, Centers<float>, std::int32_t *,
-                                    bool, float *, int);
-template void nearest_center<double>(const Rows &, Frame<double>, Centers<double>, std::int32_t *,
-                                     bool, double *, int);
+template void nearest_center<float>(const Rows &, Frame<float>, Centers<float>, Centers<double>,
+                                    bool, std::int32_t *, float *, float *, int);
+template void nearest_center<double>(const Rows &, Frame<double>, Centers<double>, Centers<double>,
+                                     bool, std::int32_t *, double *, double *, int);
 template void squared_distances<float>(const Rows &, Frame<float>, Centers<float>, float *, int);
 template void squared_distances<double>(const Rows &, Frame<double>, Centers<double>, double *,
                                         int);

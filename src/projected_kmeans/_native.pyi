@@ -49,9 +49,11 @@ def nearest_center(
     origin: _F32,
     scale: float,
     centers: _F32,
+    exact_centers: _F64,
     keep_ties: bool,
     labels: NDArray[np.int32],
-    distances: _F32,
+    nearest: _F32,
+    second: _F32,
     n_threads: int,
 ) -> None: ...
 @overload
@@ -60,11 +62,47 @@ def nearest_center(
     origin: _F64,
     scale: float,
     centers: _F64,
+    exact_centers: _F64,
     keep_ties: bool,
     labels: NDArray[np.int32],
-    distances: _F64,
+    nearest: _F64,
+    second: _F64,
     n_threads: int,
 ) -> None: ...
+@overload
+def bounded_assignment(
+    block: _Block,
+    origin: _F32,
+    scale: float,
+    centers: _F32,
+    exact_centers: _F64,
+    groups: NDArray[np.int32],
+    drifts: NDArray[np.uint16],
+    group_drifts: NDArray[np.uint16],
+    quantum: float,
+    keep_ties: bool,
+    labels: NDArray[np.int32],
+    upper: NDArray[np.uint16],
+    lower: NDArray[np.uint16],
+    n_threads: int,
+) -> int: ...
+@overload
+def bounded_assignment(
+    block: _Block,
+    origin: _F64,
+    scale: float,
+    centers: _F64,
+    exact_centers: _F64,
+    groups: NDArray[np.int32],
+    drifts: NDArray[np.uint16],
+    group_drifts: NDArray[np.uint16],
+    quantum: float,
+    keep_ties: bool,
+    labels: NDArray[np.int32],
+    upper: NDArray[np.uint16],
+    lower: NDArray[np.uint16],
+    n_threads: int,
+) -> int: ...
 @overload
 def squared_distances(
     block: _Block, origin: _F32, scale: float, centers: _F32, out: _F32, n_threads: int
@@ -76,9 +114,18 @@ def squared_distances(
 def scan_columns(
     block: _Block, minimum: _F64, maximum: _F64, n_threads: int
 ) -> tuple[int, int]: ...
+def own_distances(
+    block: _Block,
+    labels: NDArray[np.int32],
+    centers: _F64,
+    scale: float,
+    out: _F64,
+    n_threads: int,
+) -> None: ...
 def cluster_moments(
     block: _Block,
     labels: NDArray[np.int32],
+    before: NDArray[np.int32] | None,
     weights: _F64 | None,
     centers: _F64,
     magic: _F64,

@@ -5,16 +5,22 @@ Starts from centers that it is given; it neither seeds nor projects.
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 import numpy as np
 
-from projected_kmeans.moments import Moments
+from projected_kmeans.bounds import NearestSearch
+from projected_kmeans.moments import ClusterSums, Moments
 from projected_kmeans.passes import Problem
 from projected_kmeans.results import Clustering, Floats, Labels, OnPass
 
 # Below this share of the squared distances to a center, what is left to the mean is rounding.
 SPREAD = 1e-13
+
+# Sums about points from which this share of the squared distances is spread about the means lose
+# four bits of an inertia; below it they are opened anew about the means.
+NEAR = 1 / 16
 
 
 def run_lloyd(
@@ -52,37 +58,69 @@ def run_lloyd(
         that the method cannot cycle.
     """
     labels = np.zeros(problem.source.shape[0], np.int32) if start is None else start.labels.copy()
-    best = start
+    search = NearestSearch(problem, len(centers))
+    sums: ClusterSums | None = None
+    found: Moments | None = None
+    before, lowest = labels.copy(), math.inf if start is None else start.inertia
     history: list[float] = []
     converged = False
     for iteration in range(1, max_iter + 1):
-        distances = problem.assign(centers, labels, keep_ties=best is not None)
-        moments = _fill_empty(problem, problem.sum(labels, centers), labels, distances)
-        if best is not None and not moments.inertia < best.inertia:
+        search.assign(centers, labels, keep_ties=lowest < math.inf)
+        if lowest < math.inf and np.array_equal(labels, before):
             converged = True
             break
-        best = moments.describe(labels.copy())
-        history.append(best.inertia)
-        shift = float(np.sum((best.centers - centers) ** 2))
-        centers = best.centers
-        stopped = on_pass is not None and on_pass(iteration, best.inertia)
+        moments, sums = _sum(problem, sums, labels, before, centers)
+        if moments.mass.min() <= 0:
+            moments = _fill_empty(problem, sums, moments, centers, labels, search)
+        if not moments.inertia < lowest:
+            converged = True
+            break
+        found, lowest = moments, moments.inertia
+        np.copyto(before, labels)
+        history.append(lowest)
+        shift = float(np.sum((found.means - centers) ** 2))
+        centers = found.means
+        if lowest < NEAR * found.inertia_about_references:
+            sums = None
+        stopped = on_pass is not None and on_pass(iteration, lowest)
         if stopped or shift <= tol:
             converged = not stopped
             break
+    if found is not None and lowest < NEAR * found.inertia_about_references:
+        found = problem.sum(before, found.means)
+        history[-1] = found.inertia
+    best = start if found is None else found.describe(before)
     if best is None:
         raise ValueError(f"max_iter={max_iter} allows no pass; use at least 1")
     return replace(best, n_iter=len(history), converged=converged, history=tuple(history))
 
 
-def _fill_empty(problem: Problem, moments: Moments, labels: Labels, distances: Floats) -> Moments:
+def _sum(
+    problem: Problem, sums: ClusterSums | None, labels: Labels, before: Labels, centers: Floats
+) -> tuple[Moments, ClusterSums]:
+    """Return the moments of the partition, from the sums of the one before where there are any."""
+    if sums is not None:
+        return sums.update(labels, before), sums
+    opened = problem.open_sums(centers)
+    return opened.update(labels), opened
+
+
+def _fill_empty(
+    problem: Problem,
+    sums: ClusterSums,
+    moments: Moments,
+    centers: Floats,
+    labels: Labels,
+    search: NearestSearch,
+) -> Moments:
     """Give every cluster without weight the row that lies farthest from its center.
 
     Only rows that leave others behind in a cluster with some spread may go, and no two equal ones,
     so that the inertia falls; where there are too few distinct rows, clusters stay empty.
     """
     empty = np.flatnonzero(moments.mass <= 0)
-    if not len(empty):
-        return moments
+    distances = problem.distances(centers, labels)
+    before = labels.copy()
     weights = np.ones(len(labels)) if problem.weights is None else problem.weights
     mass = moments.mass.copy()
     spread = moments.cluster_inertia > SPREAD * moments.squares
@@ -99,4 +137,5 @@ def _fill_empty(problem: Problem, moments: Moments, labels: Labels, distances: F
         mass[home] -= weights[row]
         labels[row] = empty[len(given)]
         given.append(values)
-    return problem.sum(labels, moments.references) if given else moments
+    search.forget(np.flatnonzero(labels != before))
+    return sums.update(labels, before) if given else moments

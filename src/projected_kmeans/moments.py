@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -39,20 +40,20 @@ class Moments:
     offsets: Floats
     squares: Floats
 
-    @property
+    @cached_property
     def means(self) -> Floats:
         """The mean of every cluster; the reference of one without weight."""
         filled = np.where(self.mass > 0, self.mass, 1.0)
         return self.references + self.offsets / filled[:, None]
 
-    @property
+    @cached_property
     def cluster_inertia(self) -> Floats:
         """The sum of w ||x - mean||^2 of each cluster."""
         filled = np.where(self.mass > 0, self.mass, 1.0)
         shift = np.einsum("ij,ij->i", self.offsets, self.offsets) / filled
         return np.asarray(np.maximum(self.squares - shift, 0.0))
 
-    @property
+    @cached_property
     def inertia(self) -> float:
         """F: the sum of w ||x - mean||^2, nothing lost where references lie near the means."""
         return math.fsum(self.cluster_inertia)
@@ -74,22 +75,13 @@ class Moments:
         return math.fsum(self.squares + 2 * cross + self.mass * norms)
 
 
-def sum_clusters(
-    source: BlockSource,
-    labels: Labels,
-    references: Floats,
-    weights: Floats | None,
-    ranges: ColumnRanges,
-    n_threads: int = 0,
-) -> Moments:
-    """Sum weight, offset and squared distance over the rows of every cluster, exactly.
+class ClusterSums:
+    """Sums over the rows of every cluster about reference points, exact whatever their order.
 
     Parameters
     ----------
     source : BlockSource
         n rows.
-    labels : ndarray of int32 (n,)
-        The cluster of every row.
     references : ndarray of float64 (k, columns)
         A point for each cluster, best near its mean.
     weights : ndarray of float64 (n,) or None
@@ -99,26 +91,48 @@ def sum_clusters(
     n_threads : int, default=0
         0 takes what OpenMP allows.
     """
-    n_rows, n_columns = source.shape
-    n_clusters = len(references)
-    total = float(n_rows) if weights is None else float(math.fsum(weights))
-    magic, fine_ratio = _moment_grid(ranges, references, total, n_rows)
-    offsets = np.zeros((2, n_clusters, n_columns))
-    totals = np.zeros((2, n_clusters, 2))
-    for block in source:
-        _native.cluster_moments(
-            block.rows,
-            labels[block.span],
-            None if weights is None else weights[block.span],
-            references,
-            magic,
-            fine_ratio,
-            offsets,
-            totals,
-            n_threads,
-        )
-    sums = totals.sum(axis=0)
-    return Moments(references, sums[:, 0], offsets.sum(axis=0), sums[:, 1])
+
+    def __init__(
+        self,
+        source: BlockSource,
+        references: Floats,
+        weights: Floats | None,
+        ranges: ColumnRanges,
+        n_threads: int = 0,
+    ) -> None:
+        n_rows, n_columns = source.shape
+        total = float(n_rows) if weights is None else float(math.fsum(weights))
+        self._source, self._references, self._weights = source, references, weights
+        self._grid = _moment_grid(ranges, references, total, n_rows)
+        self._offsets = np.zeros((2, len(references), n_columns))
+        self._totals = np.zeros((2, len(references), 2))
+        self._n_threads = n_threads
+
+    def update(self, labels: Labels, before: Labels | None = None) -> Moments:
+        """Add the rows under their labels, or only move those whose label changed.
+
+        Parameters
+        ----------
+        labels : ndarray of int32 (n,)
+            The cluster of every row.
+        before : ndarray of int32 (n,), optional
+            The labels that the sums are of; None where they are empty. The result is the same to
+            the bit.
+        """
+        for block in self._source:
+            _native.cluster_moments(
+                block.rows,
+                labels[block.span],
+                None if before is None else before[block.span],
+                None if self._weights is None else self._weights[block.span],
+                self._references,
+                *self._grid,
+                self._offsets,
+                self._totals,
+                self._n_threads,
+            )
+        sums = self._totals.sum(axis=0)
+        return Moments(self._references, sums[:, 0], self._offsets.sum(axis=0), sums[:, 1])
 
 
 def _moment_grid(

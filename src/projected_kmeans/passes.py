@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from projected_kmeans import _native
 from projected_kmeans.blocks import ArrayBlocks, BlockSource, ColumnRanges, compute_type
-from projected_kmeans.moments import Moments, sum_clusters
+from projected_kmeans.moments import ClusterSums, Moments
 from projected_kmeans.results import Floats, Labels
 
 
@@ -62,6 +62,27 @@ def _power_of_two(exponent: int, dtype: np.dtype[Any]) -> float:
     return 2.0 ** min(max(exponent, -limit), limit)
 
 
+@dataclass(frozen=True)
+class Nearness:
+    """Squared distances of rows to their nearest centers, in the precision of a product.
+
+    `own_distances` has more digits, `ClusterSums` the exact sums.
+    """
+
+    frame: Frame
+    inside: NDArray[Any]
+
+    @property
+    def nearest(self) -> Floats:
+        """To the nearest center."""
+        return self.frame.undo(self.inside[0])
+
+    @property
+    def second(self) -> Floats:
+        """To the nearest but one; infinity where there is one center only."""
+        return self.frame.undo(self.inside[1])
+
+
 def assign_rows(
     source: BlockSource,
     centers: Floats,
@@ -70,8 +91,8 @@ def assign_rows(
     keep_ties: bool,
     ranges: ColumnRanges | None = None,
     n_threads: int = 0,
-) -> Floats:
-    """Give every row the label of its nearest center; return squared distances to it.
+) -> Nearness:
+    """Give every row the label of its nearest center.
 
     Parameters
     ----------
@@ -81,7 +102,8 @@ def assign_rows(
         Where rows may go.
     labels : ndarray of int32 (n,)
         Overwritten. With ``keep_ties`` a row stays where it is unless another center is strictly
-        nearer; without, ties go to the lowest center.
+        nearer; without, ties go to the lowest center. What is nearer is decided in double
+        precision wherever rounding could matter: no label depends on the machine.
     keep_ties : bool
         Whether ``labels`` hold a partition already.
     ranges : ColumnRanges, optional
@@ -91,24 +113,39 @@ def assign_rows(
 
     Returns
     -------
-    ndarray of float64 (n,)
-        In the precision of the rows' product with the centers; `sum_clusters` has the exact sums.
+    Nearness
+        How far rows are from their nearest center and from the next.
     """
     dtype = compute_type(source.dtype)
     frame = Frame.around(centers, dtype, ranges)
-    distances = np.empty(source.shape[0], dtype=dtype)
+    inside = np.empty((2, source.shape[0]), dtype=dtype)
     for block in source:
         _native.nearest_center(
             block.rows,
             frame.origin,
             frame.scale,
             frame.centers,
+            centers,
             keep_ties,
             labels[block.span],
-            distances[block.span],
+            inside[0, block.span],
+            inside[1, block.span],
             n_threads,
         )
-    return frame.undo(distances)
+    return Nearness(frame, inside)
+
+
+def own_distances(
+    source: BlockSource, centers: Floats, labels: Labels, n_threads: int = 0
+) -> Floats:
+    """Return the squared distance of every row to the center of its label, in double precision."""
+    scale = Frame.around(centers, np.dtype(np.float64)).scale
+    distances = np.empty(source.shape[0])
+    for block in source:
+        _native.own_distances(
+            block.rows, labels[block.span], centers, scale, distances[block.span], n_threads
+        )
+    return distances / scale / scale
 
 
 def measure_rows(
@@ -138,8 +175,8 @@ class Problem:
     weights: Floats | None = None
     n_threads: int = 0
 
-    def assign(self, centers: Floats, labels: Labels, *, keep_ties: bool) -> Floats:
-        """Overwrite labels by the nearest centers'; return squared distances."""
+    def assign(self, centers: Floats, labels: Labels, *, keep_ties: bool) -> Nearness:
+        """Overwrite labels by the nearest centers'; return how near they are."""
         return assign_rows(
             self.source,
             centers,
@@ -149,11 +186,17 @@ class Problem:
             n_threads=self.n_threads,
         )
 
+    def distances(self, centers: Floats, labels: Labels) -> Floats:
+        """Return the squared distance of every row to the center of its label."""
+        return own_distances(self.source, centers, labels, self.n_threads)
+
+    def open_sums(self, references: Floats) -> ClusterSums:
+        """Return sums about references that follow the labels of many passes."""
+        return ClusterSums(self.source, references, self.weights, self.ranges, self.n_threads)
+
     def sum(self, labels: Labels, references: Floats) -> Moments:
         """Return the sums of every cluster about its reference."""
-        return sum_clusters(
-            self.source, labels, references, self.weights, self.ranges, self.n_threads
-        )
+        return self.open_sums(references).update(labels)
 
     @property
     def mean_variance(self) -> float:

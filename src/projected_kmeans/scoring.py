@@ -14,7 +14,7 @@ from scipy.optimize import linear_sum_assignment
 from sklearn.utils import check_array
 
 from projected_kmeans.blocks import ArrayBlocks, as_native, scan_columns
-from projected_kmeans.moments import Moments, sum_clusters
+from projected_kmeans.moments import ClusterSums, Moments
 
 
 def inertia(X: ArrayLike, labels: ArrayLike) -> float:
@@ -138,7 +138,7 @@ def _moments(X: ArrayLike, labels: ArrayLike) -> Moments:
         raise ValueError(f"labels has {len(codes)} entries but X {len(rows)} rows; pass one a row")
     source = ArrayBlocks(rows)
     first = np.unique(codes, return_index=True)[1].astype(np.int64)
-    return sum_clusters(source, codes, source.take(first), None, scan_columns(source))
+    return ClusterSums(source, source.take(first), None, scan_columns(source)).update(codes)
 
 
 def _as_vector(labels: ArrayLike, name: str) -> NDArray[Any]:

@@ -164,7 +164,7 @@ def move_to_balls(problem: Problem, centers: Floats) -> Floats:
     gaps = np.array([np.sum((centers - center) ** 2, axis=1) for center in centers])
     np.fill_diagonal(gaps, np.inf)
     labels = np.zeros(problem.source.shape[0], dtype=np.int32)
-    distances = problem.assign(centers, labels, keep_ties=False)
+    distances = problem.assign(centers, labels, keep_ties=False).nearest
     # Balls are disjoint, so a row is in at most one of them: that of its nearest center.
     inside = distances <= gaps.min(axis=0)[labels] / 9
     mass = inside * (1.0 if problem.weights is None else problem.weights)
