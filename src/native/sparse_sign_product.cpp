@@ -48,6 +48,8 @@ void generate_targets(std::uint64_t key, Stretches stretches, std::int64_t n, Ro
 }
 
 template <class C> struct Scatter {
+    using Value = C;
+    using Sum = C;
     static constexpr int tile = tile_rows<C>;
     static constexpr std::int64_t width = 128;
     const Map map;
