@@ -122,6 +122,18 @@ def test_hadamard_of_sparse_rows_equals_the_twin(
     assert (np.abs(found - exact) <= tolerance(X, found)).all()
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64", "uint8"])
+@pytest.mark.parametrize(("t", "s"), [(3, 3), (18, 3), (70, 8), (320, 8), (321, 8), (2100, 64)])
+def test_sparse_signs_have_the_same_bits_in_large_blocks(dtype: str, t: int, s: int) -> None:
+    """Many rows are summed column by column, few row by row: the bits are the same."""
+    X = draw_rows(4, 131, 700, dtype)
+    whole = multiply("sparse_sign_product", X, t, n_nonzeros=s)
+    parts = [multiply("sparse_sign_product", part, t, n_nonzeros=s) for part in (X[:67], X[67:])]
+    np.testing.assert_array_equal(np.concatenate(parts), whole)
+    exact = X.astype(float) @ reference.sparse_sign_matrix(KEY, 700, t, s)
+    assert (np.abs(whole - exact) <= tolerance(X, whole)).all()
+
+
 @pytest.mark.parametrize("name", ["sparse_sign_product", "hadamard_product"])
 def test_a_row_does_not_depend_on_its_block(name: str) -> None:
     """A row has the same bits alone, among others, beside NaN, and on any number of threads."""

@@ -204,9 +204,9 @@ inline void transpose(const Vector<C, n> (&in)[n], C *out, std::int64_t stride) 
 template <class C> constexpr int square = 16 / sizeof(C);
 #endif
 
-// Brings `n_rows` <= `tile` rows, columns [first, first + n_columns), into out[column][row];
-// rows that are not there become zeros.
-template <class C, int tile, class T>
+// Brings `n_rows` <= `tile` rows, columns [first, first + n_columns), into out[column][row],
+// columns `stride` apart; rows that are not there become zeros.
+template <class C, int tile, int stride, class T>
 void pack_tile_of(const Rows &rows, std::int64_t first_row, std::int64_t n_rows, std::int64_t first,
                   std::int64_t n_columns, C *out) {
     constexpr int side = square<C>;
@@ -224,11 +224,11 @@ void pack_tile_of(const Rows &rows, std::int64_t first_row, std::int64_t n_rows,
                 for (int row = 0; row < side; ++row)
                     in[row] =
                         row < there ? load_as<C, side>(from[row] + column) : Vector<C, side>{};
-            transpose(in, out + column * tile + base, tile);
+            transpose(in, out + column * stride + base, stride);
         }
         for (; column < n_columns; ++column)
             for (int row = 0; row < side; ++row)
-                out[column * tile + base + row] =
+                out[column * stride + base + row] =
                     row < there ? static_cast<C>(widen(from[row][column])) : C{0};
     }
 }
@@ -250,9 +250,11 @@ template <class C>
 using PackTile = void (*)(const Rows &, std::int64_t, std::int64_t, std::int64_t, std::int64_t,
                           C *);
 
-template <class C, int tile = tile_rows<C>> inline PackTile<C> pack_tile_for(Element element) {
+template <class C, int tile = tile_rows<C>, int stride = tile>
+inline PackTile<C> pack_tile_for(Element element) {
     PackTile<C> pack = nullptr;
-    with_element(element, [&](auto zero) { pack = &pack_tile_of<C, tile, decltype(zero)>; });
+    with_element(element,
+                 [&](auto zero) { pack = &pack_tile_of<C, tile, stride, decltype(zero)>; });
     return pack;
 }
 

@@ -23,7 +23,7 @@ inline std::int64_t panel_length(std::int64_t n_sections, std::int64_t section_b
 template <int tile, class Sum>
 void load_totals(const Sum *out, std::int64_t n_rows, std::int64_t n_components, Sum *totals) {
     const Rows rows{out, Element::float32, n_rows, n_components, n_components};  // read as Sum
-    pack_tile_of<Sum, tile, Sum>(rows, 0, n_rows, 0, n_components, totals);
+    pack_tile_of<Sum, tile, tile, Sum>(rows, 0, n_rows, 0, n_components, totals);
 }
 
 // Totals to rows of `out`: scaled where a factor is given, else as they are.
@@ -51,7 +51,8 @@ void store_totals(const Sum *totals, const C *factor, std::int64_t n_rows,
 }
 
 // A Method has
-//   Value, Sum, tile                   types of a section and of totals, rows of a tile
+//   Value, Sum                         types of a section and of totals
+//   tile, stride                       rows of a tile, and how far apart coordinates are packed
 //   width                              coordinates of a section
 //   panel                              sections of a panel
 //   prepare(begin, end)                makes what sections [begin, end) need
@@ -63,11 +64,11 @@ void multiply_by_tiles(const Rows &rows, Map map, Method &method, C *out, int n_
     using Value = typename Method::Value;
     using Sum = typename Method::Sum;
     static_assert(sizeof(Sum) == sizeof(C));  // `out` keeps totals between panels
-    constexpr int tile = Method::tile;
+    constexpr int tile = Method::tile, stride = Method::stride;
     const std::int64_t width = method.width, t = map.n_components;
     const std::int64_t n_sections = (rows.n_columns + width - 1) / width;
     const std::int64_t n_tiles = (rows.n_rows + tile - 1) / tile;
-    const PackTile<Value> pack = pack_tile_for<Value, tile>(rows.element);
+    const PackTile<Value> pack = pack_tile_for<Value, tile, stride>(rows.element);
     const C factor = static_cast<C>(map.scale);
     constexpr const Sum *keep = nullptr;
     Sum *kept = reinterpret_cast<Sum *>(out);
@@ -77,8 +78,10 @@ void multiply_by_tiles(const Rows &rows, Map map, Method &method, C *out, int n_
         method.prepare(begin, end);
 #pragma omp parallel num_threads(n_threads) if (n_threads > 1)
         {
-            Buffer<Value> packed(width * tile);
-            Buffer<Sum> totals(t * tile);
+            // With room for a coordinate and a column more than there are, for methods to fill up
+            // with.
+            Buffer<Value> packed((width + 1) * stride);
+            Buffer<Sum> totals((t + 1) * tile);
             typename Method::Scratch scratch(method);
 #pragma omp for schedule(dynamic, 4)
             for (std::int64_t index = 0; index < n_tiles; ++index) {
@@ -93,7 +96,7 @@ void multiply_by_tiles(const Rows &rows, Map map, Method &method, C *out, int n_
                     const std::int64_t rest = rows.n_columns - section * width;
                     const std::int64_t there = rest < width ? rest : width;
                     pack(rows, first, n_rows, section * width, there, packed.data());
-                    for (std::int64_t i = there * tile; i < width * tile; ++i) packed[i] = 0;
+                    for (std::int64_t i = there * stride; i < width * stride; ++i) packed[i] = 0;
                     method.add(packed.data(), section, scratch, totals.data());
                 }
                 if (end < n_sections)
