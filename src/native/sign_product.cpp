@@ -14,6 +14,7 @@
 
 #include "kernels.hpp"
 #include "lanes.hpp"
+#include "narrow_sign_product.hpp"
 #include "sign_sections.hpp"
 #include "sign_tables.hpp"
 #include "sign_words.hpp"
@@ -114,70 +115,13 @@ void multiply_rows(const Rows &rows, Map map, Out *out, int n_threads) {
                 static_cast<Out>(map.scale);
 }
 
-// Sums of one sparse row, 32 columns in lanes. A group or section that has ended is added to the
-// one around it; groups and sections without a nonzero would only have added zeros.
-template <class C, int bits>
-void sum_nonzeros(const SignLanes<C> &lanes, const SparseRows<C> &rows, std::int64_t begin,
-                  std::int64_t end, const std::uint32_t (*words)[4], int quarter, C *out) {
-    constexpr int n_vectors = SignLanes<C>::n_vectors;
-    Lanes<C> total[n_vectors] = {}, section[n_vectors] = {}, group[n_vectors] = {};
-    std::int64_t present = -1;
-    const auto close_section = [&] {
-        for (int v = 0; v < n_vectors; ++v) total[v] += section[v] + group[v];
-    };
-    for (std::int64_t e = begin; e < end; ++e) {
-        const std::int64_t next = rows.index(e) / bits;
-        const Lanes<C> value = broadcast(rows.values[e]);
-        const bool same_group = next == present;
-        const bool same_section = next / groups == present / groups && present >= 0;
-        if (!same_section && present >= 0) close_section();
-        for (int v = 0; v < n_vectors; ++v) {
-            const Lanes<C> term = lanes.apply(value, words[e - begin][quarter], v);
-            section[v] = same_group     ? section[v]
-                         : same_section ? section[v] + group[v]
-                                        : Lanes<C>{};
-            group[v] = same_group ? group[v] + term : term;
-        }
-        present = next;
-    }
-    if (present >= 0) close_section();
-    for (int v = 0; v < n_vectors; ++v) store(out + v * n_lanes<C>, total[v]);
-}
-
-template <class C, int bits>
-void multiply_sparse(const SparseRows<C> &rows, Map map, C *out, int n_threads) {
-    const std::int64_t t = map.n_components;
-    const SignLanes<C> lanes;
-    std::int64_t longest = 1;
-    for (std::int64_t row = 0; row < rows.n_rows; ++row) {
-        const std::int64_t length = rows.start(row + 1) - rows.start(row);
-        if (length > longest) longest = length;
-    }
-#pragma omp parallel num_threads(n_threads) if (n_threads > 1)
-    {
-        Buffer<std::uint32_t[4]> words(longest);
-        C sums[32];
-#pragma omp for schedule(dynamic, 16)
-        for (std::int64_t row = 0; row < rows.n_rows; ++row) {
-            const std::int64_t begin = rows.start(row), end = rows.start(row + 1);
-            for (std::int64_t column = 0; column < t; column += 32) {
-                const int quarter = static_cast<int>(column / 32 % 4);
-                if (quarter == 0)
-                    cells_of(
-                        map.key, Stream::signs,
-                        static_cast<std::uint32_t>(column / columns_per_cell), end - begin,
-                        [&](std::int64_t i) { return rows.index(begin + i); }, words.data());
-                sum_nonzeros<C, bits>(lanes, rows, begin, end, words.data(), quarter, sums);
-                for (std::int64_t j = column; j < t && j < column + 32; ++j)
-                    out[row * t + j] = sums[j - column] * static_cast<C>(map.scale);
-            }
-        }
-    }
-}
-
 }  // namespace
 
 template <class C> void sign_product(const Rows &rows, Map map, C *out, int n_threads) {
+    if (map.n_components <= few_columns)
+        return with_few_columns(map.n_components, [&](auto n_components) {
+            multiply_narrow<C, n_components>(rows, map, out, n_threads);
+        });
     const bool integers = sizeof(C) == sizeof(std::int32_t) && holds_integers(rows);
     with_group_bits(map.n_components, [&](auto bits) {
         using Exact = std::conditional_t<sizeof(C) == sizeof(std::int32_t), std::int16_t, C>;
@@ -192,15 +136,7 @@ template <class C> void sign_product(const Rows &rows, Map map, C *out, int n_th
     });
 }
 
-template <class C>
-void sign_product_sparse(const SparseRows<C> &rows, Map map, C *out, int n_threads) {
-    with_group_bits(map.n_components,
-                    [&](auto bits) { multiply_sparse<C, bits>(rows, map, out, n_threads); });
-}
-
 template void sign_product<float>(const Rows &, Map, float *, int);
 template void sign_product<double>(const Rows &, Map, double *, int);
-template void sign_product_sparse<float>(const SparseRows<float> &, Map, float *, int);
-template void sign_product_sparse<double>(const SparseRows<double> &, Map, double *, int);
 
 }  // namespace projected_kmeans::PK_INSTRUCTION_SET

@@ -247,6 +247,15 @@ template <class C> struct Gather {
     }
 };
 
+// Adds nonzeros to one row of totals; `fixed` as above.
+template <int fixed, class C>
+void scatter_row(const C *values, const Target *targets, std::int64_t n, int n_nonzeros, C *to) {
+    const int s = fixed > 0 ? fixed : n_nonzeros;
+    for (std::int64_t i = 0; i < n; ++i, targets += s)
+        for (int j = 0; j < s; ++j)
+            to[targets[j] >> 1] += values[i] * plus_minus<C>[targets[j] & 1];
+}
+
 }  // namespace
 
 template <class C> void sparse_sign_product(const Rows &rows, Map map, C *out, int n_threads) {
@@ -278,23 +287,31 @@ void sparse_sign_product_sparse(const SparseRows<C> &rows, Map map, C *out, int 
             map.key, stretches, left < part ? left : part,
             [first](std::int64_t i) { return first + i; }, kept.data() + first * n_nonzeros);
     }
+    constexpr std::int64_t together = 1024;  // targets of some nonzeros
+    const std::int64_t step = together / n_nonzeros;
 #pragma omp parallel for num_threads(n_threads) schedule(dynamic, 64) if (n_threads > 1)
     for (std::int64_t row = 0; row < rows.n_rows; ++row) {
         C *to = out + row * t;
         for (std::int64_t j = 0; j < t; ++j) to[j] = 0;
         const std::int64_t end = rows.start(row + 1);
-        for (std::int64_t e = rows.start(row); e < end; ++e) {
-            Target own[64];
-            const Target *targets = own;
-            const std::int64_t column = rows.index(e);
+        for (std::int64_t begin = rows.start(row); begin < end; begin += step) {
+            const std::int64_t n = end - begin < step ? end - begin : step;
+            Target targets[together];
             if (keep)
-                targets = kept.data() + column * n_nonzeros;
+                for (std::int64_t i = 0; i < n; ++i)
+                    std::memcpy(targets + i * n_nonzeros,
+                                kept.data() + rows.index(begin + i) * n_nonzeros,
+                                n_nonzeros * sizeof(Target));
             else
                 generate_targets(
-                    map.key, stretches, 1, [column](std::int64_t) { return column; }, own);
-            const C value = rows.values[e];
-            for (int j = 0; j < n_nonzeros; ++j)
-                to[targets[j] >> 1] += value * plus_minus<C>[targets[j] & 1];
+                    map.key, stretches, n, [&](std::int64_t i) { return rows.index(begin + i); },
+                    targets);
+            if (n_nonzeros == 8)
+                scatter_row<8>(rows.values + begin, targets, n, n_nonzeros, to);
+            else if (n_nonzeros == 1)
+                scatter_row<1>(rows.values + begin, targets, n, n_nonzeros, to);
+            else
+                scatter_row<0>(rows.values + begin, targets, n, n_nonzeros, to);
         }
         for (std::int64_t j = 0; j < t; ++j) to[j] *= static_cast<C>(map.scale);
     }
