@@ -180,6 +180,11 @@ def test_panels_do_not_show() -> None:
         multiply("sparse_sign_product", X, 9, n_nonzeros=9),
         multiply("sparse_sign_product", rows, 9, n_nonzeros=9),
     )
+    block = np.random.default_rng(5).integers(0, 9, (130, 150_000)).astype(np.uint8)
+    np.testing.assert_array_equal(
+        multiply("sparse_sign_product", block, 9, n_nonzeros=9)[:20],
+        multiply("sparse_sign_product", block[:20], 9, n_nonzeros=9),
+    )
 
 
 @pytest.mark.parametrize(

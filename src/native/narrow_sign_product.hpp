@@ -91,7 +91,7 @@ void multiply_narrow_rows(const Rows &rows, std::int64_t first, const std::uint3
 
 template <class C, int n_components>
 void multiply_narrow(const Rows &rows, Map map, C *out, int n_threads) {
-    constexpr int together = 4 / n_components;  // rows; their sums fill half of the registers
+    constexpr int together = 4;  // rows: more streams than one keep memory busy
     const C scale = static_cast<C>(map.scale);
     Buffer<std::uint32_t> words(count_words(rows.n_columns) * n_components);
     generate_narrow_signs(map.key, rows.n_columns, n_components, words.data(), n_threads);

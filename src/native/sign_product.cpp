@@ -5,7 +5,8 @@
 // Take a tile of rows, one row a lane. For each group of `bits` coordinates a table holds all
 // 2^bits signed sums of the tile; a column of R names one entry a group by its code, so a column
 // costs one addition for `bits` coordinates instead of `bits` multiplications. A block of very few
-// rows puts columns into lanes instead and adds or subtracts coordinate by coordinate.
+// rows puts columns into lanes instead and adds or subtracts coordinate by coordinate. One or two
+// columns need neither: narrow_sign_product.hpp.
 //
 // Order of additions, fixed for each row whatever block, tile, panel, thread and method: signed
 // coordinates of a group from first to last, groups of a section from first to last, sections from

@@ -2,6 +2,9 @@
 // `n_nonzeros` stretches of nearly equal length, and each stretch has one random sign at a random
 // place (with one nonzero: CountSketch). Does not choose the number of nonzeros.
 //
+// Two ways for dense rows: scatter each coordinate to the columns that take it, or gather for each
+// column the coordinates that it takes.
+//
 // Order of additions, fixed for each row: coordinates from first to last.
 #include "kernels.hpp"
 #include "lanes.hpp"
