@@ -21,21 +21,22 @@ from numpy.typing import NDArray
 from projected_kmeans import _native
 
 RESULTS = Path(__file__).parent / "results"
+REST = 0.3  # seconds until threads of a BLAS have gone to sleep
 PACKAGES = ("projected_kmeans", "numpy", "scipy", "scikit-learn")
 
 
 def time_together(works: Mapping[str, Callable[[], object]], repeats: int) -> dict[str, float]:
     """Return the best of several times of each work, run in turns so that all see the same machine.
 
-    Each runs twice in its turn: threads of a BLAS go on spinning for a while after their work, and
-    would slow down whatever comes next.
+    Threads of a BLAS go on spinning for a while after their work and would slow down whatever comes
+    next: each round begins with a rest, so works without BLAS should come first, and each work runs
+    twice in its turn.
     """
     best = dict.fromkeys(works, float("inf"))
     for _ in range(repeats):
+        time.sleep(REST)
         for name, work in works.items():
-            for _ in range(
-                2
-            ):  # the first may share the machine with idle threads of the one before
+            for _ in range(2):
                 start = time.perf_counter()
                 work()
                 best[name] = min(best[name], time.perf_counter() - start)

@@ -34,9 +34,7 @@ def render_projection(document: dict[str, Any]) -> str:
         ratio_table(document["rows"], "dense float32", "sign", "numpy A @ R"),
         "**The same for uint8 rows**, where numpy has to convert them to float32 first.",
         ratio_table(document["rows"], "dense uint8", "sign", "numpy A @ R"),
-        "**Time of all maps over the mere reading of A** (float32). The read follows BLAS in each "
-        "round, whose spinning threads can slow it down: where a map's ratio is below 1, the read "
-        "was disturbed, and the others of that line are too low as well.",
+        "**Time of all maps over the mere reading of A** (float32).",
         system_table(document["rows"], "dense float32", "read"),
         "**Few rows**: time over that of `A @ R` with R in memory; d = 65,536, t = 100.",
         system_table(document["rows"], "few rows", "numpy A @ R"),

@@ -89,7 +89,7 @@ def test_hadamard_equals_the_twin(
     seeds,
     st.integers(1, 20),
     st.integers(1, 300),
-    st.integers(1, 150),
+    st.integers(1, 150) | st.sampled_from([1, 2, 301]),
     st.sampled_from(["float32", "float64"]),
     st.sampled_from([np.int32, np.int64]),
     st.floats(0.0, 1.0),
@@ -120,6 +120,18 @@ def test_hadamard_of_sparse_rows_equals_the_twin(
     found = multiply("hadamard_product", rows, len(positions), n_threads, positions=positions)
     exact = X @ reference.hadamard_matrix(KEY, d, positions)
     assert (np.abs(found - exact) <= tolerance(X, found)).all()
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "uint8"])
+@pytest.mark.parametrize(("t", "s"), [(3, 3), (18, 3), (70, 8), (320, 8), (321, 8), (2100, 64)])
+def test_sparse_signs_have_the_same_bits_in_large_blocks(dtype: str, t: int, s: int) -> None:
+    """Many rows are summed column by column, few row by row: the bits are the same."""
+    X = draw_rows(4, 131, 700, dtype)
+    whole = multiply("sparse_sign_product", X, t, n_nonzeros=s)
+    parts = [multiply("sparse_sign_product", part, t, n_nonzeros=s) for part in (X[:67], X[67:])]
+    np.testing.assert_array_equal(np.concatenate(parts), whole)
+    exact = X.astype(float) @ reference.sparse_sign_matrix(KEY, 700, t, s)
+    assert (np.abs(whole - exact) <= tolerance(X, whole)).all()
 
 
 @pytest.mark.parametrize("name", ["sparse_sign_product", "hadamard_product"])
@@ -167,6 +179,11 @@ def test_panels_do_not_show() -> None:
     np.testing.assert_array_equal(
         multiply("sparse_sign_product", X, 9, n_nonzeros=9),
         multiply("sparse_sign_product", rows, 9, n_nonzeros=9),
+    )
+    block = np.random.default_rng(5).integers(0, 9, (130, 150_000)).astype(np.uint8)
+    np.testing.assert_array_equal(
+        multiply("sparse_sign_product", block, 9, n_nonzeros=9)[:20],
+        multiply("sparse_sign_product", block[:20], 9, n_nonzeros=9),
     )
 
 

@@ -16,8 +16,8 @@ from projected_kmeans import _native
 from projected_kmeans.keys import draw_signs
 
 KEYS = st.integers(0, 2**64 - 1)
-# 24, 80 and beyond change the size of a table; 128 columns share a cell of random bits.
-COMPONENTS = st.integers(1, 140) | st.sampled_from([1, 24, 25, 80, 81, 128, 129])
+# Above 2 there are tables, whose size changes at 24, 80 and 300; 128 columns share a cell of bits.
+COMPONENTS = st.integers(1, 140) | st.sampled_from([1, 2, 3, 24, 25, 80, 81, 128, 129, 301])
 
 
 def product(
@@ -58,7 +58,7 @@ def test_equals_the_twin(
 
 
 @pytest.mark.parametrize("dtype", TYPES)
-@pytest.mark.parametrize("t", [3, 60, 200])
+@pytest.mark.parametrize("t", [1, 2, 10, 60, 200, 310])
 def test_every_element_type_at_every_table_size(dtype: str, t: int) -> None:
     """Each element type is read right in whole tiles and in tails, for each size of table."""
     X = draw_rows(1, 37, 75, dtype)
@@ -131,13 +131,15 @@ def test_float64_has_thirteen_digits() -> None:
     assert (error <= 1e-13 * np.linalg.norm(X, axis=1, keepdims=True)).all()
 
 
-def test_several_panels_of_random_bits() -> None:
+@pytest.mark.parametrize("n", [3, 20])
+@pytest.mark.parametrize("dtype", ["float32", "float64", "uint8", "int8"])
+def test_several_panels_of_random_bits(n: int, dtype: str) -> None:
     """A sign matrix too large for one panel gives exact sums and the same bits on any threads."""
-    X = np.random.default_rng(0).integers(-9, 9, size=(3, 3000)).astype(np.float32)
-    t = 8192  # 64 sections of 40 coordinates a panel: two panels
+    X = np.random.default_rng(0).integers(0, 128, size=(n, 4000)).astype(dtype)
+    t = 8192  # 64 steps of 48 coordinates a panel, or 32 of 96: two panels
     found = product(X, 3, t)
     columns = np.random.default_rng(1).choice(t, 200, replace=False)
-    expected = X.astype(np.int64) @ reference.signs(3, range(3000), columns).astype(np.int64)
+    expected = X.astype(np.int64) @ reference.signs(3, range(4000), columns).astype(np.int64)
     np.testing.assert_array_equal(found[:, columns], expected)
     np.testing.assert_array_equal(product(X, 3, t, n_threads=3), found)
 

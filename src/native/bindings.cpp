@@ -138,10 +138,11 @@ SparseRows<C> sparse_rows_of(const In<C, 1> &values, const In<I, 1> &indices,
     require(ordered, "starts ascend");
 #pragma omp parallel for num_threads(n_threads) reduction(&& : ordered) if (n_threads > 1)
     for (std::int64_t row = 0; row < n_rows; ++row) {
-        I before = -1;
-        for (I e = start[row]; e < start[row + 1]; before = index[e++])
-            ordered = ordered && index[e] > before;
-        ordered = ordered && before < n_columns;
+        const I begin = start[row], end = start[row + 1];
+        if (begin == end) continue;
+        bool ascend = index[begin] >= 0 && index[end - 1] < n_columns;
+        for (I e = begin + 1; e < end; ++e) ascend &= index[e] > index[e - 1];
+        ordered = ordered && ascend;
     }
     require(ordered, "indices ascend inside a row and name a column");
     return {values.data(), indices.data(), starts.data(), sizeof(I) == 8, n_rows, n_columns};

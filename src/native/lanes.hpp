@@ -110,6 +110,19 @@ template <class C, int n> inline Vector<C, n> load_as(const Half *from) {
     return lanes;
 }
 
+// Both halves of a vector of int16 as int32.
+inline void widen_halves(Lanes<std::int16_t> lanes, Lanes<std::int32_t> (&wide)[2]) {
+#if defined(__AVX2__) && PK_VECTOR_BYTES == 32
+    wide[0] = (Lanes<std::int32_t>)_mm256_cvtepi16_epi32(_mm256_castsi256_si128((__m256i)lanes));
+    wide[1] =
+        (Lanes<std::int32_t>)_mm256_cvtepi16_epi32(_mm256_extracti128_si256((__m256i)lanes, 1));
+#else
+    Vector<std::int16_t, n_lanes<std::int32_t>> half[2];
+    std::memcpy(half, &lanes, sizeof half);
+    for (int i = 0; i < 2; ++i) wide[i] = __builtin_convertvector(half[i], Lanes<std::int32_t>);
+#endif
+}
+
 template <class C> inline C sum_lanes(Lanes<C> lanes) {
     C total = 0;
     for (int lane = 0; lane < n_lanes<C>; ++lane) total += lanes[lane];
@@ -216,6 +229,36 @@ inline void transpose(const Vector<double, 4> (&in)[4], double *out, std::int64_
     _mm256_storeu_pd(out + 2 * stride, _mm256_permute2f128_pd(low01, low23, 0x31));
     _mm256_storeu_pd(out + 3 * stride, _mm256_permute2f128_pd(high01, high23, 0x31));
 }
+inline void transpose(const Vector<std::int32_t, 8> (&in)[8], std::int32_t *out,
+                      std::int64_t stride) {
+    Vector<float, 8> bits[8];  // only moved, never computed with
+    for (int i = 0; i < 8; ++i) bits[i] = (Vector<float, 8>)in[i];
+    transpose(bits, reinterpret_cast<float *>(out), stride);
+}
+inline void transpose(const Vector<std::int16_t, 16> (&in)[16], std::int16_t *out,
+                      std::int64_t stride) {
+    __m256i a[16], b[16];
+    for (int i = 0; i < 8; ++i) {  // a[2 i + h]: rows 2 i and 2 i + 1, columns 4 h .. 4 h + 3
+        a[2 * i] = _mm256_unpacklo_epi16((__m256i)in[2 * i], (__m256i)in[2 * i + 1]);
+        a[2 * i + 1] = _mm256_unpackhi_epi16((__m256i)in[2 * i], (__m256i)in[2 * i + 1]);
+    }
+    for (int i = 0; i < 4; ++i)  // b[4 i + q]: rows 4 i .. 4 i + 3, columns 2 q and 2 q + 1
+        for (int h = 0; h < 2; ++h) {
+            b[4 * i + 2 * h] = _mm256_unpacklo_epi32(a[4 * i + h], a[4 * i + 2 + h]);
+            b[4 * i + 2 * h + 1] = _mm256_unpackhi_epi32(a[4 * i + h], a[4 * i + 2 + h]);
+        }
+    for (int i = 0; i < 2; ++i)  // a[8 i + c]: rows 8 i .. 8 i + 7, column c
+        for (int q = 0; q < 4; ++q) {
+            a[8 * i + 2 * q] = _mm256_unpacklo_epi64(b[8 * i + q], b[8 * i + 4 + q]);
+            a[8 * i + 2 * q + 1] = _mm256_unpackhi_epi64(b[8 * i + q], b[8 * i + 4 + q]);
+        }
+    for (int c = 0; c < 8; ++c) {
+        auto *low = reinterpret_cast<__m256i *>(out + c * stride);
+        auto *high = reinterpret_cast<__m256i *>(out + (c + 8) * stride);
+        _mm256_storeu_si256(low, _mm256_permute2x128_si256(a[c], a[8 + c], 0x20));
+        _mm256_storeu_si256(high, _mm256_permute2x128_si256(a[c], a[8 + c], 0x31));
+    }
+}
 template <class C> constexpr int square = 32 / sizeof(C);
 #else
 template <class C, int n>
@@ -226,30 +269,32 @@ inline void transpose(const Vector<C, n> (&in)[n], C *out, std::int64_t stride) 
 template <class C> constexpr int square = 16 / sizeof(C);
 #endif
 
-// Brings `n_rows` <= tile_rows rows, columns [first, first + n_columns), into out[column][row];
-// rows that are not there become zeros.
-template <class C, class T>
+// Brings `n_rows` <= `tile` rows, columns [first, first + n_columns), into out[column][row],
+// columns `stride` apart; rows that are not there become zeros.
+template <class C, int tile, int stride, class T>
 void pack_tile_of(const Rows &rows, std::int64_t first_row, std::int64_t n_rows, std::int64_t first,
                   std::int64_t n_columns, C *out) {
-    constexpr int tile = tile_rows<C>;
     constexpr int side = square<C>;
     for (int base = 0; base < tile; base += side) {
+        const int there = n_rows - base < side ? static_cast<int>(n_rows - base) : side;
+        const T *from[side] = {};
+        for (int row = 0; row < there; ++row)
+            from[row] = rows.row<T>(first_row + base + row) + first;
         std::int64_t column = 0;
         for (; column + side <= n_columns; column += side) {
             Vector<C, side> in[side];
-            for (int row = 0; row < side; ++row)
-                in[row] =
-                    base + row < n_rows
-                        ? load_as<C, side>(rows.row<T>(first_row + base + row) + first + column)
-                        : Vector<C, side>{};
-            transpose(in, out + column * tile + base, tile);
+            if (there == side)
+                for (int row = 0; row < side; ++row) in[row] = load_as<C, side>(from[row] + column);
+            else
+                for (int row = 0; row < side; ++row)
+                    in[row] =
+                        row < there ? load_as<C, side>(from[row] + column) : Vector<C, side>{};
+            transpose(in, out + column * stride + base, stride);
         }
         for (; column < n_columns; ++column)
-            for (int row = base; row < base + side; ++row)
-                out[column * tile + row] =
-                    row < n_rows
-                        ? static_cast<C>(widen(rows.row<T>(first_row + row)[first + column]))
-                        : C{0};
+            for (int row = 0; row < side; ++row)
+                out[column * stride + base + row] =
+                    row < there ? static_cast<C>(widen(from[row][column])) : C{0};
     }
 }
 
@@ -270,9 +315,11 @@ template <class C>
 using PackTile = void (*)(const Rows &, std::int64_t, std::int64_t, std::int64_t, std::int64_t,
                           C *);
 
-template <class C> inline PackTile<C> pack_tile_for(Element element) {
+template <class C, int tile = tile_rows<C>, int stride = tile>
+inline PackTile<C> pack_tile_for(Element element) {
     PackTile<C> pack = nullptr;
-    with_element(element, [&](auto zero) { pack = &pack_tile_of<C, decltype(zero)>; });
+    with_element(element,
+                 [&](auto zero) { pack = &pack_tile_of<C, tile, stride, decltype(zero)>; });
     return pack;
 }
 

@@ -5,7 +5,8 @@
 // Take a tile of rows, one row a lane. For each group of `bits` coordinates a table holds all
 // 2^bits signed sums of the tile; a column of R names one entry a group by its code, so a column
 // costs one addition for `bits` coordinates instead of `bits` multiplications. A block of very few
-// rows puts columns into lanes instead and adds or subtracts coordinate by coordinate.
+// rows puts columns into lanes instead and adds or subtracts coordinate by coordinate. One or two
+// columns need neither: narrow_sign_product.hpp.
 //
 // Order of additions, fixed for each row whatever block, tile, panel, thread and method: signed
 // coordinates of a group from first to last, groups of a section from first to last, sections from
@@ -14,140 +15,29 @@
 
 #include "kernels.hpp"
 #include "lanes.hpp"
+#include "narrow_sign_product.hpp"
 #include "sign_sections.hpp"
+#include "sign_tables.hpp"
 #include "sign_words.hpp"
 #include "tile_product.hpp"
 
 namespace projected_kmeans::PK_INSTRUCTION_SET {
 namespace {
 
-// Where in its table a group's entry begins. Four make one 64-bit word: the product is bound by
-// loads, and one load for four look-ups is better than four.
-using Code = std::uint16_t;
-constexpr int codes_per_word = 4;
-
 // Up to this many rows, lanes are better filled with columns than with rows.
 constexpr std::int64_t few_rows = 3;
 
-// Spreads the lowest four groups of bits over the four codes of a word.
-template <int bits, int tile> inline std::uint64_t spread_codes(std::uint64_t packed) {
-    std::uint64_t word = 0;
-    for (int group = 0; group < codes_per_word; ++group)
-        word |= (packed >> (bits * group) & (entries<bits> - 1)) << (16 * group);
-    return word * tile;
+// Whether sums are of integers, and none can leave 32 bits.
+bool holds_integers(const Rows &rows) {
+    return (rows.element == Element::uint8 || rows.element == Element::int8) &&
+           rows.n_columns < std::int64_t{1} << 23;
 }
 
-// codes[section][column][group] of the sections [begin, end).
-template <int bits, int tile>
-void generate_codes(std::uint64_t key, std::int64_t begin, std::int64_t end,
-                    std::int64_t n_components, Code *codes, int n_threads) {
-    static_assert(groups == 2 * codes_per_word);
-#pragma omp parallel for num_threads(n_threads) schedule(static) if (n_threads > 1)
-    for (std::int64_t section = begin; section < end; ++section) {
-        Code *out = codes + (section - begin) * n_components * groups;
-        for (std::int64_t column = 0; column < n_components; column += columns_per_cell) {
-            std::uint64_t packed[columns_per_cell];
-            const auto left = n_components - column;
-            const int n_columns =
-                left < columns_per_cell ? static_cast<int>(left) : columns_per_cell;
-            sign_bits<bits>(key, static_cast<std::uint64_t>(section * coordinates<bits>),
-                            static_cast<std::uint32_t>(column / columns_per_cell), n_columns,
-                            packed);
-            for (int j = 0; j < n_columns; ++j) {
-                const std::uint64_t words[2] = {
-                    spread_codes<bits, tile>(packed[j]),
-                    spread_codes<bits, tile>(packed[j] >> (bits * codes_per_word))};
-                std::memcpy(out + (column + j) * groups, words, sizeof words);
-            }
-        }
-    }
+template <class Value, int bits, class C>
+void multiply_tiles(const Rows &rows, Map map, C *out, int n_threads) {
+    LookUp<Value, bits> method(map, rows.n_columns, n_threads);
+    multiply_by_tiles(rows, map, method, out, n_threads);
 }
-
-// All signed sums of `bits` coordinates, from the first to the last: entry e adds coordinate b
-// where bit b of e is set and subtracts it where it is not.
-template <class C, int bits> inline void build_table(const C *packed, C *table) {
-    constexpr int tile = tile_rows<C>;
-    constexpr int half = entries<bits> / 2;
-    for (int offset = 0; offset < tile; offset += n_lanes<C>) {
-        Lanes<C> sums[half];
-        sums[0] = -load(packed + offset);
-        sums[1] = load(packed + offset);
-#pragma GCC unroll 8
-        for (int bit = 1; bit < bits - 1; ++bit) {
-            const Lanes<C> value = load(packed + bit * tile + offset);
-#pragma GCC unroll 32
-            for (int entry = 0; entry < 1 << bit; ++entry) {
-                sums[(1 << bit) + entry] = sums[entry] + value;
-                sums[entry] -= value;
-            }
-        }
-        const Lanes<C> value = load(packed + (bits - 1) * tile + offset);
-#pragma GCC unroll 32
-        for (int entry = 0; entry < half; ++entry) {
-            store(table + entry * tile + offset, sums[entry] - value);
-            store(table + (half + entry) * tile + offset, sums[entry] + value);
-        }
-    }
-}
-
-// totals[column][row] += the section's share, for all columns.
-template <class C, int bits>
-inline void look_up(const C *tables, const Code *codes, std::int64_t n_components, C *totals) {
-    constexpr int tile = tile_rows<C>;
-    for (std::int64_t column = 0; column < n_components; ++column) {
-        Lanes<C> low = {}, high = {};
-#pragma GCC unroll 2
-        for (int first = 0; first < groups; first += codes_per_word) {
-            std::uint64_t word;
-            std::memcpy(&word, codes + column * groups + first, sizeof word);
-#pragma GCC unroll 4
-            for (int group = first; group < first + codes_per_word; ++group) {
-                const C *entry = tables + group * entries<bits> * tile + (word & 0xffff);
-                word >>= 16;
-                low = group == 0 ? load(entry) : low + load(entry);
-                high = group == 0 ? load(entry + n_lanes<C>) : high + load(entry + n_lanes<C>);
-            }
-        }
-        C *total = totals + column * tile;
-        store(total, load(total) + low);
-        store(total + n_lanes<C>, load(total + n_lanes<C>) + high);
-    }
-}
-
-template <class C, int bits> struct LookUp {
-    static constexpr int tile = tile_rows<C>;
-    static constexpr std::int64_t width = coordinates<bits>;
-    const Map map;
-    const int n_threads;
-    const std::int64_t section_codes;
-    const std::int64_t panel;
-    Buffer<Code> codes;
-    std::int64_t first_section = 0;
-
-    struct Scratch {
-        Buffer<C> tables;
-        explicit Scratch(const LookUp &) : tables(groups * entries<bits> * tile) {}
-    };
-
-    LookUp(Map the_map, std::int64_t n_columns, int threads)
-        : map(the_map), n_threads(threads), section_codes(map.n_components * groups),
-          panel(panel_length((n_columns + width - 1) / width,
-                             section_codes * static_cast<std::int64_t>(sizeof(Code)))),
-          codes(panel * section_codes) {}
-
-    void prepare(std::int64_t begin, std::int64_t end) {
-        first_section = begin;
-        generate_codes<bits, tile>(map.key, begin, end, map.n_components, codes.data(), n_threads);
-    }
-    void add(const C *packed, std::int64_t section, Scratch &scratch, C *totals) {
-        for (int group = 0; group < groups; ++group)
-            build_table<C, bits>(packed + group * bits * tile,
-                                 scratch.tables.data() + group * entries<bits> * tile);
-        look_up<C, bits>(scratch.tables.data(),
-                         codes.data() + (section - first_section) * section_codes, map.n_components,
-                         totals);
-    }
-};
 
 // sums[column] of one row and one section, 32 columns in lanes.
 template <class C, int bits>
@@ -171,7 +61,8 @@ inline void sum_section(const SignLanes<C> &lanes, const C *values, const std::u
 
 // The same sums for a few rows. Threads share out the sections of a chunk, whose sums are then
 // added in order.
-template <class C, int bits> void multiply_rows(const Rows &rows, Map map, C *out, int n_threads) {
+template <class C, int bits, class Out>
+void multiply_rows(const Rows &rows, Map map, Out *out, int n_threads) {
     constexpr int width = coordinates<bits>;
     const std::int64_t n_sections = (rows.n_columns + width - 1) / width;
     const std::int64_t n_cells = (map.n_components + columns_per_cell - 1) / columns_per_cell;
@@ -221,89 +112,32 @@ template <class C, int bits> void multiply_rows(const Rows &rows, Map map, C *ou
     for (std::int64_t row = 0; row < rows.n_rows; ++row)
         for (std::int64_t column = 0; column < map.n_components; ++column)
             out[row * map.n_components + column] =
-                totals[row * n_cells * columns_per_cell + column] * static_cast<C>(map.scale);
-}
-
-// Sums of one sparse row, 32 columns in lanes. A group or section that has ended is added to the
-// one around it; groups and sections without a nonzero would only have added zeros.
-template <class C, int bits>
-void sum_nonzeros(const SignLanes<C> &lanes, const SparseRows<C> &rows, std::int64_t begin,
-                  std::int64_t end, const std::uint32_t (*words)[4], int quarter, C *out) {
-    constexpr int n_vectors = SignLanes<C>::n_vectors;
-    Lanes<C> total[n_vectors] = {}, section[n_vectors] = {}, group[n_vectors] = {};
-    std::int64_t present = -1;
-    const auto close_section = [&] {
-        for (int v = 0; v < n_vectors; ++v) total[v] += section[v] + group[v];
-    };
-    for (std::int64_t e = begin; e < end; ++e) {
-        const std::int64_t next = rows.index(e) / bits;
-        const Lanes<C> value = broadcast(rows.values[e]);
-        const bool same_group = next == present;
-        const bool same_section = next / groups == present / groups && present >= 0;
-        if (!same_section && present >= 0) close_section();
-        for (int v = 0; v < n_vectors; ++v) {
-            const Lanes<C> term = lanes.apply(value, words[e - begin][quarter], v);
-            section[v] = same_group     ? section[v]
-                         : same_section ? section[v] + group[v]
-                                        : Lanes<C>{};
-            group[v] = same_group ? group[v] + term : term;
-        }
-        present = next;
-    }
-    if (present >= 0) close_section();
-    for (int v = 0; v < n_vectors; ++v) store(out + v * n_lanes<C>, total[v]);
-}
-
-template <class C, int bits>
-void multiply_sparse(const SparseRows<C> &rows, Map map, C *out, int n_threads) {
-    const std::int64_t t = map.n_components;
-    const SignLanes<C> lanes;
-    std::int64_t longest = 1;
-    for (std::int64_t row = 0; row < rows.n_rows; ++row) {
-        const std::int64_t length = rows.start(row + 1) - rows.start(row);
-        if (length > longest) longest = length;
-    }
-#pragma omp parallel num_threads(n_threads) if (n_threads > 1)
-    {
-        Buffer<std::uint32_t[4]> words(longest);
-        C sums[32];
-#pragma omp for schedule(dynamic, 16)
-        for (std::int64_t row = 0; row < rows.n_rows; ++row) {
-            const std::int64_t begin = rows.start(row), end = rows.start(row + 1);
-            for (std::int64_t column = 0; column < t; column += 32) {
-                const int quarter = static_cast<int>(column / 32 % 4);
-                if (quarter == 0)
-                    cells_of(
-                        map.key, Stream::signs,
-                        static_cast<std::uint32_t>(column / columns_per_cell), end - begin,
-                        [&](std::int64_t i) { return rows.index(begin + i); }, words.data());
-                sum_nonzeros<C, bits>(lanes, rows, begin, end, words.data(), quarter, sums);
-                for (std::int64_t j = column; j < t && j < column + 32; ++j)
-                    out[row * t + j] = sums[j - column] * static_cast<C>(map.scale);
-            }
-        }
-    }
+                static_cast<Out>(totals[row * n_cells * columns_per_cell + column]) *
+                static_cast<Out>(map.scale);
 }
 
 }  // namespace
 
 template <class C> void sign_product(const Rows &rows, Map map, C *out, int n_threads) {
+    if (map.n_components <= few_columns)
+        return with_few_columns(map.n_components, [&](auto n_components) {
+            multiply_narrow<C, n_components>(rows, map, out, n_threads);
+        });
+    const bool integers = sizeof(C) == sizeof(std::int32_t) && holds_integers(rows);
     with_group_bits(map.n_components, [&](auto bits) {
-        if (rows.n_rows <= few_rows) return multiply_rows<C, bits>(rows, map, out, n_threads);
-        LookUp<C, bits> method(map, rows.n_columns, n_threads);
-        multiply_by_tiles(rows, map, method, out, n_threads);
+        using Exact = std::conditional_t<sizeof(C) == sizeof(std::int32_t), std::int16_t, C>;
+        if (integers && rows.n_rows <= few_rows)
+            multiply_rows<double, bits>(rows, map, out, n_threads);
+        else if (rows.n_rows <= few_rows)
+            multiply_rows<C, bits>(rows, map, out, n_threads);
+        else if (integers)
+            multiply_tiles<Exact, bits>(rows, map, out, n_threads);
+        else
+            multiply_tiles<C, bits>(rows, map, out, n_threads);
     });
-}
-
-template <class C>
-void sign_product_sparse(const SparseRows<C> &rows, Map map, C *out, int n_threads) {
-    with_group_bits(map.n_components,
-                    [&](auto bits) { multiply_sparse<C, bits>(rows, map, out, n_threads); });
 }
 
 template void sign_product<float>(const Rows &, Map, float *, int);
 template void sign_product<double>(const Rows &, Map, double *, int);
-template void sign_product_sparse<float>(const SparseRows<float> &, Map, float *, int);
-template void sign_product_sparse<double>(const SparseRows<double> &, Map, double *, int);
 
 }  // namespace projected_kmeans::PK_INSTRUCTION_SET

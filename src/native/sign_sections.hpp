@@ -18,7 +18,8 @@ template <int bits> constexpr int coordinates = bits * groups;  // of a section
 template <class Action> inline void with_group_bits(std::int64_t n_components, Action action) {
     if (n_components <= 24) return action(std::integral_constant<int, 3>{});
     if (n_components <= 80) return action(std::integral_constant<int, 4>{});
-    action(std::integral_constant<int, 5>{});
+    if (n_components <= 300) return action(std::integral_constant<int, 5>{});
+    action(std::integral_constant<int, 6>{});
 }
 
 }  // namespace projected_kmeans

@@ -2,6 +2,9 @@
 // `n_nonzeros` stretches of nearly equal length, and each stretch has one random sign at a random
 // place (with one nonzero: CountSketch). Does not choose the number of nonzeros.
 //
+// Two ways for dense rows: scatter each coordinate to the columns that take it, or gather for each
+// column the coordinates that it takes.
+//
 // Order of additions, fixed for each row: coordinates from first to last.
 #include "kernels.hpp"
 #include "lanes.hpp"
@@ -14,6 +17,22 @@ namespace {
 // Twice the column, plus one for a minus sign.
 using Target = std::uint32_t;
 template <class C> constexpr C plus_minus[2] = {C{1}, C{-1}};
+
+// The other way round, for four columns at once: where the next coordinate that each of them takes
+// lies in a packed section, with its sign. Shorter lists are filled up with a coordinate of zeros.
+constexpr int columns_together = 4;
+struct Sources {
+    std::uint16_t place[columns_together];
+};
+struct Quad {
+    std::int32_t column[columns_together];
+    std::int32_t length;
+};
+
+// Lists are worth making for this many rows and nonzeros, where a list has about three coordinates.
+constexpr std::int64_t many_rows = 128;
+constexpr int many_nonzeros = 3;
+constexpr std::int64_t most_columns_a_nonzero = 40;
 
 struct Stretches {
     std::int64_t n_components;
@@ -48,7 +67,9 @@ void generate_targets(std::uint64_t key, Stretches stretches, std::int64_t n, Ro
 }
 
 template <class C> struct Scatter {
-    static constexpr int tile = tile_rows<C>;
+    using Value = C;
+    using Sum = C;
+    static constexpr int tile = tile_rows<C>, stride = tile;
     static constexpr std::int64_t width = 128;
     const Map map;
     const Stretches stretches;
@@ -76,7 +97,7 @@ template <class C> struct Scatter {
                 [section](std::int64_t i) { return section * width + i; },
                 targets.data() + (section - begin) * width * stretches.n_nonzeros);
     }
-    void add(const C *packed, std::int64_t section, Scratch &, C *totals) {
+    void add(C *packed, std::int64_t section, Scratch &, C *totals) {
         const int s = stretches.n_nonzeros;
         const Target *from = targets.data() + (section - first_section) * width * s;
         if (s == 8) return scatter<8>(packed, from, s, totals);
@@ -104,11 +125,151 @@ template <class C> struct Scatter {
     }
 };
 
+// The same sums column by column: a total stays in registers while the coordinates that it takes
+// come from the first cache, with either sign. Lists cost as much to make as some dozens of rows to
+// multiply.
+template <class C> struct Gather {
+    using Value = C;
+    using Sum = C;
+    static constexpr int tile = tile_rows<C>, stride = 2 * tile;
+    static constexpr std::int64_t width = 128;
+    const Map map;
+    const Stretches stretches;
+    const int n_threads;
+    const std::int64_t n_quads, most_sources;  // of a section
+    const std::int64_t panel;
+    Buffer<Quad> quads;
+    Buffer<Sources> sources;
+    std::int64_t first_section = 0;
+
+    struct Scratch {
+        explicit Scratch(const Gather &) {}
+    };
+
+    Gather(Map the_map, std::int64_t n_columns, int threads)
+        : map(the_map), stretches{map.n_components, map.n_nonzeros}, n_threads(threads),
+          n_quads((map.n_components + columns_together - 1) / columns_together),
+          most_sources(width * map.n_nonzeros / columns_together + width),
+          panel(panel_length(
+              (n_columns + width - 1) / width,
+              static_cast<std::int64_t>(n_quads * sizeof(Quad) + most_sources * sizeof(Sources)))),
+          quads(panel * n_quads), sources(panel * most_sources) {}
+
+    void prepare(std::int64_t begin, std::int64_t end) {
+        first_section = begin;
+#pragma omp parallel num_threads(n_threads) if (n_threads > 1)
+        {
+            Buffer<Target> targets(width * map.n_nonzeros);
+            Buffer<std::int32_t> order(map.n_components), lengths(map.n_components + 1);
+#pragma omp for schedule(static)
+            for (std::int64_t section = begin; section < end; ++section) {
+                generate_targets(
+                    map.key, stretches, width,
+                    [section](std::int64_t i) { return section * width + i; }, targets.data());
+                list_sources(targets.data(), section - begin, order.data(), lengths.data());
+            }
+        }
+    }
+    void add(C *packed, std::int64_t section, Scratch &, C *totals) {
+        for (std::int64_t i = 0; i < width; ++i)
+            for (int v = 0; v < tile; v += n_lanes<C>)
+                store(packed + i * stride + tile + v, -load(packed + i * stride + v));
+        for (int v = 0; v < stride; ++v) packed[width * stride + v] = 0;
+        const Quad *quad = quads.data() + (section - first_section) * n_quads;
+        const Sources *from = sources.data() + (section - first_section) * most_sources;
+        for (std::int64_t q = 0; q < n_quads; from += quad[q].length, ++q)
+            gather(packed, from, quad[q], totals);
+    }
+
+  private:
+    static void gather(const C *packed, const Sources *sources, const Quad &quad, C *totals) {
+        Lanes<C> low[columns_together], high[columns_together];
+        for (int c = 0; c < columns_together; ++c) {
+            const C *total = totals + std::int64_t{quad.column[c]} * tile;
+            low[c] = load(total);
+            high[c] = load(total + n_lanes<C>);
+        }
+        for (std::int32_t k = 0; k < quad.length; ++k) {
+            std::uint64_t places;
+            std::memcpy(&places, &sources[k], sizeof places);
+#pragma GCC unroll 4
+            for (int c = 0; c < columns_together; ++c) {
+                const C *from = packed + (places >> (16 * c) & 0xffff);
+                low[c] += load(from);
+                high[c] += load(from + n_lanes<C>);
+            }
+        }
+        for (int c = 0; c < columns_together; ++c) {
+            C *total = totals + std::int64_t{quad.column[c]} * tile;
+            store(total, low[c]);
+            store(total + n_lanes<C>, high[c]);
+        }
+    }
+
+    // Turns targets[coordinate][stretch] into quads and sources; order and next are room to work
+    // in. Columns are taken in order of length, so that little is filled up and the loop over a
+    // list mostly ends where the processor expects it to.
+    void list_sources(const Target *targets, std::int64_t at, std::int32_t *order,
+                      std::int32_t *next) {
+        const auto t = static_cast<std::int32_t>(map.n_components);
+        const std::int64_t n = width * map.n_nonzeros;
+        sort_columns(targets, n, order, next);
+        std::uint16_t *places = sources[at * most_sources].place;
+        std::int32_t n_places = 0;
+        for (std::int64_t q = 0; q < n_quads; ++q) {
+            Quad &quad = quads[at * n_quads + q];
+            quad.length = 0;
+            for (int c = 0; c < columns_together; ++c) {
+                const std::int64_t slot = q * columns_together + c;
+                quad.column[c] = slot < t ? order[slot] : t;
+                if (slot < t) quad.length = next[order[slot]];
+                next[quad.column[c]] = n_places + c;
+            }
+            for (std::int32_t k = 0; k < quad.length * columns_together; ++k)
+                places[n_places++] = width * stride;
+        }
+        for (std::int64_t i = 0; i < n; ++i) {
+            std::int32_t &place = next[targets[i] >> 1];
+            const std::int64_t coordinate = i / map.n_nonzeros;
+            places[place] =
+                static_cast<std::uint16_t>(coordinate * stride + (targets[i] & 1) * tile);
+            place += columns_together;
+        }
+    }
+
+    // order: the columns by the length of their lists, shortest first; lengths as found.
+    void sort_columns(const Target *targets, std::int64_t n, std::int32_t *order,
+                      std::int32_t *lengths) const {
+        std::int32_t begin[width + 2] = {};  // of the columns of each length
+        for (std::int64_t j = 0; j < map.n_components; ++j) lengths[j] = 0;
+        for (std::int64_t i = 0; i < n; ++i) ++lengths[targets[i] >> 1];
+        for (std::int64_t j = 0; j < map.n_components; ++j) ++begin[lengths[j] + 1];
+        for (std::int64_t length = 0; length < width; ++length) begin[length + 1] += begin[length];
+        for (std::int64_t j = 0; j < map.n_components; ++j)
+            order[begin[lengths[j]]++] = static_cast<std::int32_t>(j);
+    }
+};
+
+// Adds nonzeros to one row of totals; `fixed` as above.
+template <int fixed, class C>
+void scatter_row(const C *values, const Target *targets, std::int64_t n, int n_nonzeros, C *to) {
+    const int s = fixed > 0 ? fixed : n_nonzeros;
+    for (std::int64_t i = 0; i < n; ++i, targets += s)
+        for (int j = 0; j < s; ++j)
+            to[targets[j] >> 1] += values[i] * plus_minus<C>[targets[j] & 1];
+}
+
 }  // namespace
 
 template <class C> void sparse_sign_product(const Rows &rows, Map map, C *out, int n_threads) {
-    Scatter<C> method(map, rows.n_columns, n_threads);
-    multiply_by_tiles(rows, map, method, out, n_threads);
+    if (rows.n_rows >= many_rows && map.n_nonzeros >= many_nonzeros &&
+        map.n_components <= most_columns_a_nonzero * map.n_nonzeros) {
+        Gather<C> method(map, rows.n_columns, n_threads);
+        multiply_by_tiles(rows, map, method, out, n_threads);
+    } else {
+        Scatter<C> method(map, rows.n_columns, n_threads);
+        multiply_by_tiles(rows, map, method, out, n_threads);
+    }
 }
 
 template <class C>
@@ -129,23 +290,31 @@ void sparse_sign_product_sparse(const SparseRows<C> &rows, Map map, C *out, int 
             map.key, stretches, left < part ? left : part,
             [first](std::int64_t i) { return first + i; }, kept.data() + first * n_nonzeros);
     }
+    constexpr std::int64_t together = 1024;  // targets of some nonzeros
+    const std::int64_t step = together / n_nonzeros;
 #pragma omp parallel for num_threads(n_threads) schedule(dynamic, 64) if (n_threads > 1)
     for (std::int64_t row = 0; row < rows.n_rows; ++row) {
         C *to = out + row * t;
         for (std::int64_t j = 0; j < t; ++j) to[j] = 0;
         const std::int64_t end = rows.start(row + 1);
-        for (std::int64_t e = rows.start(row); e < end; ++e) {
-            Target own[64];
-            const Target *targets = own;
-            const std::int64_t column = rows.index(e);
+        for (std::int64_t begin = rows.start(row); begin < end; begin += step) {
+            const std::int64_t n = end - begin < step ? end - begin : step;
+            Target targets[together];
             if (keep)
-                targets = kept.data() + column * n_nonzeros;
+                for (std::int64_t i = 0; i < n; ++i)
+                    std::memcpy(targets + i * n_nonzeros,
+                                kept.data() + rows.index(begin + i) * n_nonzeros,
+                                n_nonzeros * sizeof(Target));
             else
                 generate_targets(
-                    map.key, stretches, 1, [column](std::int64_t) { return column; }, own);
-            const C value = rows.values[e];
-            for (int j = 0; j < n_nonzeros; ++j)
-                to[targets[j] >> 1] += value * plus_minus<C>[targets[j] & 1];
+                    map.key, stretches, n, [&](std::int64_t i) { return rows.index(begin + i); },
+                    targets);
+            if (n_nonzeros == 8)
+                scatter_row<8>(rows.values + begin, targets, n, n_nonzeros, to);
+            else if (n_nonzeros == 1)
+                scatter_row<1>(rows.values + begin, targets, n, n_nonzeros, to);
+            else
+                scatter_row<0>(rows.values + begin, targets, n, n_nonzeros, to);
         }
         for (std::int64_t j = 0; j < t; ++j) to[j] *= static_cast<C>(map.scale);
     }

@@ -18,34 +18,41 @@ inline std::int64_t panel_length(std::int64_t n_sections, std::int64_t section_b
     return length < 1 ? 1 : length < n_sections ? length : n_sections;
 }
 
-// Rows of `out` to totals[column][row] and back.
-template <class C>
-void load_totals(const C *out, std::int64_t n_rows, std::int64_t n_components, C *totals) {
-    const Rows rows{out, sizeof(C) == 4 ? Element::float32 : Element::float64, n_rows, n_components,
-                    n_components};
-    pack_tile_of<C, C>(rows, 0, n_rows, 0, n_components, totals);
+// Totals of a tile, totals[column][row], from rows of `out` that were left there between two
+// panels.
+template <int tile, class Sum>
+void load_totals(const Sum *out, std::int64_t n_rows, std::int64_t n_components, Sum *totals) {
+    const Rows rows{out, Element::float32, n_rows, n_components, n_components};  // read as Sum
+    pack_tile_of<Sum, tile, tile, Sum>(rows, 0, n_rows, 0, n_components, totals);
 }
-template <class C>
-void store_totals(const C *totals, C factor, std::int64_t n_rows, std::int64_t n_components,
-                  C *out) {
-    constexpr int tile = tile_rows<C>;
+
+// Totals to rows of `out`: scaled where a factor is given, else as they are.
+template <int tile, class Sum, class C>
+void store_totals(const Sum *totals, const C *factor, std::int64_t n_rows,
+                  std::int64_t n_components, C *out) {
     constexpr int side = square<C>;
     std::int64_t column = 0;
     for (; n_rows == tile && column + side <= n_components; column += side)
         for (int base = 0; base < tile; base += side) {
             Vector<C, side> in[side];
             for (int i = 0; i < side; ++i) {
-                std::memcpy(&in[i], totals + (column + i) * tile + base, sizeof in[i]);
-                in[i] *= factor;
+                Vector<Sum, side> total;
+                std::memcpy(&total, totals + (column + i) * tile + base, sizeof total);
+                in[i] = __builtin_convertvector(total, Vector<C, side>);
+                if (factor) in[i] *= *factor;
             }
             transpose(in, out + base * n_components + column, n_components);
         }
     for (std::int64_t row = 0; row < n_rows; ++row)
-        for (std::int64_t rest = column; rest < n_components; ++rest)
-            out[row * n_components + rest] = totals[rest * tile + row] * factor;
+        for (std::int64_t rest = column; rest < n_components; ++rest) {
+            const C total = static_cast<C>(totals[rest * tile + row]);
+            out[row * n_components + rest] = factor ? total * *factor : total;
+        }
 }
 
 // A Method has
+//   Value, Sum                         types of a section and of totals
+//   tile, stride                       rows of a tile, and how far apart coordinates are packed
 //   width                              coordinates of a section
 //   panel                              sections of a panel
 //   prepare(begin, end)                makes what sections [begin, end) need
@@ -54,19 +61,27 @@ void store_totals(const C *totals, C factor, std::int64_t n_rows, std::int64_t n
 //                                      packed[coordinate][row] is the section, zeros at its end
 template <class C, class Method>
 void multiply_by_tiles(const Rows &rows, Map map, Method &method, C *out, int n_threads) {
-    constexpr int tile = tile_rows<C>;
+    using Value = typename Method::Value;
+    using Sum = typename Method::Sum;
+    static_assert(sizeof(Sum) == sizeof(C));  // `out` keeps totals between panels
+    constexpr int tile = Method::tile, stride = Method::stride;
     const std::int64_t width = method.width, t = map.n_components;
     const std::int64_t n_sections = (rows.n_columns + width - 1) / width;
     const std::int64_t n_tiles = (rows.n_rows + tile - 1) / tile;
-    const PackTile<C> pack = pack_tile_for<C>(rows.element);
+    const PackTile<Value> pack = pack_tile_for<Value, tile, stride>(rows.element);
+    const C factor = static_cast<C>(map.scale);
+    constexpr const Sum *keep = nullptr;
+    Sum *kept = reinterpret_cast<Sum *>(out);
     for (std::int64_t begin = 0; begin < n_sections; begin += method.panel) {
         const std::int64_t bound = begin + method.panel;
         const std::int64_t end = bound < n_sections ? bound : n_sections;
-        const C factor = end == n_sections ? static_cast<C>(map.scale) : C{1};
         method.prepare(begin, end);
 #pragma omp parallel num_threads(n_threads) if (n_threads > 1)
         {
-            Buffer<C> packed(width * tile), totals(t * tile);
+            // With room for a coordinate and a column more than there are, for methods to fill up
+            // with.
+            Buffer<Value> packed((width + 1) * stride);
+            Buffer<Sum> totals((t + 1) * tile);
             typename Method::Scratch scratch(method);
 #pragma omp for schedule(dynamic, 4)
             for (std::int64_t index = 0; index < n_tiles; ++index) {
@@ -74,17 +89,20 @@ void multiply_by_tiles(const Rows &rows, Map map, Method &method, C *out, int n_
                 const std::int64_t left = rows.n_rows - first;
                 const std::int64_t n_rows = left < tile ? left : tile;
                 if (begin > 0)
-                    load_totals(out + first * t, n_rows, t, totals.data());
+                    load_totals<tile>(kept + first * t, n_rows, t, totals.data());
                 else
                     for (std::int64_t i = 0; i < t * tile; ++i) totals[i] = 0;
                 for (std::int64_t section = begin; section < end; ++section) {
                     const std::int64_t rest = rows.n_columns - section * width;
                     const std::int64_t there = rest < width ? rest : width;
                     pack(rows, first, n_rows, section * width, there, packed.data());
-                    for (std::int64_t i = there * tile; i < width * tile; ++i) packed[i] = 0;
+                    for (std::int64_t i = there * stride; i < width * stride; ++i) packed[i] = 0;
                     method.add(packed.data(), section, scratch, totals.data());
                 }
-                store_totals(totals.data(), factor, n_rows, t, out + first * t);
+                if (end < n_sections)
+                    store_totals<tile>(totals.data(), keep, n_rows, t, kept + first * t);
+                else
+                    store_totals<tile>(totals.data(), &factor, n_rows, t, out + first * t);
             }
         }
     }

@@ -1,0 +1,205 @@
+// Sparse rows times the random sign matrix: the bits of sign_product.cpp for the same rows in full,
+// at a cost that only the nonzeros have. Columns are in lanes.
+#include <omp.h>
+
+#include "kernels.hpp"
+#include "lanes.hpp"
+#include "narrow_sign_product.hpp"
+#include "sign_sections.hpp"
+#include "sign_words.hpp"
+#include "tile_product.hpp"
+
+namespace projected_kmeans::PK_INSTRUCTION_SET {
+namespace {
+
+using Cell = std::uint32_t[4];
+
+// The cells of the rows of R that the nonzeros of sparse rows meet. Where every row of R is met
+// twice and more, and a panel holds them, all are made beforehand.
+template <class C> class Cells {
+  public:
+    Cells(const SparseRows<C> &rows, Map map, int n_threads)
+        : rows_(rows), key_(map.key),
+          n_cells_((map.n_components + columns_per_cell - 1) / columns_per_cell),
+          keep_(rows.n_columns * n_cells_ * static_cast<std::int64_t>(sizeof(Cell)) <=
+                    panel_bytes &&
+                rows.start(rows.n_rows) >= 2 * rows.n_columns),
+          kept_(keep_ ? n_cells_ * rows.n_columns : 0) {
+        constexpr std::int64_t part = 512;
+#pragma omp parallel for num_threads(n_threads) schedule(static) if (n_threads > 1)
+        for (std::int64_t first = 0; first < (keep_ ? rows.n_columns : 0); first += part) {
+            const std::int64_t left = rows_.n_columns - first;
+            for (std::int64_t cell = 0; cell < n_cells_; ++cell)
+                cells_of(
+                    key_, Stream::signs, static_cast<std::uint32_t>(cell),
+                    left < part ? left : part, [first](std::int64_t i) { return first + i; },
+                    kept_.data() + cell * rows_.n_columns + first);
+        }
+    }
+
+    // found[e - begin] is the cell of the row of R that nonzero e meets.
+    void find(std::int64_t begin, std::int64_t end, std::int64_t cell, Cell *found) {
+        if (keep_)
+            for (std::int64_t e = begin; e < end; ++e)
+                std::memcpy(found[e - begin], kept_[cell * rows_.n_columns + rows_.index(e)],
+                            sizeof(Cell));
+        else
+            cells_of(
+                key_, Stream::signs, static_cast<std::uint32_t>(cell), end - begin,
+                [&](std::int64_t i) { return rows_.index(begin + i); }, found);
+    }
+
+  private:
+    const SparseRows<C> &rows_;
+    const std::uint64_t key_;
+    const std::int64_t n_cells_;
+    const bool keep_;
+    Buffer<Cell> kept_;
+};
+
+// The nonzeros of one sparse row.
+template <class C> struct Nonzeros {
+    const C *values;
+    const Cell *cells;
+    const std::int64_t *group_of;  // of coordinates
+    const std::int64_t *ends;      // of sections: the nonzero after the last of each
+    std::int64_t n_sections;
+};
+
+// The sums of nonzeros [begin, end), which are all of their section. Groups without a nonzero would
+// only have added zeros.
+template <class C>
+[[gnu::noinline]] void sum_section(const SignLanes<C> &lanes, const Nonzeros<C> &nonzeros,
+                                   std::int64_t begin, std::int64_t end, int quarter, C *sums) {
+    constexpr int n_vectors = SignLanes<C>::n_vectors;
+    Lanes<C> section[n_vectors] = {}, group[n_vectors] = {};
+    for (std::int64_t e = begin; e < end; ++e) {
+        const bool opens = e == begin || nonzeros.group_of[e] != nonzeros.group_of[e - 1];
+        const Lanes<C> value = broadcast(nonzeros.values[e]);
+        for (int v = 0; v < n_vectors; ++v) {
+            const Lanes<C> term = lanes.apply(value, nonzeros.cells[e][quarter], v);
+            if (opens) section[v] += group[v];
+            group[v] = opens ? term : group[v] + term;
+        }
+    }
+    for (int v = 0; v < n_vectors; ++v) store(sums + v * n_lanes<C>, section[v] + group[v]);
+}
+
+// Sums of 32 columns. A nonzero alone in its section, as most are in very sparse rows, needs no
+// brackets; totals must stay in registers, so sections with more come by way of memory.
+template <class C>
+[[gnu::noinline]] void sum_nonzeros(const SignLanes<C> &lanes, const Nonzeros<C> &nonzeros,
+                                    int quarter, C *out) {
+    constexpr int n_vectors = SignLanes<C>::n_vectors;
+    Lanes<C> total[n_vectors] = {};
+    std::int64_t begin = 0;
+    for (std::int64_t section = 0; section < nonzeros.n_sections; ++section) {
+        const std::int64_t end = nonzeros.ends[section];
+        if (end - begin > 1) {
+            C sums[32];
+            sum_section(lanes, nonzeros, begin, end, quarter, sums);
+            for (int v = 0; v < n_vectors; ++v) total[v] += load(sums + v * n_lanes<C>);
+        } else {
+            const Lanes<C> value = broadcast(nonzeros.values[begin]);
+            for (int v = 0; v < n_vectors; ++v)
+                total[v] += lanes.apply(value, nonzeros.cells[begin][quarter], v);
+        }
+        begin = end;
+    }
+    for (int v = 0; v < n_vectors; ++v) store(out + v * n_lanes<C>, total[v]);
+}
+
+// Finds the groups of a row's nonzeros and the ends of its sections, whose number it returns.
+template <class C, int bits>
+std::int64_t find_sections(const SparseRows<C> &rows, std::int64_t begin, std::int64_t end,
+                           std::int64_t *group_of, std::int64_t *ends) {
+    std::int64_t n_sections = 0, before = -1;
+    for (std::int64_t e = begin; e < end; ++e) {
+        const std::int64_t group = rows.index(e) / bits, section = group / groups;
+        group_of[e - begin] = group;
+        n_sections += section != before;
+        ends[n_sections - 1] = e - begin + 1;
+        before = section;
+    }
+    return n_sections;
+}
+
+template <class C> std::int64_t longest_row(const SparseRows<C> &rows) {
+    std::int64_t longest = 0;
+    for (std::int64_t row = 0; row < rows.n_rows; ++row) {
+        const std::int64_t length = rows.start(row + 1) - rows.start(row);
+        if (length > longest) longest = length;
+    }
+    return longest;
+}
+
+template <class C, int bits>
+void multiply_sparse(const SparseRows<C> &rows, Map map, C *out, int n_threads) {
+    const std::int64_t t = map.n_components, longest = longest_row(rows);
+    const C scale = static_cast<C>(map.scale);
+    const SignLanes<C> lanes;
+    Cells<C> cells(rows, map, n_threads);
+#pragma omp parallel num_threads(n_threads) if (n_threads > 1)
+    {
+        Buffer<Cell> found(longest);
+        Buffer<std::int64_t> group_of(longest), ends(longest);
+        C sums[32];
+#pragma omp for schedule(dynamic, 16)
+        for (std::int64_t row = 0; row < rows.n_rows; ++row) {
+            const std::int64_t begin = rows.start(row), end = rows.start(row + 1);
+            const std::int64_t n_sections =
+                find_sections<C, bits>(rows, begin, end, group_of.data(), ends.data());
+            const Nonzeros<C> nonzeros{rows.values + begin, found.data(), group_of.data(),
+                                       ends.data(), n_sections};
+            for (std::int64_t column = 0; column < t; column += 32) {
+                if (column % columns_per_cell == 0)
+                    cells.find(begin, end, column / columns_per_cell, found.data());
+                sum_nonzeros(lanes, nonzeros, static_cast<int>(column / 32 % 4), sums);
+                for (std::int64_t j = column; j < t && j < column + 32; ++j)
+                    out[row * t + j] = sums[j - column] * scale;
+            }
+        }
+    }
+}
+
+template <class C, int n_components>
+void multiply_narrow_sparse(const SparseRows<C> &rows, Map map, C *out, int n_threads) {
+    const std::int64_t longest = longest_row(rows);
+    const C scale = static_cast<C>(map.scale);
+    Cells<C> cells(rows, map, n_threads);
+#pragma omp parallel num_threads(n_threads) if (n_threads > 1)
+    {
+        Buffer<Cell> found(longest);
+#pragma omp for schedule(dynamic, 16)
+        for (std::int64_t row = 0; row < rows.n_rows; ++row) {
+            const std::int64_t begin = rows.start(row), end = rows.start(row + 1);
+            cells.find(begin, end, 0, found.data());
+            C sums[n_components][partial_sums<C>] = {};
+            for (std::int64_t e = begin; e < end; ++e)
+                for (int column = 0; column < n_components; ++column) {
+                    const bool plus = found[e - begin][0] >> column & 1;
+                    sums[column][rows.index(e) % partial_sums<C>] +=
+                        plus ? rows.values[e] : -rows.values[e];
+                }
+            for (int column = 0; column < n_components; ++column)
+                out[row * n_components + column] = add_partial_sums(sums[column]) * scale;
+        }
+    }
+}
+
+}  // namespace
+
+template <class C>
+void sign_product_sparse(const SparseRows<C> &rows, Map map, C *out, int n_threads) {
+    if (map.n_components <= few_columns)
+        return with_few_columns(map.n_components, [&](auto n_components) {
+            multiply_narrow_sparse<C, n_components>(rows, map, out, n_threads);
+        });
+    with_group_bits(map.n_components,
+                    [&](auto bits) { multiply_sparse<C, bits>(rows, map, out, n_threads); });
+}
+
+template void sign_product_sparse<float>(const SparseRows<float> &, Map, float *, int);
+template void sign_product_sparse<double>(const SparseRows<double> &, Map, double *, int);
+
+}  // namespace projected_kmeans::PK_INSTRUCTION_SET
