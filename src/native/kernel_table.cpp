@@ -14,6 +14,9 @@ template <class C> void mailman_product(const Rows &, Map, C *, int);
 template <class C>
 void nearest_center(const Rows &, Frame<C>, Centers<C>, std::int32_t *, bool, C *, int);
 template <class C> void squared_distances(const Rows &, Frame<C>, Centers<C>, C *, int);
+template <class C> void lower_distances(const Rows &, Frame<C>, Centers<C>, C *, int);
+template <class C>
+void weigh_candidates(Tiles<C>, Centers<C>, const C *, const C *, C *, double *, int);
 Position scan_columns(const Rows &, double *, double *, int);
 void cluster_moments(const Rows &, const std::int32_t *, const double *, Centers<double>,
                      MomentGrid, double *, double *, int);
@@ -35,6 +38,8 @@ constexpr KernelsOf<C> kernels_of = {
     .mailman_product = mailman_product<C>,
     .nearest_center = nearest_center<C>,
     .squared_distances = squared_distances<C>,
+    .lower_distances = lower_distances<C>,
+    .weigh_candidates = weigh_candidates<C>,
 };
 
 extern const Kernels kernels;
