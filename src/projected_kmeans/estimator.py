@@ -78,11 +78,13 @@ class ProjectedKMeans(
         ``eps``. Ignored where ``projection`` is None or a transformer.
     eps : float, default=0.3
         Error parameter in (0, 1), used by ``n_components="auto"``.
-    init : {"k-means++", "random", "orss06"}, array-like or callable, default="k-means++"
-        First centers: greedy k-means++, random rows, or the seeding of Ostrovsky, Rabani, Schulman
-        and Swamy (2006), all in the sketch; a (k, d) array of centers in the original space; a
-        (k,) array of row indices; or a callable ``init(X, n_clusters, random_state)`` that
-        returns either.
+    init : {"k-means++", "k-means||", "afk-mc2", "random", "orss06"}, array-like or callable, \
+            default="k-means++"
+        First centers, in the sketch: greedy k-means++; k-means|| (Bahmani et al. 2012) and
+        AFK-MC^2 (Bachem et al. 2016), which pass over the rows a few times only; random rows; or
+        the seeding of Ostrovsky, Rabani, Schulman and Swamy (2006). Or a (k, d) array of centers
+        in the original space; a (k,) array of row indices; or a callable
+        ``init(X, n_clusters, random_state)`` that returns either.
     n_init : int or "auto", default="auto"
         Restarts in the sketch, of which the one with the lowest inertia there is kept. "auto" is
         3, or 1 where ``init`` fixes the centers.
