@@ -29,6 +29,7 @@ STEPS = (
     "seeding",
     "lloyd",
     "hartigan",
+    "local_search",
     "lifting",
     "scoring",
 )
