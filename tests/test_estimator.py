@@ -245,7 +245,7 @@ def test_a_callable_sees_the_rows_and_a_fresh_random_state() -> None:
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64", "uint8"])
-@pytest.mark.parametrize("solver", ["lloyd", "hartigan", "breathing"])
+@pytest.mark.parametrize("solver", ["lloyd", "hartigan"])
 @pytest.mark.parametrize("projection", ["sign", None])
 def test_bits_do_not_depend_on_threads_or_blocks(
     dtype: str, solver: str, projection: Any, monkeypatch: pytest.MonkeyPatch
