@@ -90,6 +90,27 @@ def nearest_center(X: Array, centers: Array, labels: Array | None = None) -> Arr
     return np.where(distances[labels, rows] <= distances[nearest, rows], labels, nearest)
 
 
+def lower_distances(X: Array, centers: Array, nearest: Array) -> Array:
+    """Return the least of every row's present distance and those to further centers, squared."""
+    return np.minimum(nearest, squared_distances(X, centers).min(axis=0, initial=np.inf))
+
+
+def weigh_candidates(
+    X: Array, centers: Array, nearest: Array, shares: Array
+) -> tuple[Array, Array]:
+    """Return the distances that each candidate leaves to every row, and their weighted sums."""
+    after = np.minimum(nearest, squared_distances(X, centers))
+    return after, after @ shares.astype(np.longdouble)
+
+
+def plus_plus_chances(X: Array, weights: Array, chosen: tuple[int, ...]) -> Array:
+    """Return the chance of every row to be the next center by k-means++."""
+    if not chosen:
+        return weights / weights.sum()
+    chances = squared_distances(X, X[list(chosen)]).min(axis=0).astype(float) * weights
+    return chances / chances.sum()
+
+
 def scan_columns(X: Array) -> tuple[Array, Array, tuple[int, int]]:
     """Return the smallest and largest value of each column and the first that is not finite."""
     bad = np.argwhere(~np.isfinite(X.astype(np.float64)))

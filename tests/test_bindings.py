@@ -83,6 +83,33 @@ def call_squared_distances(**changes: Any) -> None:
     _native.squared_distances(**(arguments | changes))
 
 
+def call_lower_distances(**changes: Any) -> None:
+    """Call the distances of seeding with right arguments but for the changes."""
+    arguments = {
+        "block": X,
+        "origin": np.zeros(3),
+        "scale": 1.0,
+        "centers": CENTERS,
+        "nearest": np.full(4, np.inf),
+        "n_threads": 1,
+    }
+    _native.lower_distances(**(arguments | changes))
+
+
+def call_weigh_candidates(**changes: Any) -> None:
+    """Call the weighing of candidates with right arguments but for the changes."""
+    arguments = {
+        "tiles": np.zeros((2, 3, 32)),
+        "centers": CENTERS,
+        "nearest": np.ones(64),
+        "shares": np.ones(64),
+        "after": np.empty((2, 64)),
+        "sums": np.empty(2),
+        "n_threads": 1,
+    }
+    _native.weigh_candidates(**(arguments | changes))
+
+
 def call_scan_columns(**changes: Any) -> None:
     """Call the scan with right arguments but for the changes."""
     arguments = {"block": X, "minimum": np.zeros(3), "maximum": np.zeros(3), "n_threads": 1}
@@ -124,6 +151,7 @@ CALLS = (
     call_bounded_assignment,
     call_own_distances,
     call_squared_distances,
+    call_lower_distances,
     call_scan_columns,
     call_cluster_moments,
     call_move_points,
@@ -187,6 +215,16 @@ def test_a_stride_inside_a_row_is_refused(call: Any) -> None:
         (call_cluster_moments, {"before": np.full(4, 2, np.int32)}),
         (call_squared_distances, {"out": np.empty((4, 2))}),
         (call_squared_distances, {"centers": CENTERS[:, :2].copy()}),
+        (call_lower_distances, {"origin": np.zeros(2)}),
+        (call_lower_distances, {"centers": CENTERS[:, :2].copy()}),
+        (call_lower_distances, {"nearest": np.empty(3)}),
+        (call_weigh_candidates, {"tiles": np.zeros((2, 3, 31))}),
+        (call_weigh_candidates, {"centers": CENTERS[:, :2].copy()}),
+        (call_weigh_candidates, {"nearest": np.empty(63)}),
+        (call_weigh_candidates, {"shares": np.empty(32)}),
+        (call_weigh_candidates, {"after": np.empty((1, 64))}),
+        (call_weigh_candidates, {"after": np.empty((2, 32))}),
+        (call_weigh_candidates, {"sums": np.empty(3)}),
         (call_scan_columns, {"minimum": np.zeros(2)}),
         (call_scan_columns, {"maximum": np.zeros(4)}),
         (call_cluster_moments, {"labels": np.zeros(3, np.int32)}),
@@ -219,6 +257,10 @@ def test_a_wrong_size_is_refused(call: Any, changes: dict[str, Any]) -> None:
         (call_nearest_center, {"labels": np.zeros(4, np.int64)}),
         (call_nearest_center, {"centers": CENTERS.astype(np.float32)}),
         (call_nearest_center, {"nearest": np.empty(8)[::2]}),
+        (call_nearest_center, {"distances": np.empty(8)[::2]}),
+        (call_lower_distances, {"nearest": np.empty(4, np.float32)}),
+        (call_weigh_candidates, {"sums": np.empty(2, np.float32)}),
+        (call_weigh_candidates, {"shares": np.ones(64, np.float32)}),
         (call_cluster_moments, {"labels": np.zeros(4, np.int64)}),
         (call_cluster_moments, {"weights": np.ones(4, np.float32)}),
         (call_move_points, {"centers": np.asfortranarray(CENTERS)}),

@@ -65,7 +65,7 @@ def test_the_original_space_equals_scikit_learn() -> None:
 
 
 @pytest.mark.parametrize("projection", ["auto", "sign", "gaussian", None])
-@pytest.mark.parametrize("solver", ["lloyd", "hartigan"])
+@pytest.mark.parametrize("solver", ["lloyd", "hartigan", "breathing"])
 @pytest.mark.parametrize("init", ["k-means++", "random"])
 def test_far_clusters_are_found(projection: Any, solver: str, init: str) -> None:
     """Clusters far apart are found in any space, by any solver."""
@@ -100,7 +100,7 @@ def test_n_components_is_ignored_without_projection() -> None:
         assert model.n_components_ == (4 if projection is None else 2)
 
 
-@pytest.mark.parametrize("solver", ["lloyd", "hartigan"])
+@pytest.mark.parametrize("solver", ["lloyd", "hartigan", "breathing"])
 @pytest.mark.parametrize("seed", range(4))
 def test_polish_never_raises_the_inertia(solver: str, seed: int) -> None:
     """Each further polish pass gives an inertia no higher than one pass fewer."""
@@ -312,7 +312,7 @@ def test_row_order_does_not_matter_for_given_centers() -> None:
 
 @pytest.mark.parametrize("init", ["k-means++", "indices", "centers"])
 @pytest.mark.parametrize("projection", ["sign", None])
-@pytest.mark.parametrize("solver", ["lloyd", "hartigan"])
+@pytest.mark.parametrize("solver", ["lloyd", "hartigan", "breathing"])
 def test_weights_are_repeated_rows(init: str, projection: Any, solver: str) -> None:
     """Integer weights give the fit of rows repeated in the same order, zero weights included."""
     X, _ = draw_blobs(gap=0.3)

@@ -71,7 +71,7 @@ def test_inertia_falls_along_the_passes() -> None:
     assert clustered == model.history_
 
 
-@pytest.mark.parametrize("solver", ["lloyd", "hartigan"])
+@pytest.mark.parametrize("solver", ["lloyd", "hartigan", "breathing"])
 def test_a_true_answer_stops_the_fit_anywhere(solver: str) -> None:
     """Wherever the callback asks to stop, the fit ends soon with a whole and consistent result."""
     X, _ = draw_blobs(gap=0.2)

@@ -44,6 +44,13 @@ for name in sys.argv[2:]:
     results[f"{name} distances"], results[f"{name} second"] = near.nearest, near.second
     results[f"{name} labels"] = labels.copy()
     results[f"{name} all distances"] = measure_rows(source, centers)
+    lowered, origin = np.full(len(X), 1e6, wide), np.full(1100, 50, wide)
+    _native.lower_distances(X, origin, 0.5, centers.astype(wide), lowered, 2)
+    results[f"{name} lowered"] = lowered
+    tiles = (X[:64].astype(wide) - origin).reshape(2, 32, 1100).transpose(0, 2, 1).copy()
+    inside, after, left = centers.astype(wide) - origin, np.empty((14, 64), wide), np.empty(14)
+    _native.weigh_candidates(tiles, inside, lowered[:64], lowered[:64], after, left, 2)
+    results[f"{name} after"], results[f"{name} left"] = after, left
     ranges = scan_columns(source)
     results[f"{name} minimum"], results[f"{name} maximum"] = ranges.minimum, ranges.maximum
     moments = ClusterSums(source, centers, None, ranges).update(labels)

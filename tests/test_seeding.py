@@ -37,11 +37,19 @@ def make_problem(
     return Problem(source, scan_columns(source), weights, n_threads)
 
 
+# The seedings that look at distances; "random" does not know equal rows.
+BY_DISTANCE = [name for name in SEEDINGS if name != "random"]
+
+
 def seed(
-    X: NDArray[Any], k: int, key: int, weights: NDArray[Any] | None = None
+    X: NDArray[Any],
+    k: int,
+    key: int,
+    weights: NDArray[Any] | None = None,
+    name: str = "k-means++",
 ) -> NDArray[np.int64]:
     """Choose k rows from the stream of a key."""
-    return seed_plus_plus(make_problem(X, weights), k, open_stream(key, 1))
+    return SEEDINGS[name](make_problem(X, weights), k, open_stream(key, 1))
 
 
 def assert_distribution(counts: NDArray[Any], chances: NDArray[Any]) -> None:
@@ -86,70 +94,77 @@ def test_the_second_row_is_the_better_of_two_drawn_by_distance(
     assert_distribution(counts, chances)
 
 
+@pytest.mark.parametrize("name", BY_DISTANCE)
 @pytest.mark.parametrize("dtype", ["float32", "float64", "uint8"])
-def test_rows_without_weight_are_not_chosen(dtype: str) -> None:
+def test_rows_without_weight_are_not_chosen(dtype: str, name: str) -> None:
     """While rows with weight are left, one without is never chosen."""
     stream = np.random.default_rng(0)
     X = stream.integers(0, 200, size=(40, 3)).astype(dtype)
     weights = np.where(np.arange(40) % 2 == 0, 0.0, stream.random(40) + 0.1)
     for key in range(50):
-        chosen = seed(X, 10, key, weights)
+        chosen = seed(X, 10, key, weights, name)
         assert (weights[chosen] > 0).all()
 
 
+@pytest.mark.parametrize("name", BY_DISTANCE)
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("offset", [0.0, 0.1, 1e3])
-def test_distinct_rows_come_first(dtype: str, offset: float) -> None:
+def test_distinct_rows_come_first(dtype: str, offset: float, name: str) -> None:
     """No two equal rows are chosen while there are others."""
     values = (np.array([[0.0, 1.1], [1.3, 1.1], [2.0, 0.7], [5.1, 5.3]]) + offset).astype(dtype)
     X = np.repeat(values, [1, 50, 3, 20], axis=0)
-    for key in range(50):
-        assert len(np.unique(X[seed(X, 4, key)], axis=0)) == 4
+    for key in range(20):
+        assert len(np.unique(X[seed(X, 4, key, name=name)], axis=0)) == 4
 
 
-def test_distinct_rows_come_first_beside_an_outlier() -> None:
+@pytest.mark.parametrize("name", BY_DISTANCE)
+def test_distinct_rows_come_first_beside_an_outlier(name: str) -> None:
     """Rows stay distinct though an outlier is so far that their squared distances underflow."""
     X = np.array([[0.0], [1.0], [2.0], [1e24]], np.float32)
     for key in range(20):
-        assert len(set(seed(X, 4, key))) == 4
+        assert len(set(seed(X, 4, key, name=name))) == 4
 
 
-def test_more_centers_than_distinct_rows() -> None:
+@pytest.mark.parametrize("name", BY_DISTANCE)
+def test_more_centers_than_distinct_rows(name: str) -> None:
     """All distinct rows are chosen first, then any; nothing fails."""
     X = np.repeat(np.arange(3.0)[:, None], 4, axis=0)
     for key in range(20):
-        chosen = seed(X, 7, key)
+        chosen = seed(X, 7, key, name=name)
         assert len(np.unique(X[chosen[:3]])) == 3
         assert ((chosen >= 0) & (chosen < 12)).all()
 
 
-def test_all_rows_in_some_order() -> None:
+@pytest.mark.parametrize("name", BY_DISTANCE)
+def test_all_rows_in_some_order(name: str) -> None:
     """As many centers as distinct rows are all the rows."""
     X = np.random.default_rng(3).normal(size=(15, 2))
-    np.testing.assert_array_equal(np.sort(seed(X, 15, 0)), np.arange(15))
+    np.testing.assert_array_equal(np.sort(seed(X, 15, 0, name=name)), np.arange(15))
 
 
+@pytest.mark.parametrize("name", BY_DISTANCE)
 @pytest.mark.parametrize("dtype", ["float32", "float64", "uint8"])
-def test_the_key_fixes_the_rows(dtype: str) -> None:
+def test_the_key_fixes_the_rows(dtype: str, name: str) -> None:
     """The same key gives the same rows for any blocks and threads, another key others."""
     X = np.random.default_rng(1).integers(0, 255, size=(200, 7)).astype(dtype)
     results = [
-        seed_plus_plus(make_problem(X, block_rows=rows, n_threads=threads), 8, open_stream(5, 1))
+        SEEDINGS[name](make_problem(X, block_rows=rows, n_threads=threads), 8, open_stream(5, 1))
         for rows, threads in ((None, 1), (None, 2), (7, 3), (1, 4))
     ]
     for other in results[1:]:
         np.testing.assert_array_equal(results[0], other)
-    assert not np.array_equal(results[0], seed(X, 8, 6))
+    assert not np.array_equal(results[0], seed(X, 8, 6, name=name))
 
 
+@pytest.mark.parametrize("name", BY_DISTANCE)
 @pytest.mark.parametrize(("dtype", "unit"), [("float32", 1e-30), ("float32", 1e30)])
-def test_the_unit_does_not_matter(dtype: str, unit: float) -> None:
+def test_the_unit_does_not_matter(dtype: str, unit: float, name: str) -> None:
     """Rows in tiny or huge units give the same choice."""
     X = np.random.default_rng(1).normal(size=(60, 4))
     scale = 2.0 ** round(np.log2(unit))
     for key in range(5):
-        plain = seed(X.astype(dtype), 6, key)
-        np.testing.assert_array_equal(seed((X * scale).astype(dtype), 6, key), plain)
+        plain = seed(X.astype(dtype), 6, key, name=name)
+        np.testing.assert_array_equal(seed((X * scale).astype(dtype), 6, key, name=name), plain)
 
 
 def test_far_clusters_get_a_center_each() -> None:
@@ -161,11 +176,12 @@ def test_far_clusters_get_a_center_each() -> None:
         assert len(set(home[seed(X, 6, key)])) == 6
 
 
+@pytest.mark.parametrize("name", BY_DISTANCE)
 @pytest.mark.parametrize("k", [1, 4])
-def test_progress_counts_centers(k: int) -> None:
+def test_progress_counts_centers(k: int, name: str) -> None:
     """The caller hears of each center chosen, from the first to the last."""
     seen: list[int] = []
-    seed_plus_plus(make_problem(ROWS), k, open_stream(0), seen.append)
+    SEEDINGS[name](make_problem(ROWS), k, open_stream(0), seen.append)
     assert seen == list(range(1, k + 1))
 
 
@@ -195,7 +211,7 @@ def test_random_rows_need_enough_weights() -> None:
         seed_random(problem, 3, open_stream(0))
 
 
-@pytest.mark.parametrize("name", ["k-means++", "random"])
+@pytest.mark.parametrize("name", [name for name in SEEDINGS if name != "orss06"])
 def test_seedings_are_called_by_name(name: str) -> None:
     """A name stands for its function, and centers are the rows that it chooses."""
     problem = make_problem(ROWS)

@@ -248,6 +248,36 @@ void squared_distances(Block block, In<C, 1> origin, double scale, In<C, 2> cent
     kernels_of<C>().squared_distances(rows, frame, packed, out.data(), thread_count(n_threads));
 }
 
+template <class C>
+void lower_distances(Block block, In<C, 1> origin, double scale, In<C, 2> centers,
+                     Out<C, 1> nearest, int n_threads) {
+    const Rows rows = rows_of(block);
+    const auto frame = frame_of<C>(rows, origin, scale);
+    const auto given = centers_of<C>(rows, centers);
+    require(nearest.shape(0) == block.shape(0), "nearest has an entry for every row");
+    const nb::gil_scoped_release unlocked;
+    kernels_of<C>().lower_distances(rows, frame, given, nearest.data(), thread_count(n_threads));
+}
+
+template <class C>
+void weigh_candidates(In<C, 3> tiles, In<C, 2> centers, In<C, 1> nearest, In<C, 1> shares,
+                      Out<C, 2> after, Out<double, 1> sums, int n_threads) {
+    require(tiles.shape(2) == Tiles<C>::n_rows, "tiles have 32 rows each");
+    require(centers.shape(1) == tiles.shape(1), "centers have a value for every column");
+    const std::size_t n_rows = tiles.shape(0) * tiles.shape(2);
+    require(nearest.shape(0) == n_rows && shares.shape(0) == n_rows,
+            "nearest and shares have an entry for every row");
+    require(after.shape(0) == centers.shape(0) && after.shape(1) == n_rows,
+            "after is n_centers x n_rows");
+    require(sums.shape(0) == centers.shape(0), "sums have an entry for every center");
+    const nb::gil_scoped_release unlocked;
+    kernels_of<C>().weigh_candidates({tiles.data(), static_cast<std::int64_t>(tiles.shape(0)),
+                                      static_cast<std::int64_t>(tiles.shape(1))},
+                                     {centers.data(), static_cast<std::int64_t>(centers.shape(0))},
+                                     nearest.data(), shares.data(), after.data(), sums.data(),
+                                     thread_count(n_threads));
+}
+
 std::pair<std::int64_t, std::int64_t> scan_columns(Block block, Out<double, 1> minimum,
                                                    Out<double, 1> maximum, int n_threads) {
     const Rows rows = rows_of(block);
@@ -353,6 +383,11 @@ template <class C> void bind_kernels_of(nb::module_ &m) {
           "n_threads"_a);
     m.def("squared_distances", squared_distances<C>, "block"_a.noconvert(), "origin"_a.noconvert(),
           "scale"_a, "centers"_a.noconvert(), "out"_a.noconvert(), "n_threads"_a);
+    m.def("lower_distances", lower_distances<C>, "block"_a.noconvert(), "origin"_a.noconvert(),
+          "scale"_a, "centers"_a.noconvert(), "nearest"_a.noconvert(), "n_threads"_a);
+    m.def("weigh_candidates", weigh_candidates<C>, "tiles"_a.noconvert(), "centers"_a.noconvert(),
+          "nearest"_a.noconvert(), "shares"_a.noconvert(), "after"_a.noconvert(),
+          "sums"_a.noconvert(), "n_threads"_a);
 }
 
 }  // namespace

@@ -90,6 +90,14 @@ struct Bounds {
     double quantum;                     // quanta in a unit of distance
 };
 
+// Rows in the frame's coordinates, 32 to a tile, a tile's rows side by side: [tile][column][row].
+template <class C> struct Tiles {
+    static constexpr std::int64_t n_rows = 32;  // a multiple of every instruction set's tile
+    const C *data;
+    std::int64_t n_tiles;
+    std::int64_t n_columns;
+};
+
 struct Position {
     std::int64_t row;
     std::int64_t column;
@@ -115,6 +123,11 @@ template <class C> struct KernelsOf {
                                        CenterGroups, Bounds, bool keep_ties, std::int32_t *labels,
                                        int n_threads);
     void (*squared_distances)(const Rows &, Frame<C>, Centers<C>, C *out, int n_threads);
+    // Here centers are given outside the frame; nearest[row] <- least of it and their distances.
+    void (*lower_distances)(const Rows &, Frame<C>, Centers<C>, C *nearest, int n_threads);
+    // after[center][row] <- least of nearest[row] and the distance; sums[center] of after * shares.
+    void (*weigh_candidates)(Tiles<C>, Centers<C>, const C *nearest, const C *shares, C *after,
+                             double *sums, int n_threads);
 };
 
 struct Kernels {

@@ -111,6 +111,18 @@ def squared_distances(
 def squared_distances(
     block: _Block, origin: _F64, scale: float, centers: _F64, out: _F64, n_threads: int
 ) -> None: ...
+def lower_distances(
+    block: _Block, origin: _Floats, scale: float, centers: _Floats, nearest: _Floats, n_threads: int
+) -> None: ...
+def weigh_candidates(
+    tiles: _Floats,
+    centers: _Floats,
+    nearest: _Floats,
+    shares: _Floats,
+    after: _Floats,
+    sums: _F64,
+    n_threads: int,
+) -> None: ...
 def scan_columns(
     block: _Block, minimum: _F64, maximum: _F64, n_threads: int
 ) -> tuple[int, int]: ...

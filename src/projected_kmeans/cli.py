@@ -165,7 +165,7 @@ def demo(n_samples: int, seed: int, out: str) -> None:
 )
 @click.option(
     "--solver",
-    type=click.Choice(["lloyd", "hartigan"]),
+    type=click.Choice(["lloyd", "hartigan", "breathing"]),
     default="lloyd",
     show_default=True,
     help="How to improve the clusters.",

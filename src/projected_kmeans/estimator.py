@@ -49,7 +49,7 @@ from projected_kmeans.results import Clustering, FitState, Floats
 from projected_kmeans.scoring import normalize
 from projected_kmeans.seeding import SEEDINGS
 
-SOLVERS = ("lloyd", "hartigan")
+SOLVERS = ("lloyd", "hartigan", "breathing")
 
 # Restarts cost little in the sketch; passes in the original space repair what it blurred.
 AUTO_RESTARTS = 3
@@ -78,17 +78,20 @@ class ProjectedKMeans(
         ``eps``. Ignored where ``projection`` is None or a transformer.
     eps : float, default=0.3
         Error parameter in (0, 1), used by ``n_components="auto"``.
-    init : {"k-means++", "random", "orss06"}, array-like or callable, default="k-means++"
-        First centers: greedy k-means++, random rows, or the seeding of Ostrovsky, Rabani, Schulman
-        and Swamy (2006), all in the sketch; a (k, d) array of centers in the original space; a
-        (k,) array of row indices; or a callable ``init(X, n_clusters, random_state)`` that
-        returns either.
+    init : {"k-means++", "k-means||", "afk-mc2", "random", "orss06"}, array-like or callable, \
+            default="k-means++"
+        First centers, in the sketch: greedy k-means++; k-means|| (Bahmani et al. 2012) and
+        AFK-MC^2 (Bachem et al. 2016), which pass over the rows a few times only; random rows; or
+        the seeding of Ostrovsky, Rabani, Schulman and Swamy (2006). Or a (k, d) array of centers
+        in the original space; a (k,) array of row indices; or a callable
+        ``init(X, n_clusters, random_state)`` that returns either.
     n_init : int or "auto", default="auto"
         Restarts in the sketch, of which the one with the lowest inertia there is kept. "auto" is
         3, or 1 where ``init`` fixes the centers.
-    solver : {"lloyd", "hartigan"}, default="lloyd"
+    solver : {"lloyd", "hartigan", "breathing"}, default="lloyd"
         "hartigan" lets Lloyd come to a standstill and goes on with moves of single points, as
-        MatLab's kmeans does.
+        MatLab's kmeans does. "breathing" goes on with a local search that adds and removes
+        centers (Fritzke 2020); see the notes for its cost and gain.
     max_iter : int, default=300
         Passes of the solver over the sketch at most, both phases together.
     tol : float, default=1e-4
@@ -139,6 +142,13 @@ class ProjectedKMeans(
     ``predict`` sends a row to the nearest of ``cluster_centers_``. Rows of the training data may
     go elsewhere than ``labels_`` says, as the partition comes from the sketch; the more polish
     passes, the fewer do.
+
+    ``solver="breathing"`` never ends above "lloyd" from the same first centers. Measured: 50 well
+    separated clusters (20,000 x 16), 8 draws: Lloyd found the planted clusters in 2, breathing in
+    all, up to 14 % and on average 7 % below Lloyd, in 42 further passes. Digits (90,000 x 64,
+    k = 100), 2 draws: 0.14 % below Lloyd, for twice Lloyd's time on top (345 passes after 260).
+    A third of these rows, 3 draws: 0.27 % in 444 passes after 130, where three restarts more
+    gained nothing. ``max_iter`` holds for both phases: raise it, or breathing ends early.
 
     Examples
     --------

@@ -6,6 +6,7 @@ Composes what the step modules do; every choice is made already and stands in th
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,9 +15,10 @@ from numpy.typing import NDArray
 from projected_kmeans.blocks import ArrayBlocks, as_native, scan_columns
 from projected_kmeans.hartigan import move_single_points
 from projected_kmeans.journal import Journal
-from projected_kmeans.keys import SEEDING, open_stream
+from projected_kmeans.keys import LOCAL_SEARCH, SEEDING, open_stream
 from projected_kmeans.lifting import lift
 from projected_kmeans.lloyd import run_lloyd
+from projected_kmeans.local_search import breathe
 from projected_kmeans.parameters import check_init
 from projected_kmeans.passes import Problem
 from projected_kmeans.random_maps import RandomMap, sketch_rows
@@ -44,7 +46,7 @@ class Recipe:
     n_init, max_iter, polish_iter : int
         Restarts, passes over the sketch, passes in the original space.
     solver : str
-        "lloyd" or "hartigan".
+        "lloyd", "hartigan" or "breathing".
     tol : float
         As `ProjectedKMeans` takes it.
     n_threads : int
@@ -98,6 +100,12 @@ def cluster_sketch(recipe: Recipe, original: Problem, sketch: Problem, log: Jour
             if recipe.solver == "hartigan" and not log.stopped:
                 found = move_single_points(
                     sketch, found, max_iter=recipe.max_iter, on_pass=log.report
+                )
+            elif recipe.solver == "breathing" and not log.stopped:
+                stream = open_stream(recipe.key, LOCAL_SEARCH, restart)
+                solve = partial(run_lloyd, sketch, tol=tol)
+                found = breathe(
+                    sketch, found, solve, stream, max_iter=recipe.max_iter, on_pass=log.report
                 )
         if best is None or found.inertia < best.inertia * (1 - ROUNDING):
             best = found

@@ -9,16 +9,22 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from types import MappingProxyType
-from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from projected_kmeans.blocks import compute_type
 from projected_kmeans.passes import Frame, Problem, measure_rows
+from projected_kmeans.plus_plus import (
+    OnCenter,
+    announce,
+    count_trials,
+    draw_rows,
+    extend_rows,
+    mass_of,
+)
 from projected_kmeans.results import Floats
-
-OnCenter: TypeAlias = Callable[[int], object]
+from projected_kmeans.sampled_seeding import seed_markov, seed_oversampled
 
 
 def seed_centers(
@@ -61,34 +67,14 @@ def seed_plus_plus(
     """Choose rows by greedy k-means++ (Arthur, Vassilvitskii 2007).
 
     Each next center is the best of 2 + floor(ln k) rows drawn with probability proportional to
-    their weighted squared distance from the centers so far. A row of weight zero is never chosen
-    while others are left; rows repeat only where there are fewer distinct rows than clusters.
+    their weighted squared distance from the centers so far: the one that leaves the least inertia
+    on all rows, or on a sample of them where there are more than 8192. A row of weight zero is
+    never chosen while others are left; rows repeat only where there are fewer distinct rows than
+    clusters.
     """
-    source = problem.source
-    # Differences of rows are exact about zero: an outlier must not take the digits of the others.
-    zero = np.zeros((1, source.shape[1]))
-    frame = Frame.around(zero, compute_type(source.dtype), problem.ranges)
-    mass = np.ones(source.shape[0]) if problem.weights is None else problem.weights
-    n_trials = 2 + int(math.log(n_clusters))
-
-    def measure(rows: NDArray[np.int64]) -> NDArray[np.floating]:
-        return measure_rows(source, source.take(rows), frame, problem.n_threads)
-
-    chosen = np.empty(n_clusters, dtype=np.int64)
-    chosen[0] = _draw(mass, 1, stream)[0]
-    nearest = measure(chosen[:1])[0]
-    for index in range(1, n_clusters):
-        if on_center is not None:
-            on_center(index)
-        candidates = _draw(nearest * mass, n_trials, stream)
-        after = np.minimum(measure(candidates), nearest)
-        left = np.einsum("ij,j->i", after, mass)  # not BLAS: the same bits on any threads
-        best = int(np.argmin(left))
-        chosen[index] = candidates[best]
-        nearest = after[best]
-    if on_center is not None:
-        on_center(n_clusters)
-    return chosen
+    first = draw_rows(mass_of(problem), 1, stream)
+    announce(on_center, 0, 1)
+    return extend_rows(problem, first, n_clusters, count_trials(n_clusters), stream, on_center)
 
 
 def seed_random(
@@ -128,25 +114,15 @@ def seed_orss06(
     trial each. `move_to_balls` is the other half of their seeding.
     """
     source = problem.source
-    mass = np.ones(source.shape[0]) if problem.weights is None else problem.weights
     middle = (problem.ranges.minimum + problem.ranges.maximum) / 2
     mean = problem.sum(np.zeros(source.shape[0], dtype=np.int32), middle[None]).means
     frame = Frame.around(mean, compute_type(source.dtype), problem.ranges)
-
-    def measure(centers: Floats) -> Floats:
-        return frame.undo(measure_rows(source, centers, frame, problem.n_threads)[0])
-
-    from_mean = measure(mean)
+    from_mean = frame.undo(measure_rows(source, mean, frame, problem.n_threads)[0])
+    mass = mass_of(problem)
     chances = mass * (math.fsum(from_mean * mass) + mass.sum() * from_mean)
-    chosen = np.empty(n_clusters, dtype=np.int64)
-    nearest = np.full(source.shape[0], np.inf)
-    for index in range(n_clusters):
-        chosen[index] = _draw(chances, 1, stream)[0]
-        nearest = np.minimum(measure(source.take(chosen[index : index + 1])), nearest)
-        chances = nearest * mass
-        if on_center is not None:
-            on_center(index + 1)
-    return chosen
+    first = draw_rows(chances, 1, stream)
+    announce(on_center, 0, 1)
+    return extend_rows(problem, first, n_clusters, 1, stream, on_center)
 
 
 def move_to_balls(problem: Problem, centers: Floats) -> Floats:
@@ -171,19 +147,12 @@ def move_to_balls(problem: Problem, centers: Floats) -> Floats:
     return replace(problem, weights=mass).sum(labels, centers).means
 
 
-def _draw(
-    chances: NDArray[np.floating], n_draws: int, stream: np.random.Generator
-) -> NDArray[np.int64]:
-    """Draw rows with probability proportional to ``chances``; uniformly where all are zero."""
-    cumulative = np.cumsum(chances, dtype=np.float64)
-    if not cumulative[-1] > 0:
-        return np.asarray(stream.integers(len(chances), size=n_draws), dtype=np.int64)
-    points = stream.random(n_draws) * cumulative[-1]
-    rows = np.searchsorted(cumulative, points, side="right")
-    last = np.searchsorted(cumulative, cumulative[-1], side="left")  # has a chance; none after it
-    return np.asarray(np.minimum(rows, last), dtype=np.int64)
-
-
 SEEDINGS: Mapping[str, Callable[..., NDArray[np.int64]]] = MappingProxyType(
-    {"k-means++": seed_plus_plus, "random": seed_random, "orss06": seed_orss06}
+    {
+        "k-means++": seed_plus_plus,
+        "k-means||": seed_oversampled,
+        "afk-mc2": seed_markov,
+        "random": seed_random,
+        "orss06": seed_orss06,
+    }
 )
