@@ -28,6 +28,7 @@ STEPS = (
     "lloyd",
     "hartigan",
     "lifting",
+    "polishing",
     "scoring",
 )
 

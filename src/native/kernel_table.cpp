@@ -14,6 +14,10 @@ template <class C> void mailman_product(const Rows &, Map, C *, int);
 template <class C>
 void nearest_center(const Rows &, Frame<C>, Centers<C>, std::int32_t *, bool, C *, int);
 template <class C> void squared_distances(const Rows &, Frame<C>, Centers<C>, C *, int);
+template <class C>
+void candidate_centers(const Rows &, Frame<C>, Centers<C>, const std::int32_t *, Candidates, int);
+template <class C>
+void nearest_candidate(const Rows &, Frame<C>, Centers<C>, Candidates, std::int32_t *, int);
 Position scan_columns(const Rows &, double *, double *, int);
 void cluster_moments(const Rows &, const std::int32_t *, const double *, Centers<double>,
                      MomentGrid, double *, double *, int);
@@ -35,6 +39,8 @@ constexpr KernelsOf<C> kernels_of = {
     .mailman_product = mailman_product<C>,
     .nearest_center = nearest_center<C>,
     .squared_distances = squared_distances<C>,
+    .candidate_centers = candidate_centers<C>,
+    .nearest_candidate = nearest_candidate<C>,
 };
 
 extern const Kernels kernels;

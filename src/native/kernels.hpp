@@ -73,6 +73,26 @@ template <class C> struct Centers {
     std::int64_t n_centers;
 };
 
+// A few centers of every row, by their indices: n_rows x n_candidates.
+struct Candidates {
+    void *data;
+    bool wide;  // whether indices are int32, else uint16
+    std::int64_t n_candidates;
+
+    PK_LOCAL std::int32_t get(std::int64_t row, std::int64_t slot) const {
+        const std::int64_t place = row * n_candidates + slot;
+        return wide ? static_cast<const std::int32_t *>(data)[place]
+                    : static_cast<const std::uint16_t *>(data)[place];
+    }
+    PK_LOCAL void set(std::int64_t row, std::int64_t slot, std::int32_t center) const {
+        const std::int64_t place = row * n_candidates + slot;
+        if (wide)
+            static_cast<std::int32_t *>(data)[place] = center;
+        else
+            static_cast<std::uint16_t *>(data)[place] = static_cast<std::uint16_t>(center);
+    }
+};
+
 struct Position {
     std::int64_t row;
     std::int64_t column;
@@ -92,6 +112,12 @@ template <class C> struct KernelsOf {
     void (*nearest_center)(const Rows &, Frame<C>, Centers<C>, std::int32_t *labels, bool keep_ties,
                            C *distances, int n_threads);
     void (*squared_distances)(const Rows &, Frame<C>, Centers<C>, C *out, int n_threads);
+    // The nearest centers of every row, its own among them.
+    void (*candidate_centers)(const Rows &, Frame<C>, Centers<C>, const std::int32_t *labels,
+                              Candidates out, int n_threads);
+    // Labels in and out: the nearest of each row's candidates, its own where they tie.
+    void (*nearest_candidate)(const Rows &, Frame<C>, Centers<C>, Candidates, std::int32_t *labels,
+                              int n_threads);
 };
 
 struct Kernels {

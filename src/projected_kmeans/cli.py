@@ -84,6 +84,10 @@ def _count_or_auto(text: str) -> int | str:
         ) from None
 
 
+def _count_or_all(text: str) -> int | str | None:
+    return None if text == "all" else _count_or_auto(text)
+
+
 _auto: Any = {"type": _count_or_auto, "default": "auto", "show_default": True}
 _variable = click.option("--variable", metavar="NAME", help="Which array of a .npz or .mat file.")
 _format = click.option(
@@ -198,6 +202,14 @@ def demo(n_samples: int, seed: int, out: str) -> None:
     metavar="N|auto",
     **_auto,
     help="Iterations in the original space at the end; 0 is the pure algorithm.",
+)
+@click.option(
+    "--polish-candidates",
+    metavar="N|auto|all",
+    type=_count_or_all,
+    default="auto",
+    show_default=True,
+    help="How many of the nearest centers such an iteration looks at for each row.",
 )
 @click.option(
     "--threads", "n_threads", type=int, help="How many threads; all processors if left out."

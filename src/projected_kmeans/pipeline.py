@@ -18,6 +18,7 @@ from projected_kmeans.lifting import lift
 from projected_kmeans.lloyd import run_lloyd
 from projected_kmeans.parameters import check_init
 from projected_kmeans.passes import Problem
+from projected_kmeans.polishing import list_candidates, polish_among
 from projected_kmeans.random_maps import RandomMap, sketch_rows
 from projected_kmeans.recipe import Recipe
 from projected_kmeans.restarts import Effort, first_of_least, run_restarts
@@ -74,19 +75,30 @@ def lift_partition(
 
 
 def polish_partition(
-    recipe: Recipe, original: Problem, lifted: Clustering, log: Journal
+    recipe: Recipe, original: Problem, sketch: Problem, lifted: Lifted, log: Journal
 ) -> Clustering:
-    """Run a few passes of Lloyd's method in the original space."""
+    """Run a few passes of Lloyd's method in the original space, over all or the nearest centers."""
+    start = lifted.original
     if recipe.polish_iter == 0 or log.stopped:
-        return lifted
-    with log.step("polish", recipe.polish_iter):
-        return run_lloyd(
-            original,
-            lifted.centers,
-            max_iter=recipe.polish_iter,
-            start=lifted,
-            on_pass=Plateau(log.report, recipe.inertia_tol, lifted.inertia),
+        return start
+    limit = recipe.polish_iter
+    on_pass = Plateau(log.report, recipe.inertia_tol, start.inertia)
+    with log.step("polish", limit):
+        if not recipe.polish_candidates:
+            return run_lloyd(original, start.centers, max_iter=limit, start=start, on_pass=on_pass)
+        candidates = list_candidates(sketch, lifted.sketched, recipe.polish_candidates)
+        found = polish_among(original, start, candidates, max_iter=limit, on_pass=on_pass)
+        n_passes = found.n_iter + found.converged
+        n_rows, n_columns = original.source.shape
+        log.note(
+            "polish: %d distances in %d columns, %d in full passes; lists: %d in %d columns",
+            n_passes * candidates.size,
+            n_columns,
+            n_passes * n_rows * recipe.n_clusters,
+            n_rows * recipe.n_clusters,
+            sketch.source.shape[1],
         )
+        return found
 
 
 def _open_sketch(recipe: Recipe, sketch: NDArray[Any], weights: Floats | None) -> Problem:
