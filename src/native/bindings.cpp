@@ -239,17 +239,20 @@ void cluster_moments(Block block, In<std::int32_t, 1> labels, std::optional<In<d
                               thread_count(n_threads));
 }
 
-std::int64_t move_points(Block block, std::optional<In<double, 1>> weights,
-                         Out<std::int32_t, 1> labels, Out<double, 2> centers, Out<double, 1> mass) {
+template <class C>
+std::int64_t move_points(Block block, std::optional<In<double, 1>> weights, In<C, 1> origin,
+                         double scale, Out<std::int32_t, 1> labels, Out<double, 2> centers,
+                         Out<double, 1> mass, int n_threads) {
     const Rows rows = rows_of(block);
     const double *row_weights = weights_of(rows, weights);
+    const auto frame = frame_of<C>(rows, origin, scale);
     require(centers.shape(1) == block.shape(1), "centers have a value for every column");
     require(mass.shape(0) == centers.shape(0), "mass has a value for every center");
     const nb::gil_scoped_release unlocked;
     const auto n_centers = static_cast<std::int64_t>(centers.shape(0));
     require_labels(rows, labels.data(), labels.shape(0), n_centers);
-    return kernels().move_points(rows, row_weights, labels.data(), centers.data(), mass.data(),
-                                 n_centers);
+    return kernels_of<C>().move_points(rows, row_weights, frame, labels.data(), centers.data(),
+                                       mass.data(), n_centers, thread_count(n_threads));
 }
 
 // Candidates are read and written through one struct; only bindings know which it is.
@@ -340,6 +343,9 @@ template <class C> void bind_kernels_of(nb::module_ &m) {
           "distances"_a.noconvert(), "n_threads"_a);
     m.def("squared_distances", squared_distances<C>, "block"_a.noconvert(), "origin"_a.noconvert(),
           "scale"_a, "centers"_a.noconvert(), "out"_a.noconvert(), "n_threads"_a);
+    m.def("move_points", move_points<C>, "block"_a.noconvert(), "weights"_a.noconvert().none(),
+          "origin"_a.noconvert(), "scale"_a, "labels"_a.noconvert(), "centers"_a.noconvert(),
+          "mass"_a.noconvert(), "n_threads"_a);
 }
 
 }  // namespace
@@ -356,6 +362,4 @@ NB_MODULE(_native, m) {
     m.def("cluster_moments", cluster_moments, "block"_a.noconvert(), "labels"_a.noconvert(),
           "weights"_a.noconvert().none(), "centers"_a.noconvert(), "magic"_a.noconvert(),
           "fine_ratio"_a, "offsets"_a.noconvert(), "totals"_a.noconvert(), "n_threads"_a);
-    m.def("move_points", move_points, "block"_a.noconvert(), "weights"_a.noconvert().none(),
-          "labels"_a.noconvert(), "centers"_a.noconvert(), "mass"_a.noconvert());
 }

@@ -21,8 +21,9 @@ void nearest_candidate(const Rows &, Frame<C>, Centers<C>, Candidates, std::int3
 Position scan_columns(const Rows &, double *, double *, int);
 void cluster_moments(const Rows &, const std::int32_t *, const double *, Centers<double>,
                      MomentGrid, double *, double *, int);
-std::int64_t move_points(const Rows &, const double *, std::int32_t *, double *, double *,
-                         std::int64_t);
+template <class C>
+std::int64_t move_points(const Rows &, const double *, Frame<C>, std::int32_t *, double *, double *,
+                         std::int64_t, int);
 
 #define PK_STRING(name) #name
 #define PK_NAME(name) PK_STRING(name)
@@ -39,6 +40,7 @@ constexpr KernelsOf<C> kernels_of = {
     .mailman_product = mailman_product<C>,
     .nearest_center = nearest_center<C>,
     .squared_distances = squared_distances<C>,
+    .move_points = move_points<C>,
     .candidate_centers = candidate_centers<C>,
     .nearest_candidate = nearest_candidate<C>,
 };
@@ -48,7 +50,6 @@ const Kernels kernels = {
     .instruction_set = PK_NAME(PK_INSTRUCTION_SET),
     .scan_columns = scan_columns,
     .cluster_moments = cluster_moments,
-    .move_points = move_points,
     .single = kernels_of<float>,
     .wide = kernels_of<double>,
 };

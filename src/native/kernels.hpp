@@ -112,6 +112,10 @@ template <class C> struct KernelsOf {
     void (*nearest_center)(const Rows &, Frame<C>, Centers<C>, std::int32_t *labels, bool keep_ties,
                            C *distances, int n_threads);
     void (*squared_distances)(const Rows &, Frame<C>, Centers<C>, C *out, int n_threads);
+    // Labels, centers and mass in and out; returns how many rows moved.
+    std::int64_t (*move_points)(const Rows &, const double *weights, Frame<C>, std::int32_t *labels,
+                                double *centers, double *mass, std::int64_t n_centers,
+                                int n_threads);
     // The nearest centers of every row, its own among them.
     void (*candidate_centers)(const Rows &, Frame<C>, Centers<C>, const std::int32_t *labels,
                               Candidates out, int n_threads);
@@ -127,8 +131,6 @@ struct Kernels {
     void (*cluster_moments)(const Rows &, const std::int32_t *labels, const double *weights,
                             Centers<double>, MomentGrid, double *offsets, double *totals,
                             int n_threads);
-    std::int64_t (*move_points)(const Rows &, const double *weights, std::int32_t *labels,
-                                double *centers, double *mass, std::int64_t n_centers);
     KernelsOf<float> single;
     KernelsOf<double> wide;
 };

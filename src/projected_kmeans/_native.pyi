@@ -127,10 +127,25 @@ def cluster_moments(
     totals: _F64,
     n_threads: int,
 ) -> None: ...
+@overload
 def move_points(
     block: _Block,
     weights: _F64 | None,
+    origin: _F32,
+    scale: float,
     labels: NDArray[np.int32],
     centers: _F64,
     mass: _F64,
+    n_threads: int,
+) -> int: ...
+@overload
+def move_points(
+    block: _Block,
+    weights: _F64 | None,
+    origin: _F64,
+    scale: float,
+    labels: NDArray[np.int32],
+    centers: _F64,
+    mass: _F64,
+    n_threads: int,
 ) -> int: ...
