@@ -20,7 +20,7 @@ from projected_kmeans.results import Clustering, Floats
 from projected_kmeans.seeding import OnCenter
 
 # As many restarts run to their end. Which of them wins in the original space the sketch tells only
-# roughly: on digits, three judged there are as good as six judged on the sketch.
+# roughly: inertias after the last pass correlate by 0.2 to 0.7 with those there.
 FINALISTS = 3
 
 # Passes of the first round; each further round doubles them. After fewer, inertias say little of
