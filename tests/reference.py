@@ -111,6 +111,24 @@ def plus_plus_chances(X: Array, weights: Array, chosen: tuple[int, ...]) -> Arra
     return chances / chances.sum()
 
 
+def candidate_centers(X: Array, centers: Array, labels: Array, n_candidates: int) -> Array:
+    """Return the nearest centers of every row, ties by index; its own last where it is far."""
+    order = np.argsort(squared_distances(X, centers).T, axis=1, kind="stable")[:, :n_candidates]
+    missing = ~(order == labels[:, None]).any(axis=1)
+    order[missing, -1] = labels[missing]
+    return order
+
+
+def nearest_candidate(X: Array, centers: Array, candidates: Array, labels: Array) -> Array:
+    """Return the nearest candidate of every row: the present one among ties, else the lowest."""
+    rows = np.arange(len(X))
+    distances = np.full((len(X), len(centers)), np.inf, dtype=np.longdouble)
+    full = squared_distances(X, centers).T
+    distances[rows[:, None], candidates] = full[rows[:, None], candidates]
+    nearest = distances.argmin(axis=1)
+    return np.where(distances[rows, labels] <= distances[rows, nearest], labels, nearest)
+
+
 def scan_columns(X: Array) -> tuple[Array, Array, tuple[int, int]]:
     """Return the smallest and largest value of each column and the first that is not finite."""
     bad = np.argwhere(~np.isfinite(X.astype(np.float64)))

@@ -138,9 +138,12 @@ def call_move_points(**changes: Any) -> None:
     arguments = {
         "block": X,
         "weights": None,
+        "origin": np.zeros(3),
+        "scale": 1.0,
         "labels": np.array([0, 0, 1, 1], np.int32),
         "centers": CENTERS.copy(),
         "mass": np.full(2, 2.0),
+        "n_threads": 1,
     }
     _native.move_points(**(arguments | changes))
 
@@ -238,6 +241,7 @@ def test_a_stride_inside_a_row_is_refused(call: Any) -> None:
         (call_move_points, {"labels": np.array([0, 1, 2, 0], np.int32)}),
         (call_move_points, {"weights": np.ones(5)}),
         (call_move_points, {"mass": np.ones(3)}),
+        (call_move_points, {"origin": np.zeros(2)}),
         (call_move_points, {"centers": np.zeros((2, 2))}),
     ],
 )

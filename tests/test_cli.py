@@ -476,26 +476,60 @@ def test_process_whose_reader_leaves(model: Path, tmp_path: Path) -> None:
         assert process.stderr.read() == ""
 
 
-def test_process_on_a_terminal_and_interrupted(tmp_path: Path) -> None:
-    """On a terminal the steps are drawn on stderr; Ctrl-C then ends the process with 130."""
+def start_long_fit(tmp_path: Path, k: int, *options: str, terminal: int) -> subprocess.Popen[bytes]:
+    """Start a fit that takes minutes, with its progress on a terminal."""
     np.save(tmp_path / "rows.npy", GENERATOR.normal(size=(20000, 200)).astype(np.float32))
-    command = [*COMMAND, "fit", str(tmp_path / "rows.npy"), "-k", "200", "--n-init", "1000"]
-    ours, theirs = pty.openpty()
-    environment = os.environ | {"TERM": "xterm", "COLUMNS": "100"}
-    with subprocess.Popen(
-        [*command, "--out", str(tmp_path / "out")],
+    command = [*COMMAND, "fit", str(tmp_path / "rows.npy"), "-k", str(k), "--n-init", "1000"]
+    return subprocess.Popen(
+        [*command, *options, "--out", str(tmp_path / "out")],
         stdout=subprocess.PIPE,
-        stderr=theirs,
-        env=environment,
-    ) as process:
+        stderr=terminal,
+        env=os.environ | {"TERM": "xterm", "COLUMNS": "100"},
+    )
+
+
+def read_until(word: bytes, terminal: int) -> None:
+    """Read what a process draws until a word appears."""
+    seen = b""
+    deadline = time.monotonic() + 60
+    while word not in seen and time.monotonic() < deadline:
+        seen += os.read(terminal, 4096)
+    assert word in seen
+
+
+def test_process_interrupted_keeps_its_result(tmp_path: Path) -> None:
+    """On a terminal the steps are drawn; Ctrl-C writes the best result so far and leaves 130."""
+    ours, theirs = pty.openpty()
+    with start_long_fit(tmp_path, 200, "--json", terminal=theirs) as process:
         os.close(theirs)
-        seen = b""
-        deadline = time.monotonic() + 60
-        while b"cluster" not in seen and time.monotonic() < deadline:
-            seen += os.read(ours, 4096)
+        read_until(b"restart 2", ours)
         process.send_signal(signal.SIGINT)
-        while b"interrupted" not in seen and time.monotonic() < deadline:
-            seen += os.read(ours, 4096)
+        read_until(b"warning: The fit was interrupted", ours)
+        assert process.stdout is not None
+        document = json.loads(process.stdout.read())
+        assert process.wait(timeout=60) == 130
+    os.close(ours)
+    assert document["results"]["stopped"] == "interrupted"
+    assert json.loads((tmp_path / "out" / "result.json").read_text()) == document
+    assert len(np.load(tmp_path / "out" / "labels.npy")) == 20000
+
+
+def test_process_interrupted_before_a_result(tmp_path: Path) -> None:
+    """Ctrl-C during the first seeding ends the process with 130 and leaves no folder."""
+    ours, theirs = pty.openpty()
+    with start_long_fit(tmp_path, 5000, terminal=theirs) as process:
+        os.close(theirs)
+        read_until(b"seed", ours)
+        process.send_signal(signal.SIGINT)
+        read_until(b"projected-kmeans: interrupted", ours)
         assert process.wait(timeout=60) == 130
     os.close(ours)
     assert not (tmp_path / "out").exists()
+
+
+def test_fit_within_a_time_budget(call: Call, data: Path) -> None:
+    """A spent budget ends the fit with a result and exit code 0; the summary says why."""
+    run = call("fit", data, "-k", 3, "--time-budget", 0, "--inertia-tol", 0.01)
+    assert (run.code, run.err) == (0, "")
+    assert "1 (time)" in run.out
+    check_refusal(call("fit", data, "-k", 3, "--time-budget", -1), "time_budget=-1.0")

@@ -16,13 +16,12 @@ from sklearn.cluster import KMeans
 from sklearn.decomposition import PCA
 
 from projected_kmeans import (
-    FitState,
     GaussianProjection,
     ProjectedKMeans,
     SignProjection,
     blocks,
     clustering_accuracy,
-    pipeline,
+    restarts,
     target_dimension,
 )
 from projected_kmeans.lloyd import run_lloyd
@@ -135,21 +134,6 @@ def test_auto_polish_and_restarts() -> None:
     assert_same_fit(fixed, spelt)
 
 
-def test_the_best_restart_is_kept() -> None:
-    """Of all restarts the one with the lowest inertia in the sketch is returned."""
-    X, _ = draw_blobs(gap=0.15)
-    last: dict[int, float] = {}
-
-    def callback(state: FitState) -> None:
-        if state.step == "cluster":
-            last[state.restart] = state.inertia
-
-    model = ProjectedKMeans(5, n_init=6, init="random", random_state=1, callback=callback).fit(X)
-    assert sorted(last) == list(range(6))
-    assert len(set(last.values())) > 1
-    assert model.history_[-1] == min(last.values())
-
-
 def test_restarts_that_differ_by_rounding_keep_the_first(monkeypatch: pytest.MonkeyPatch) -> None:
     """A restart that is better by rounding alone does not win: other machines round otherwise."""
     X, _ = draw_blobs(gap=3.0)
@@ -162,7 +146,7 @@ def test_restarts_that_differ_by_rounding_keep_the_first(monkeypatch: pytest.Mon
         calls.append(replace(found, inertia=found.inertia * (1 - 3e-16 * len(calls))))
         return calls[-1]
 
-    monkeypatch.setattr(pipeline, "run_lloyd", run_and_round)
+    monkeypatch.setattr(restarts, "run_lloyd", run_and_round)
     model = ProjectedKMeans(5, n_init=4, **options).fit(X)
     assert calls[0].inertia == pytest.approx(calls[-1].inertia, rel=1e-14)
     assert not np.array_equal(calls[0].labels, calls[-1].labels)

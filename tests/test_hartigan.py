@@ -13,10 +13,10 @@ from layouts import TYPES, lay_out, layouts, seeds, types
 from numpy.typing import NDArray
 
 from projected_kmeans import _native
-from projected_kmeans.blocks import ArrayBlocks, scan_columns
+from projected_kmeans.blocks import ArrayBlocks, compute_type, scan_columns
 from projected_kmeans.hartigan import move_single_points
 from projected_kmeans.lloyd import run_lloyd
-from projected_kmeans.passes import Problem
+from projected_kmeans.passes import Frame, Problem
 from projected_kmeans.results import Clustering
 
 
@@ -60,7 +60,8 @@ def test_one_pass_equals_the_twin(seed: int, n: int, d: int, k: int, layout: str
     expected = reference.move_points(X, labels, k)
     centers = np.nan_to_num(reference.means(X, labels, k))
     mass = np.bincount(labels, minlength=k).astype(float)
-    n_moves = _native.move_points(lay_out(X, layout), None, labels, centers, mass)
+    rows, origin = lay_out(X, layout), X.mean(axis=0)
+    n_moves = _native.move_points(rows, None, origin, 0.5, labels, centers, mass, 2)
     np.testing.assert_array_equal(labels, expected)
     assert (n_moves == 0) == np.array_equal(labels, before)
     np.testing.assert_array_equal(mass, np.bincount(labels, minlength=k))
@@ -119,6 +120,71 @@ def test_any_weights_and_types_end_locally_optimal(
     np.testing.assert_allclose(found.centers[filled], means[filled], rtol=0, atol=1e-9)
     positive = weights > 0
     assert_locally_optimal(X[positive], found.labels[positive], k, weights[positive])
+
+
+def move_plainly(X: Any, labels: Any, weights: Any, centers: Any, mass: Any) -> int:
+    """Make one pass row by row, each compared with every center; return how many moved."""
+    moves = 0
+    for i, (row, weight, own) in enumerate(zip(X.astype(float), weights, labels, strict=True)):
+        squared = np.sum((centers - row) ** 2, axis=1)
+        left = mass - weight if weight > 0 else mass
+        cost = weight * mass / (mass + weight) * squared
+        cost[own] = weight * mass[own] / left[own] * squared[own] if left[own] > 0 else 0.0
+        best = int(np.argmin(cost))
+        if weight <= 0 or not cost[best] < cost[own]:
+            continue
+        mass[[own, best]] += (-weight, weight)
+        centers[own] -= weight / mass[own] * (row - centers[own])
+        centers[best] += weight / mass[best] * (row - centers[best])
+        labels[i], moves = best, moves + 1
+    return moves
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "uint8"])
+@pytest.mark.parametrize("start", ["random", "lloyd"])
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("offset", [0, 100])
+def test_the_filter_hides_no_move(dtype: str, start: str, weighted: bool, offset: int) -> None:
+    """Over many stretches, with many moves or few, rows move as when each is compared with all."""
+    stream = np.random.default_rng(5)
+    X = (stream.normal(scale=20, size=(6000, 9)) + 60 + offset).clip(0, 255).astype(dtype)
+    weights = np.exp(stream.normal(size=6000)) * (stream.random(6000) > 0.1) if weighted else None
+    problem = make_problem(X, weights)
+    k = 40
+    if start == "lloyd":
+        first = run_lloyd(problem, X[:k].astype(float), max_iter=15)
+    else:
+        first = describe(problem, stream.integers(k, size=6000), k)
+    expected = [first.labels.copy(), first.centers.copy(), first.mass.copy()]
+    unit = np.ones(6000) if weights is None else weights
+    n_moves = move_plainly(X, expected[0], unit, *expected[1:])
+    assert n_moves > (4000 if start == "random" else 20)
+    frame = Frame.around(first.centers, compute_type(X.dtype), problem.ranges)
+    bits = set()
+    for n_threads in (1, 3):
+        labels, centers, mass = first.labels.copy(), first.centers.copy(), first.mass.copy()
+        found = _native.move_points(
+            X, weights, frame.origin, frame.scale, labels, centers, mass, n_threads
+        )
+        assert found == n_moves
+        np.testing.assert_array_equal(labels, expected[0])
+        np.testing.assert_allclose(centers, expected[1], rtol=1e-9)
+        bits.add(centers.tobytes() + mass.tobytes())
+    assert len(bits) == 1
+
+
+def test_a_frame_far_away_excludes_nothing() -> None:
+    """Where rounding in the frame drowns all distances, moves are still those of the twin."""
+    X = np.random.default_rng(3).normal(size=(400, 3)).astype(np.float32)
+    problem = make_problem(X)
+    first = describe(problem, np.arange(400) % 7, 7)
+    results = []
+    for origin in (0.0, 1e9):
+        labels, centers, mass = first.labels.copy(), first.centers.copy(), first.mass.copy()
+        far = np.full(3, origin, np.float32)
+        _native.move_points(X, None, far, 1.0, labels, centers, mass, 1)
+        results.append((labels.tobytes(), centers.tobytes()))
+    assert results[0] == results[1]
 
 
 def test_goes_where_lloyd_is_stuck() -> None:

@@ -56,7 +56,16 @@ for name in sys.argv[2:]:
     moments = ClusterSums(source, centers, None, ranges).update(labels)
     results[f"{name} offsets"], results[f"{name} squares"] = moments.offsets, moments.squares
     means, mass = moments.means, moments.mass.copy()
-    results[f"{name} moves"] = _native.move_points(X, None, labels, means, mass)
+    lists = np.empty((len(X), 5), np.uint16)
+    inside, zero = centers.astype(wide), np.zeros(1100, wide)
+    _native.candidate_centers(X, zero, 1.0, inside, labels, lists, 2)
+    chosen = labels[::-1].copy()
+    _native.nearest_candidate(X, zero, 1.0, inside, lists, chosen, 2)
+    results[f"{name} list labels"], results[f"{name} chosen labels"] = lists, chosen
+    origin = np.full(1100, 50, wide)
+    results[f"{name} moves"] = _native.move_points(
+        X, None, origin, 1.0, labels, means, mass, 2
+    )
     results[f"{name} moved labels"], results[f"{name} moved means"] = labels, means
 separate = stream.normal(size=(300, 200)) + 6 * np.eye(5, 200)[stream.integers(5, size=300)] * 14
 models = [

@@ -49,7 +49,7 @@ def test_centers_are_means_and_inertia_is_theirs(
     weights = stream.random(n) + 0.1 if weighted else None
     labels = stream.integers(k, size=n)
     sketched = make_sketched(labels, stream.normal(size=(k, 2)), weights)
-    lifted = lift(make_problem(X, weights), sketched)
+    lifted = lift(make_problem(X, weights), [sketched])[0]
     np.testing.assert_array_equal(lifted.labels, labels)
     np.testing.assert_allclose(lifted.mass, sketched.mass, rtol=1e-14)
     filled = np.bincount(labels, minlength=k) > 0
@@ -68,7 +68,7 @@ def test_a_large_offset_costs_no_digits() -> None:
     stream = np.random.default_rng(0)
     X = (1e4 + stream.normal(size=(3000, 20))).astype(np.float32)
     labels = stream.integers(6, size=3000)
-    lifted = lift(make_problem(X), make_sketched(labels, np.zeros((6, 2))))
+    lifted = lift(make_problem(X), [make_sketched(labels, np.zeros((6, 2)))])[0]
     assert lifted.inertia == pytest.approx(reference.extended_inertia(X, labels), rel=1e-9)
 
 
@@ -76,7 +76,7 @@ def test_an_empty_cluster_adopts_its_neighbours_center() -> None:
     """A cluster without rows gets the center of the cluster nearest to it in the sketch."""
     X = np.array([[0.0, 0.0, 1.0], [2.0, 0.0, 1.0], [10.0, 10.0, 10.0]])
     sketched = make_sketched([0, 0, 2], [[0.0], [6.0], [9.0], [-1.0]])
-    lifted = lift(make_problem(X), sketched)
+    lifted = lift(make_problem(X), [sketched])[0]
     np.testing.assert_array_equal(
         lifted.centers, [[1, 0, 1], [10, 10, 10], [10, 10, 10], [1, 0, 1]]
     )
@@ -89,7 +89,7 @@ def test_a_cluster_of_rows_without_weight_counts_as_empty() -> None:
     X = np.array([[0.0], [2.0], [50.0]])
     weights = np.array([1.0, 1.0, 0.0])
     sketched = make_sketched([0, 0, 1], [[0.0], [1.0]], weights)
-    lifted = lift(make_problem(X, weights), sketched)
+    lifted = lift(make_problem(X, weights), [sketched])[0]
     np.testing.assert_array_equal(lifted.centers, [[1], [1]])
     assert lifted.inertia == 2.0
 
@@ -98,6 +98,41 @@ def test_the_sketch_is_left_alone() -> None:
     """The partition of the sketch keeps its own centers, inertia and labels."""
     sketched = make_sketched([0, 1, 0], [[0.0], [1.0]])
     kept = sketched.centers.copy()
-    lift(make_problem(np.arange(3.0)[:, None]), sketched)
+    lift(make_problem(np.arange(3.0)[:, None]), [sketched])[0]
     np.testing.assert_array_equal(sketched.centers, kept)
     assert sketched.inertia == 1.0
+
+
+@settings(max_examples=20)
+@given(seed=seeds, n=st.integers(1, 40), dtype=types, weighted=st.booleans())
+def test_partitions_are_lifted_together_in_one_walk(
+    seed: int, n: int, dtype: str, weighted: bool
+) -> None:
+    """Several partitions, of different k too, get what each gets alone; blocks are read once."""
+    X = draw_rows(seed, n, 5, dtype)
+    stream = np.random.default_rng(seed)
+    weights = stream.random(n) + 0.1 if weighted else None
+    sketched = [
+        make_sketched(stream.integers(k, size=n), stream.normal(size=(k, 2)), weights)
+        for k in (3, 1, 4)
+    ]
+    walks: list[int] = []
+
+    class Watched(ArrayBlocks):
+        """Counts the blocks that are read."""
+
+        def __iter__(self) -> Any:
+            """Walk."""
+            for block in super().__iter__():
+                walks.append(block.start)
+                yield block
+
+    problem = Problem(Watched(X, 7), scan_columns(ArrayBlocks(X)), weights, 2)
+    together = lift(problem, sketched)
+    assert walks == list(range(0, n, 7))
+    for one, partition in zip(together, sketched, strict=True):
+        alone = lift(problem, [partition])[0]
+        np.testing.assert_array_equal(one.labels, alone.labels)
+        np.testing.assert_allclose(one.centers, alone.centers, rtol=1e-14, atol=1e-14)
+        np.testing.assert_allclose(one.mass, alone.mass, rtol=1e-15)
+        assert one.inertia == pytest.approx(alone.inertia, rel=1e-14)

@@ -15,7 +15,7 @@ from layouts import seeds
 from numpy.typing import NDArray
 from test_seeding import make_problem
 
-from projected_kmeans import ProjectedKMeans, local_search
+from projected_kmeans import ProjectedKMeans
 from projected_kmeans.keys import open_stream
 from projected_kmeans.lloyd import run_lloyd
 from projected_kmeans.local_search import breathe, find_spare, measure_two

@@ -31,6 +31,7 @@ STEPS = (
     "hartigan",
     "local_search",
     "lifting",
+    "polishing",
     "scoring",
 )
 

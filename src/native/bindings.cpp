@@ -327,17 +327,59 @@ void cluster_moments(Block block, In<std::int32_t, 1> labels,
                               thread_count(n_threads));
 }
 
-std::int64_t move_points(Block block, std::optional<In<double, 1>> weights,
-                         Out<std::int32_t, 1> labels, Out<double, 2> centers, Out<double, 1> mass) {
+template <class C>
+std::int64_t move_points(Block block, std::optional<In<double, 1>> weights, In<C, 1> origin,
+                         double scale, Out<std::int32_t, 1> labels, Out<double, 2> centers,
+                         Out<double, 1> mass, int n_threads) {
     const Rows rows = rows_of(block);
     const double *row_weights = weights_of(rows, weights);
+    const auto frame = frame_of<C>(rows, origin, scale);
     require(centers.shape(1) == block.shape(1), "centers have a value for every column");
     require(mass.shape(0) == centers.shape(0), "mass has a value for every center");
     const nb::gil_scoped_release unlocked;
     const auto n_centers = static_cast<std::int64_t>(centers.shape(0));
     require_labels(rows, labels.data(), labels.shape(0), n_centers);
-    return kernels().move_points(rows, row_weights, labels.data(), centers.data(), mass.data(),
-                                 n_centers);
+    return kernels_of<C>().move_points(rows, row_weights, frame, labels.data(), centers.data(),
+                                       mass.data(), n_centers, thread_count(n_threads));
+}
+
+// Candidates are read and written through one struct; only bindings know which it is.
+template <class I, class Array> Candidates candidates_of(const Rows &rows, const Array &lists) {
+    require(static_cast<std::int64_t>(lists.shape(0)) == rows.n_rows && lists.shape(1) > 0,
+            "candidates are n_rows x n_candidates, at least one");
+    return {const_cast<I *>(lists.data()), sizeof(I) == sizeof(std::int32_t),
+            static_cast<std::int64_t>(lists.shape(1))};
+}
+
+template <class C, class I>
+void candidate_centers(Block block, In<C, 1> origin, double scale, In<C, 2> centers,
+                       In<std::int32_t, 1> labels, Out<I, 2> out, int n_threads) {
+    const Rows rows = rows_of(block);
+    const auto frame = frame_of<C>(rows, origin, scale);
+    const auto packed = centers_of<C>(rows, centers);
+    const Candidates lists = candidates_of<I>(rows, out);
+    require(lists.n_candidates <= packed.n_centers, "there are at most n_centers candidates");
+    require(lists.wide || packed.n_centers <= 65536, "uint16 holds at most 65536 centers");
+    const nb::gil_scoped_release unlocked;
+    require_labels(rows, labels.data(), labels.shape(0), packed.n_centers);
+    kernels_of<C>().candidate_centers(rows, frame, packed, labels.data(), lists,
+                                      thread_count(n_threads));
+}
+
+template <class C, class I>
+void nearest_candidate(Block block, In<C, 1> origin, double scale, In<C, 2> centers,
+                       In<I, 2> candidates, Out<std::int32_t, 1> labels, int n_threads) {
+    const Rows rows = rows_of(block);
+    const auto frame = frame_of<C>(rows, origin, scale);
+    const auto packed = centers_of<C>(rows, centers);
+    const Candidates lists = candidates_of<I>(rows, candidates);
+    const nb::gil_scoped_release unlocked;
+    require_labels(rows, labels.data(), labels.shape(0), packed.n_centers);
+    for (std::size_t i = 0; i < candidates.size(); ++i)
+        require(candidates.data()[i] >= 0 && candidates.data()[i] < packed.n_centers,
+                "candidates name a center each");
+    kernels_of<C>().nearest_candidate(rows, frame, packed, lists, labels.data(),
+                                      thread_count(n_threads));
 }
 
 template <class C, auto kernel, Extra extra = Extra::none>
@@ -364,6 +406,15 @@ template <class C, class I> void bind_sparse_products(nb::module_ &m) {
         m, "hadamard_product_sparse");
 }
 
+template <class C, class I> void bind_candidates(nb::module_ &m) {
+    m.def("candidate_centers", candidate_centers<C, I>, "block"_a.noconvert(),
+          "origin"_a.noconvert(), "scale"_a, "centers"_a.noconvert(), "labels"_a.noconvert(),
+          "out"_a.noconvert(), "n_threads"_a);
+    m.def("nearest_candidate", nearest_candidate<C, I>, "block"_a.noconvert(),
+          "origin"_a.noconvert(), "scale"_a, "centers"_a.noconvert(), "candidates"_a.noconvert(),
+          "labels"_a.noconvert(), "n_threads"_a);
+}
+
 template <class C> void bind_kernels_of(nb::module_ &m) {
     using K = KernelsOf<C>;
     bind_product<C, &K::sign_product>(m, "sign_product");
@@ -373,6 +424,8 @@ template <class C> void bind_kernels_of(nb::module_ &m) {
     bind_product<C, &K::mailman_product>(m, "mailman_product");
     bind_sparse_products<C, std::int32_t>(m);
     bind_sparse_products<C, std::int64_t>(m);
+    bind_candidates<C, std::uint16_t>(m);
+    bind_candidates<C, std::int32_t>(m);
     m.def("nearest_center", nearest_center<C>, "block"_a.noconvert(), "origin"_a.noconvert(),
           "scale"_a, "centers"_a.noconvert(), "exact_centers"_a.noconvert(), "keep_ties"_a,
           "labels"_a.noconvert(), "nearest"_a.noconvert(), "second"_a.noconvert(), "n_threads"_a);
@@ -388,6 +441,9 @@ template <class C> void bind_kernels_of(nb::module_ &m) {
     m.def("weigh_candidates", weigh_candidates<C>, "tiles"_a.noconvert(), "centers"_a.noconvert(),
           "nearest"_a.noconvert(), "shares"_a.noconvert(), "after"_a.noconvert(),
           "sums"_a.noconvert(), "n_threads"_a);
+    m.def("move_points", move_points<C>, "block"_a.noconvert(), "weights"_a.noconvert().none(),
+          "origin"_a.noconvert(), "scale"_a, "labels"_a.noconvert(), "centers"_a.noconvert(),
+          "mass"_a.noconvert(), "n_threads"_a);
 }
 
 }  // namespace
@@ -407,6 +463,4 @@ NB_MODULE(_native, m) {
           "before"_a.noconvert().none(), "weights"_a.noconvert().none(), "centers"_a.noconvert(),
           "magic"_a.noconvert(), "fine_ratio"_a, "offsets"_a.noconvert(), "totals"_a.noconvert(),
           "n_threads"_a);
-    m.def("move_points", move_points, "block"_a.noconvert(), "weights"_a.noconvert().none(),
-          "labels"_a.noconvert(), "centers"_a.noconvert(), "mass"_a.noconvert());
 }

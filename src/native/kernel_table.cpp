@@ -21,12 +21,17 @@ template <class C> void squared_distances(const Rows &, Frame<C>, Centers<C>, C 
 template <class C> void lower_distances(const Rows &, Frame<C>, Centers<C>, C *, int);
 template <class C>
 void weigh_candidates(Tiles<C>, Centers<C>, const C *, const C *, C *, double *, int);
+template <class C>
+void candidate_centers(const Rows &, Frame<C>, Centers<C>, const std::int32_t *, Candidates, int);
+template <class C>
+void nearest_candidate(const Rows &, Frame<C>, Centers<C>, Candidates, std::int32_t *, int);
+template <class C>
+std::int64_t move_points(const Rows &, const double *, Frame<C>, std::int32_t *, double *, double *,
+                         std::int64_t, int);
 Position scan_columns(const Rows &, double *, double *, int);
 void cluster_moments(const Rows &, const std::int32_t *, const std::int32_t *, const double *,
                      Centers<double>, MomentGrid, double *, double *, int);
 void own_distances(const Rows &, const std::int32_t *, Centers<double>, double, double *, int);
-std::int64_t move_points(const Rows &, const double *, std::int32_t *, double *, double *,
-                         std::int64_t);
 
 #define PK_STRING(name) #name
 #define PK_NAME(name) PK_STRING(name)
@@ -46,6 +51,9 @@ constexpr KernelsOf<C> kernels_of = {
     .squared_distances = squared_distances<C>,
     .lower_distances = lower_distances<C>,
     .weigh_candidates = weigh_candidates<C>,
+    .move_points = move_points<C>,
+    .candidate_centers = candidate_centers<C>,
+    .nearest_candidate = nearest_candidate<C>,
 };
 
 extern const Kernels kernels;
@@ -54,7 +62,6 @@ const Kernels kernels = {
     .scan_columns = scan_columns,
     .cluster_moments = cluster_moments,
     .own_distances = own_distances,
-    .move_points = move_points,
     .single = kernels_of<float>,
     .wide = kernels_of<double>,
 };

@@ -98,6 +98,26 @@ template <class C> struct Tiles {
     std::int64_t n_columns;
 };
 
+// A few centers of every row, by their indices: n_rows x n_candidates.
+struct Candidates {
+    void *data;
+    bool wide;  // whether indices are int32, else uint16
+    std::int64_t n_candidates;
+
+    PK_LOCAL std::int32_t get(std::int64_t row, std::int64_t slot) const {
+        const std::int64_t place = row * n_candidates + slot;
+        return wide ? static_cast<const std::int32_t *>(data)[place]
+                    : static_cast<const std::uint16_t *>(data)[place];
+    }
+    PK_LOCAL void set(std::int64_t row, std::int64_t slot, std::int32_t center) const {
+        const std::int64_t place = row * n_candidates + slot;
+        if (wide)
+            static_cast<std::int32_t *>(data)[place] = center;
+        else
+            static_cast<std::uint16_t *>(data)[place] = static_cast<std::uint16_t>(center);
+    }
+};
+
 struct Position {
     std::int64_t row;
     std::int64_t column;
@@ -128,6 +148,16 @@ template <class C> struct KernelsOf {
     // after[center][row] <- least of nearest[row] and the distance; sums[center] of after * shares.
     void (*weigh_candidates)(Tiles<C>, Centers<C>, const C *nearest, const C *shares, C *after,
                              double *sums, int n_threads);
+    // Labels, centers and mass in and out; returns how many rows moved.
+    std::int64_t (*move_points)(const Rows &, const double *weights, Frame<C>, std::int32_t *labels,
+                                double *centers, double *mass, std::int64_t n_centers,
+                                int n_threads);
+    // The nearest centers of every row, its own among them.
+    void (*candidate_centers)(const Rows &, Frame<C>, Centers<C>, const std::int32_t *labels,
+                              Candidates out, int n_threads);
+    // Labels in and out: the nearest of each row's candidates, its own where they tie.
+    void (*nearest_candidate)(const Rows &, Frame<C>, Centers<C>, Candidates, std::int32_t *labels,
+                              int n_threads);
 };
 
 struct Kernels {
@@ -141,8 +171,6 @@ struct Kernels {
     // Squared distances of rows to their centers, the same bits on every machine.
     void (*own_distances)(const Rows &, const std::int32_t *labels, Centers<double>, double scale,
                           double *out, int n_threads);
-    std::int64_t (*move_points)(const Rows &, const double *weights, std::int32_t *labels,
-                                double *centers, double *mass, std::int64_t n_centers);
     KernelsOf<float> single;
     KernelsOf<double> wide;
 };

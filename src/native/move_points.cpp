@@ -1,7 +1,18 @@
-// One cyclic pass of single-point moves (Hartigan; the second phase of MatLab's kmeans).
-// Does not batch: each move changes two centers before the next row is looked at.
+// One cyclic pass of single-point moves (Hartigan; the second phase of MatLab's kmeans): each move
+// changes two centers before the next row is looked at.
+//
+// Few rows move, and most are far from it. So a filter looks at a stretch of rows at once, in the
+// rows' precision and on all threads, at the centers as they stand when the stretch begins: for
+// each row it names the cheapest other center, and bounds from below what that and all the rest
+// cost, from above what its own does. Then rows are visited in their order. Where the bounds, less
+// what centers have drifted since, leave no doubt, a row stays. Else its own cost is computed in
+// double precision: below the bound on the rest, only the center named and those that have moved
+// since are compared in double precision, else all are. The moves are those of the plain method,
+// to the bit, whatever the stretches and threads.
+#include <cmath>
+
 #include "kernels.hpp"
-#include "lanes.hpp"
+#include "move_filter.hpp"
 
 namespace projected_kmeans::PK_INSTRUCTION_SET {
 namespace {
@@ -29,50 +40,114 @@ inline double change(double squared, double weight, double mass, bool own) {
     return own && other <= 0 ? 0.0 : weight * mass / other * squared;
 }
 
-inline void shift_center(double *center, const double *row, double share, std::int64_t n_columns) {
-    for (std::int64_t column = 0; column < n_columns; ++column)
-        center[column] += share * (row[column] - center[column]);
+// Moves the center towards the row, or away from it; returns how far it went.
+inline double shift_center(double *center, const double *row, double share,
+                           std::int64_t n_columns) {
+    double squared = 0;
+    for (std::int64_t column = 0; column < n_columns; ++column) {
+        const double before = center[column];
+        center[column] += share * (row[column] - before);
+        squared += (center[column] - before) * (center[column] - before);
+    }
+    return std::sqrt(squared);
 }
+
+// The rows as they are visited: one after the other, in double precision.
+struct Walk {
+    const Rows &rows;
+    const double *weights;
+    std::int32_t *labels;
+    double *centers, *mass;
+    std::int64_t n_centers;
+    Buffer<double> row;
+    std::int64_t n_compared = 0;  // centers that rows were compared with
+
+    double weight(std::int64_t i) const { return weights ? weights[i] : 1.0; }
+
+    void read(std::int64_t i) {
+        with_element(rows.element, [&](auto zero) {
+            const auto *from = rows.row<decltype(zero)>(i);
+            for (std::int64_t column = 0; column < rows.n_columns; ++column)
+                row[column] = static_cast<double>(widen(from[column]));
+        });
+    }
+
+    double cost(std::int64_t i, std::int64_t j) {
+        const std::int64_t width = rows.n_columns;
+        const double squared = squared_distance(row.data(), centers + j * width, width);
+        return change(squared, weight(i), mass[j], j == labels[i]);
+    }
+
+    // Where the row pays least: it stays among ties, or else goes to the lowest center.
+    template <class C> std::int32_t cheapest(std::int64_t i, MoveFilter<C> &filter) {
+        const std::int32_t own = labels[i];
+        const double own_cost = cost(i, own);
+        double least = own_cost;
+        std::int64_t best = own;
+        filter.for_each_rival(i, own_cost / weight(i), [&](std::int64_t j) {
+            ++n_compared;
+            if (j == own) return;
+            const double candidate = cost(i, j);
+            if (candidate < least || (candidate == least && best != own && j < best)) {
+                least = candidate;
+                best = j;
+            }
+        });
+        return static_cast<std::int32_t>(best);
+    }
+
+    template <class C> void move(std::int64_t i, std::int32_t to, MoveFilter<C> &filter) {
+        const std::int64_t width = rows.n_columns, from = labels[i];
+        mass[from] -= weight(i);
+        mass[to] += weight(i);
+        double way =
+            shift_center(centers + from * width, row.data(), -weight(i) / mass[from], width);
+        filter.follow(from, way, mass[from]);
+        way = shift_center(centers + to * width, row.data(), weight(i) / mass[to], width);
+        filter.follow(to, way, mass[to]);
+        labels[i] = to;
+    }
+};
 
 }  // namespace
 
-std::int64_t move_points(const Rows &rows, const double *weights, std::int32_t *labels,
-                         double *centers, double *mass, std::int64_t n_centers) {
-    const std::int64_t width = rows.n_columns;
-    Buffer<double> row(width);
-    std::int64_t n_moves = 0;
-    for (std::int64_t i = 0; i < rows.n_rows; ++i) {
-        const double weight = weights ? weights[i] : 1.0;
-        if (weight <= 0) continue;
-        with_element(rows.element, [&](auto zero) {
-            const auto *from = rows.row<decltype(zero)>(i);
-            for (std::int64_t column = 0; column < width; ++column)
-                row[column] = static_cast<double>(widen(from[column]));
-        });
-        const std::int32_t own = labels[i];
-        const auto cost = [&](std::int64_t j) {
-            const double squared = squared_distance(row.data(), centers + j * width, width);
-            return change(squared, weight, mass[j], j == own);
-        };
-        std::int32_t best = own;
-        double least = cost(own);
-        for (std::int64_t j = 0; j < n_centers; ++j) {
-            if (j == own) continue;
-            const double candidate = cost(j);
-            if (candidate < least) {
-                least = candidate;
-                best = static_cast<std::int32_t>(j);
-            }
+template <class C>
+std::int64_t move_points(const Rows &rows, const double *weights, Frame<C> frame,
+                         std::int32_t *labels, double *centers, double *mass,
+                         std::int64_t n_centers, int n_threads) {
+    MoveFilter<C> filter(rows, frame, n_centers, n_threads);
+    Walk walk{rows, weights, labels, centers, mass, n_centers, Buffer<double>(rows.n_columns)};
+    std::int64_t n_moves = 0, length = longest;
+    for (std::int64_t first = 0, last; first < rows.n_rows; first = last) {
+        last = first + length < rows.n_rows ? first + length : rows.n_rows;
+        double heaviest = 0;
+        for (std::int64_t i = first; i < last; ++i)
+            heaviest = walk.weight(i) > heaviest ? walk.weight(i) : heaviest;
+        filter.look(first, last - first, labels, centers, mass, heaviest);
+        walk.n_compared = 0;
+        for (std::int64_t i = first; i < last; ++i) {
+            const std::int32_t own = labels[i];
+            const double weight = walk.weight(i);
+            if (weight <= 0 || filter.keeps(i, own, change(1.0, weight, mass[own], true) / weight))
+                continue;
+            walk.read(i);
+            const std::int32_t best = walk.cheapest(i, filter);
+            if (best == labels[i]) continue;
+            walk.move(i, best, filter);
+            ++n_moves;
         }
-        if (best == own) continue;
-        mass[own] -= weight;
-        mass[best] += weight;
-        shift_center(centers + own * width, row.data(), -weight / mass[own], width);
-        shift_center(centers + best * width, row.data(), weight / mass[best], width);
-        labels[i] = best;
-        ++n_moves;
+        const std::int64_t all = (last - first) * n_centers;
+        if (32 * walk.n_compared > all)
+            length = length / 2 > shortest ? length / 2 : shortest;
+        else if (128 * walk.n_compared < all)
+            length = 2 * length < longest ? 2 * length : longest;
     }
     return n_moves;
 }
+
+template std::int64_t move_points<float>(const Rows &, const double *, Frame<float>, std::int32_t *,
+                                         double *, double *, std::int64_t, int);
+template std::int64_t move_points<double>(const Rows &, const double *, Frame<double>,
+                                          std::int32_t *, double *, double *, std::int64_t, int);
 
 }  // namespace projected_kmeans::PK_INSTRUCTION_SET

@@ -123,6 +123,46 @@ def weigh_candidates(
     sums: _F64,
     n_threads: int,
 ) -> None: ...
+@overload
+def candidate_centers(
+    block: _Block,
+    origin: _F32,
+    scale: float,
+    centers: _F32,
+    labels: NDArray[np.int32],
+    out: NDArray[np.uint16] | NDArray[np.int32],
+    n_threads: int,
+) -> None: ...
+@overload
+def candidate_centers(
+    block: _Block,
+    origin: _F64,
+    scale: float,
+    centers: _F64,
+    labels: NDArray[np.int32],
+    out: NDArray[np.uint16] | NDArray[np.int32],
+    n_threads: int,
+) -> None: ...
+@overload
+def nearest_candidate(
+    block: _Block,
+    origin: _F32,
+    scale: float,
+    centers: _F32,
+    candidates: NDArray[np.uint16] | NDArray[np.int32],
+    labels: NDArray[np.int32],
+    n_threads: int,
+) -> None: ...
+@overload
+def nearest_candidate(
+    block: _Block,
+    origin: _F64,
+    scale: float,
+    centers: _F64,
+    candidates: NDArray[np.uint16] | NDArray[np.int32],
+    labels: NDArray[np.int32],
+    n_threads: int,
+) -> None: ...
 def scan_columns(
     block: _Block, minimum: _F64, maximum: _F64, n_threads: int
 ) -> tuple[int, int]: ...
@@ -146,10 +186,25 @@ def cluster_moments(
     totals: _F64,
     n_threads: int,
 ) -> None: ...
+@overload
 def move_points(
     block: _Block,
     weights: _F64 | None,
+    origin: _F32,
+    scale: float,
     labels: NDArray[np.int32],
     centers: _F64,
     mass: _F64,
+    n_threads: int,
+) -> int: ...
+@overload
+def move_points(
+    block: _Block,
+    weights: _F64 | None,
+    origin: _F64,
+    scale: float,
+    labels: NDArray[np.int32],
+    centers: _F64,
+    mass: _F64,
+    n_threads: int,
 ) -> int: ...

@@ -31,6 +31,7 @@ from projected_kmeans.projections import PROJECTIONS
 from projected_kmeans.scoring import clustering_accuracy
 
 PROGRAM = "projected-kmeans"
+INTERRUPTED = 130  # what shells call a program that Ctrl-C ended
 STEPS = ("convert", "check", "reduce", "seed", "cluster", "lift", "polish")
 
 
@@ -58,7 +59,7 @@ def _run(arguments: Sequence[str] | None) -> int:
         sentence = error.format_message()
     except (click.Abort, KeyboardInterrupt):
         click.echo(f"{PROGRAM}: interrupted", err=True)
-        return 130
+        return INTERRUPTED
     except BrokenPipeError:  # the reader has left, as in "| head": nobody to tell
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
@@ -81,6 +82,10 @@ def _count_or_auto(text: str) -> int | str:
         raise click.BadParameter(
             f"{text!r} is neither 'auto' nor a whole number; give one of them"
         ) from None
+
+
+def _count_or_all(text: str) -> int | str | None:
+    return None if text == "all" else _count_or_auto(text)
 
 
 _auto: Any = {"type": _count_or_auto, "default": "auto", "show_default": True}
@@ -173,6 +178,18 @@ def demo(n_samples: int, seed: int, out: str) -> None:
 @click.option("--n-init", metavar="N|auto", **_auto, help="How many restarts; the best one counts.")
 @click.option("--max-iter", default=300, show_default=True, help="At most so many iterations.")
 @click.option(
+    "--inertia-tol",
+    default=0.0,
+    show_default=True,
+    help="Stop when an iteration lowers the inertia by less than this share.",
+)
+@click.option(
+    "--time-budget",
+    type=float,
+    metavar="SECONDS",
+    help="Stop after so long and keep the best result so far.",
+)
+@click.option(
     "--seed",
     "random_state",
     default=0,
@@ -185,6 +202,14 @@ def demo(n_samples: int, seed: int, out: str) -> None:
     metavar="N|auto",
     **_auto,
     help="Iterations in the original space at the end; 0 is the pure algorithm.",
+)
+@click.option(
+    "--polish-candidates",
+    metavar="N|auto|all",
+    type=_count_or_all,
+    default="auto",
+    show_default=True,
+    help="How many of the nearest centers such an iteration looks at for each row.",
 )
 @click.option(
     "--threads", "n_threads", type=int, help="How many threads; all processors if left out."
@@ -204,8 +229,12 @@ def fit(
     out: str | None,
     as_json: bool,
     **parameters: Any,
-) -> None:
+) -> int:
     """Cluster the rows of DATA (.npy, .npz, .mat, .csv, .tsv).
+
+    Ctrl-C stops after the iteration under way and keeps the best result so far: it is printed and
+    written as always, and the exit code is 130. A second Ctrl-C, or one before there is a result,
+    leaves at once and writes nothing.
 
     \b
     Examples:
@@ -223,6 +252,7 @@ def fit(
         document = describe_fit(model, matrix.rows, name=Path(data).name, accuracy=accuracy)
         files = () if folder is None else save_fit(model, document, folder, matrix.feature_names)
     click.echo(json.dumps(document) if as_json else _summarize(document, files))
+    return INTERRUPTED if model.stopped_ == "interrupted" else 0
 
 
 @commands.command()
@@ -323,7 +353,7 @@ def _summarize(document: dict[str, Any], files: Sequence[Path]) -> str:
         "inertia F": f"{results['inertia']:.6g}",
         "normalized F~": f"{results['normalized_inertia']:.6f}",
         "accuracy P": None if results["accuracy"] is None else f"{results['accuracy']:.4f}",
-        "iterations": str(results["n_iter"]),
+        "iterations": f"{results['n_iter']} ({results['stopped']})",
         "seconds": f"{sum(seconds.values()):.3f} ({steps})",
     }
     text = [f"{name:<14} {value}" for name, value in lines.items() if value is not None]

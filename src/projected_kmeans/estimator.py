@@ -16,44 +16,27 @@ from sklearn.base import (
     ClassNamePrefixFeaturesOutMixin,
     ClusterMixin,
     TransformerMixin,
-    clone,
 )
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from projected_kmeans.blocks import ArrayBlocks, compute_type, scan_columns
-from projected_kmeans.dimensions import check_eps, target_dimension
+from projected_kmeans.interrupts import catch_interrupts
 from projected_kmeans.journal import Journal
-from projected_kmeans.keys import RandomState, resolve_key
-from projected_kmeans.parameters import (
-    check_choice,
-    check_components,
-    check_count,
-    check_not_negative,
-    check_rows,
-    check_weights,
-)
+from projected_kmeans.keys import RandomState
+from projected_kmeans.parameters import check_components, check_rows, check_weights
 from projected_kmeans.passes import Frame, Problem, measure_rows
 from projected_kmeans.pipeline import (
-    Recipe,
     cluster_sketch,
     lift_partition,
     open_rows,
     polish_partition,
     reduce_rows,
 )
-from projected_kmeans.projections import PROJECTIONS
-from projected_kmeans.random_maps import fit_shape
+from projected_kmeans.recipe import Recipe, check_parameters, resolve_recipe
 from projected_kmeans.results import Clustering, FitState, Floats
 from projected_kmeans.scoring import normalize
-from projected_kmeans.seeding import SEEDINGS
-
-SOLVERS = ("lloyd", "hartigan", "breathing")
-
-# Restarts cost little in the sketch; passes in the original space repair what it blurred.
-AUTO_RESTARTS = 3
-AUTO_POLISH = 2
 
 
 class ProjectedKMeans(
@@ -86,8 +69,9 @@ class ProjectedKMeans(
         in the original space; a (k,) array of row indices; or a callable
         ``init(X, n_clusters, random_state)`` that returns either.
     n_init : int or "auto", default="auto"
-        Restarts in the sketch, of which the one with the lowest inertia there is kept. "auto" is
-        3, or 1 where ``init`` fixes the centers.
+        Seedings to start from. Above 3, all make a few passes in the sketch, the better half goes
+        on for twice as many, and so on; three run to their end, and the one with the lowest
+        inertia in the original space is kept. "auto" is 3, or 1 where ``init`` fixes the centers.
     solver : {"lloyd", "hartigan", "breathing"}, default="lloyd"
         "hartigan" lets Lloyd come to a standstill and goes on with moves of single points, as
         MatLab's kmeans does. "breathing" goes on with a local search that adds and removes
@@ -97,9 +81,20 @@ class ProjectedKMeans(
     tol : float, default=1e-4
         Lloyd stops when the squared shift of the centers is below this share of the mean variance
         of the sketch's columns. "hartigan" goes on to a standstill.
+    inertia_tol : float, default=0.0
+        Each phase of the solver, and the polishing, also stops when a pass lowers the inertia by
+        less than this share of it. 0 never does.
+    time_budget : float, optional
+        Seconds after which the fit stops at the end of the pass it is in, and keeps the best
+        result so far. Reading, one seeding, one pass and lifting are done in any case.
     polish_iter : int or "auto", default="auto"
         Lloyd passes in the original space afterwards. 0 is the paper's algorithm exactly; "auto"
         is 2, or 0 where nothing was projected.
+    polish_candidates : int, "auto" or None, default="auto"
+        How many centers a polish pass looks at for each row: the nearest in the sketch, found once,
+        the row's own always among them. None makes full passes over all centers. "auto" is 16 from
+        128 clusters on, where it saves most of the time and keeps most of the gain, else None. The
+        log tells how many distances were computed.
     random_state : int, RandomState instance or None, default=None
         An integer is the key of the run.
     n_threads : int, optional
@@ -108,7 +103,8 @@ class ProjectedKMeans(
         Called with a `FitState` after every unit of work. A true answer stops the fit, which
         keeps the best result so far.
     verbose : int, default=0
-        Above 0, progress is logged at level INFO to the logger "projected_kmeans".
+        Above 0, progress is logged at level INFO to the logger "projected_kmeans": where each step
+        stands, its rate, and how long it takes at most.
 
     Attributes
     ----------
@@ -130,6 +126,9 @@ class ProjectedKMeans(
         Passes of the solver in the restart that won.
     history_ : tuple of float
         Inertia after each of these passes, in the space of the sketch.
+    stopped_ : {"converged", "max_iter", "time", "callback", "interrupted"}
+        Why the fit ended: the solver came to a standstill on the sketch or within a tolerance, or
+        to its limit of passes; or who stopped it.
     timings_ : dict
         Seconds of each step.
     n_features_in_ : int
@@ -149,6 +148,10 @@ class ProjectedKMeans(
     k = 100), 2 draws: 0.14 % below Lloyd, for twice Lloyd's time on top (345 passes after 260).
     A third of these rows, 3 draws: 0.27 % in 444 passes after 130, where three restarts more
     gained nothing. ``max_iter`` holds for both phases: raise it, or breathing ends early.
+
+    Ctrl-C during a fit in the main thread stops it after the pass it is in; it keeps the best
+    result so far and warns. A second Ctrl-C, or one before the first pass of the solver has ended,
+    raises KeyboardInterrupt. A program that has a handler of its own for Ctrl-C keeps it.
 
     Examples
     --------
@@ -176,7 +179,10 @@ class ProjectedKMeans(
         solver: str = "lloyd",
         max_iter: int = 300,
         tol: float = 1e-4,
+        inertia_tol: float = 0.0,
+        time_budget: float | None = None,
         polish_iter: int | str = "auto",
+        polish_candidates: int | str | None = "auto",
         random_state: RandomState = None,
         n_threads: int | None = None,
         callback: Callable[[FitState], object] | None = None,
@@ -191,7 +197,10 @@ class ProjectedKMeans(
         self.solver = solver
         self.max_iter = max_iter
         self.tol = tol
+        self.inertia_tol = inertia_tol
+        self.time_budget = time_budget
         self.polish_iter = polish_iter
+        self.polish_candidates = polish_candidates
         self.random_state = random_state
         self.n_threads = n_threads
         self.callback = callback
@@ -220,16 +229,16 @@ class ProjectedKMeans(
         self._check_sizes(*rows.shape)
         weights = check_weights(sample_weight, rows)
         recipe = self._resolve(*rows.shape)
-        log = Journal(self.callback, self.verbose)
+        log = Journal(self.callback, self.verbose, self.time_budget)
 
-        original = open_rows(recipe, rows, weights, log)
-        sketch = reduce_rows(recipe, original, log)
-        sketched = cluster_sketch(recipe, original, sketch, log)
-        lifted = lift_partition(original, sketch, sketched, log)
-        polished = polish_partition(recipe, original, lifted, log)
+        with catch_interrupts(log.interrupt):
+            original = open_rows(recipe, rows, weights, log)
+            sketch = reduce_rows(recipe, original, log)
+            finalists = cluster_sketch(recipe, original, sketch, log)
+            lifted = lift_partition(original, sketch, finalists, log)
+            polished = polish_partition(recipe, original, sketch, lifted, log)
 
-        self._keep(compute_type(rows.dtype), sketched, polished)
-        self.timings_ = log.seconds
+        self._keep(compute_type(rows.dtype), lifted.sketched, polished, log)
         return self
 
     def predict(self, X: ArrayLike) -> NDArray[np.int32]:
@@ -294,19 +303,7 @@ class ProjectedKMeans(
         return -problem.sum(labels, self._centers()).inertia_about_references
 
     def _check_parameters(self) -> None:
-        check_count("n_clusters", self.n_clusters)
-        check_count("n_init", self.n_init, word="auto")
-        check_count("max_iter", self.max_iter)
-        check_count("polish_iter", self.polish_iter, least=0, word="auto")
-        check_not_negative("tol", self.tol)
-        check_eps(self.eps)
-        check_choice("solver", self.solver, SOLVERS)
-        if self.n_threads is not None:
-            check_count("n_threads", self.n_threads)
-        if isinstance(self.init, str):
-            check_choice("init", self.init, SEEDINGS)
-        if isinstance(self.projection, str) or not hasattr(self.projection, "transform"):
-            check_choice("projection", self.projection, ("auto", *PROJECTIONS, None))
+        check_parameters(self)
 
     def _check_sizes(self, n_samples: int, n_features: int) -> None:
         if self.n_clusters > n_samples:
@@ -319,57 +316,24 @@ class ProjectedKMeans(
 
     def _resolve(self, n_samples: int, n_features: int) -> Recipe:
         """Return the recipe of the run: every "auto" replaced by what it stands for here."""
-        self.key_ = resolve_key(self.random_state)
-        self.projection_ = self._choose_projection(n_samples, n_features)
-        n_init, polish_iter = self.n_init, self.polish_iter
-        if n_init == "auto":
-            drawn = isinstance(self.init, str) or callable(self.init)
-            n_init = AUTO_RESTARTS if drawn else 1
-        if polish_iter == "auto":
-            polish_iter = 0 if self.projection_ is None else AUTO_POLISH
-        return Recipe(
-            n_clusters=int(self.n_clusters),
-            key=self.key_,
-            projection=self.projection_,
-            init=self.init,
-            n_init=int(n_init),
-            solver=self.solver,
-            max_iter=int(self.max_iter),
-            tol=float(self.tol),
-            polish_iter=int(polish_iter),
-            n_threads=self._threads,
-        )
+        recipe = resolve_recipe(self, n_samples, n_features)
+        self.key_, self.projection_ = recipe.key, recipe.projection
+        return recipe
 
-    def _choose_projection(self, n_samples: int, n_features: int) -> Any:
-        """Return the map, fitted unless it is the caller's own; None to stay in all dimensions."""
-        name = self.projection
-        if name is None:
-            return None
-        if hasattr(name, "transform"):
-            return clone(name)
-        if name == "auto":
-            wanted = self.n_components
-            if isinstance(wanted, str):
-                wanted = target_dimension(self.n_clusters, eps=self.eps, n_features=n_features)
-            if wanted >= n_features:
-                return None
-            name = "sign"
-        projection = PROJECTIONS[name](
-            self.n_components,
-            eps=self.eps,
-            n_clusters=self.n_clusters,
-            random_state=self.key_,
-            n_threads=self.n_threads,
-        )
-        fit_shape(projection, n_samples, n_features)
-        return projection
-
-    def _keep(self, dtype: np.dtype[Any], sketched: Clustering, polished: Clustering) -> None:
+    def _keep(
+        self, dtype: np.dtype[Any], sketched: Clustering, polished: Clustering, log: Journal
+    ) -> None:
         found = int(np.count_nonzero(polished.mass > 0))
         if found < self.n_clusters:
             warnings.warn(
                 f"Found {found} distinct clusters, fewer than n_clusters={self.n_clusters}, as "
                 "there are too few distinct rows; use fewer clusters",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+        if log.stopped == "interrupted":
+            warnings.warn(
+                "The fit was interrupted and keeps the best result so far; fit again for more",
                 ConvergenceWarning,
                 stacklevel=3,
             )
@@ -380,6 +344,8 @@ class ProjectedKMeans(
         self.normalized_inertia_ = normalize(polished.inertia, polished.sum_of_squares)
         self.n_iter_ = sketched.n_iter
         self.history_ = sketched.history
+        self.stopped_ = log.stopped or ("converged" if sketched.converged else "max_iter")
+        self.timings_ = log.seconds
 
     def _read(self, X: ArrayLike, sample_weight: ArrayLike | None = None) -> Problem:
         check_is_fitted(self)

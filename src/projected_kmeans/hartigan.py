@@ -10,7 +10,8 @@ from dataclasses import replace
 import numpy as np
 
 from projected_kmeans import _native
-from projected_kmeans.passes import Problem
+from projected_kmeans.blocks import compute_type
+from projected_kmeans.passes import Frame, Problem
 from projected_kmeans.results import Clustering, OnPass
 
 
@@ -39,7 +40,18 @@ def move_single_points(
     result, history, converged = start, list(start.history), False
     while len(history) < max_iter:
         labels, centers, mass = result.labels.copy(), result.centers.copy(), result.mass.copy()
-        if _native.move_points(rows, problem.weights, labels, centers, mass) == 0:
+        frame = Frame.around(centers, compute_type(rows.dtype), problem.ranges)
+        n_moves = _native.move_points(
+            rows,
+            problem.weights,
+            frame.origin,
+            frame.scale,
+            labels,
+            centers,
+            mass,
+            problem.n_threads,
+        )
+        if n_moves == 0:
             converged = True
             break
         result = problem.sum(labels, centers).describe(labels)

@@ -1,4 +1,4 @@
-"""What a fit tells while it runs: its clock, its log and the caller's callback.
+"""What a fit tells while it runs, and who may end it: its clock, its log, its callback, Ctrl-C.
 
 Observes; it changes nothing but whether the fit goes on.
 """
@@ -6,13 +6,18 @@ Observes; it changes nothing but whether the fit goes on.
 from __future__ import annotations
 
 import logging
+import math
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from projected_kmeans.results import FitState
+from projected_kmeans.results import FitState, OnPass
 
 logger = logging.getLogger("projected_kmeans")
+
+
+class Stopped(Exception):
+    """Leaves a unit of work whose result nobody needs any more."""
 
 
 class Journal:
@@ -24,56 +29,130 @@ class Journal:
         Called with a `FitState` after every unit of work; a true answer asks to stop.
     verbose : int
         0 logs at level DEBUG, more at level INFO, to the logger "projected_kmeans".
+    time_budget : float, optional
+        Seconds after which the fit is asked to stop.
 
     Attributes
     ----------
     seconds : dict
         From step to the time spent in it.
-    stopped : bool
-        Whether the callback asked to stop.
+    stopped : {"callback", "time", "interrupted"} or None
+        Who asked first to stop.
     """
 
-    def __init__(self, callback: Callable[[FitState], object] | None, verbose: int) -> None:
+    def __init__(
+        self,
+        callback: Callable[[FitState], object] | None,
+        verbose: int,
+        time_budget: float | None = None,
+    ) -> None:
         self.seconds: dict[str, float] = {}
-        self.stopped = False
+        self.stopped: str | None = None
         self._callback = callback
         self._level = logging.INFO if verbose else logging.DEBUG
+        self._budget = math.inf if time_budget is None else time_budget
         self._start = time.perf_counter()
-        self._step = ""
-        self._total = 0
-        self._restart = 0
+        self._has_result = False
+        self._interrupted = False
+        self._open("", 0, 0)
+
+    def _open(self, name: str, total: int, restart: int) -> None:
+        self._step, self._total, self._restart = name, total, restart
+        self._begin, self._units = time.perf_counter(), 0
 
     @contextmanager
     def step(self, name: str, total: int, restart: int = 0) -> Iterator[None]:
         """Clock what happens inside as one step of at most ``total`` units."""
-        self._step, self._total, self._restart = name, total, restart
-        begin = time.perf_counter()
+        self._open(name, total, restart)
         try:
             yield
         finally:
-            spent = time.perf_counter() - begin
+            spent = time.perf_counter() - self._begin
             self.seconds[name] = self.seconds.get(name, 0.0) + spent
 
     def report(self, done: int, inertia: float | None = None) -> bool:
         """Tell that ``done`` units of the step are done; return whether to stop."""
-        state = FitState(
-            self._step,
-            self._restart,
-            done,
-            self._total,
-            inertia,
-            time.perf_counter() - self._start,
-        )
-        logger.log(
-            self._level,
-            "%s %d/%d, restart %d, inertia %s, %.3f s",
+        now = time.perf_counter()
+        state = FitState(self._step, self._restart, done, self._total, inertia, now - self._start)
+        self._units += 1
+        self._has_result |= state.step == "cluster"
+        self._log_progress(state, now - self._begin)
+        if self._callback is not None and self._callback(state):
+            self._stop("callback")
+        if time.perf_counter() - self._start >= self._budget:
+            self._stop("time")
+        return self.stopped is not None
+
+    def report_or_leave(self, done: int) -> None:
+        """Tell the same of a unit that only matters if the fit goes on: raise where it does not."""
+        if self.report(done):
+            raise Stopped
+
+    def interrupt(self) -> None:
+        """Ask to stop at a Ctrl-C; raise at the second, or where there is nothing to keep yet."""
+        if self._interrupted or not self._has_result:
+            raise KeyboardInterrupt
+        self._interrupted = True
+        self._stop("interrupted")
+
+    def note(self, message: str, *values: object) -> None:
+        """Log a sentence at the level of progress."""
+        logger.log(self._level, message, *values)
+
+    def _stop(self, reason: str) -> None:
+        if self.stopped is None:
+            self.stopped = reason
+            self.note("asked to stop in step %s: %s", self._step, reason)
+
+    def _log_progress(self, state: FitState, spent: float) -> None:
+        """Log where the step stands, its rate, and the time it takes if it uses all its units."""
+        rate = self._units / max(spent, 1e-9)
+        self.note(
+            "%s %d/%d, restart %d, inertia %s, %.3f s, %.3g/s, at most %.3g s left",
             state.step,
             state.iteration,
             state.total,
             state.restart,
             state.inertia,
             state.seconds,
+            rate,
+            (state.total - state.iteration) / rate,
         )
-        if self._callback is not None and self._callback(state):
-            self.stopped = True
-        return self.stopped
+
+
+class Plateau:
+    """An `OnPass` that also stops where a pass lowers the inertia by too small a share.
+
+    Parameters
+    ----------
+    on_pass : callable
+        Asked first, after every pass.
+    share : float
+        Of the inertia before the pass; 0 never stops.
+    before : float
+        Inertia before the first pass, infinity where there is none.
+
+    Attributes
+    ----------
+    reached : bool
+        Whether the last pass was such a pass.
+
+    Examples
+    --------
+    >>> plateau = Plateau(lambda done, inertia: False, share=0.01)
+    >>> plateau(1, 100.0), plateau(2, 90.0), plateau(3, 89.9), plateau.reached
+    (False, False, True, True)
+    """
+
+    def __init__(self, on_pass: OnPass, share: float, before: float = math.inf) -> None:
+        self.reached = False
+        self._on_pass = on_pass
+        self._share = share
+        self._before = before
+
+    def __call__(self, done: int, inertia: float) -> bool:
+        """Tell of a pass; return whether to stop."""
+        stop = self._on_pass(done, inertia)
+        self.reached = self._before - inertia < self._share * self._before
+        self._before = inertia
+        return stop or self.reached

@@ -1,29 +1,89 @@
-"""LIFT: a partition found on the sketch becomes centers and inertia in the original space.
+"""LIFT: partitions found on the sketch get their centers and inertia in the original space.
 
-One pass over the data; it does not change the partition.
+One pass over the data for all of them together; it does not change a partition.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, cast
 
 import numpy as np
+from numpy.typing import NDArray
 
+from projected_kmeans.blocks import ArrayBlocks, Block
+from projected_kmeans.moments import Moments
 from projected_kmeans.passes import Problem
-from projected_kmeans.results import Clustering
+from projected_kmeans.results import Clustering, Floats
 
 
-def lift(problem: Problem, sketched: Clustering) -> Clustering:
-    """Return the same partition with its means and its inertia on the original rows.
+def lift(problem: Problem, sketched: Sequence[Clustering]) -> list[Clustering]:
+    """Return the same partitions with their means and their inertia on the original rows.
 
     Sums are taken about the first row of each cluster, so that one pass suffices and no digits
     are lost to a common offset. A cluster without rows gets the center of the cluster whose
-    sketched center is nearest to its own.
+    sketched center is nearest to its own. To the kernel it is one partition of the rows repeated,
+    into all clusters of all partitions.
     """
+    n_clusters = [len(one.mass) for one in sketched]
+    starts = np.concatenate([[0], np.cumsum(n_clusters)])
+    labels = np.concatenate(
+        [one.labels + np.int32(start) for one, start in zip(sketched, starts, strict=False)]
+    )
+    weights = None if problem.weights is None else np.tile(problem.weights, len(sketched))
+    repeated = cast(ArrayBlocks, _RepeatedBlocks(problem.source, len(sketched)))
+    moments = replace(problem, source=repeated, weights=weights).sum(
+        labels, np.concatenate([_references(problem, one) for one in sketched])
+    )
+    parts = [slice(start, start + k) for start, k in zip(starts, n_clusters, strict=False)]
+    return [
+        _describe(
+            Moments(
+                moments.references[part],
+                moments.mass[part],
+                moments.offsets[part],
+                moments.squares[part],
+            ),
+            one,
+        )
+        for one, part in zip(sketched, parts, strict=True)
+    ]
+
+
+@dataclass(frozen=True)
+class _RepeatedBlocks:
+    """Rows n, ..., 2n - 1, 2n, ... are rows 0 to n - 1 again, read once for all of them."""
+
+    source: ArrayBlocks
+    times: int
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.times * self.source.shape[0], self.source.shape[1]
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        return self.source.dtype
+
+    def __iter__(self) -> Iterator[Block]:
+        for block in self.source:
+            for time in range(self.times):
+                yield Block(time * self.source.shape[0] + block.start, block.rows)
+
+    def take(self, indices: NDArray[np.int64]) -> Floats:
+        return self.source.take(indices % self.source.shape[0])
+
+
+def _references(problem: Problem, sketched: Clustering) -> Floats:
     clusters, first = np.unique(sketched.labels, return_index=True)
     rows = np.zeros(len(sketched.mass), dtype=np.int64)
     rows[clusters] = first
-    lifted = problem.sum(sketched.labels, problem.source.take(rows)).describe(sketched.labels)
+    return problem.source.take(rows)
+
+
+def _describe(moments: Moments, sketched: Clustering) -> Clustering:
+    lifted = moments.describe(sketched.labels)
     centers = lifted.centers
     filled = np.flatnonzero(sketched.mass > 0)
     for cluster in np.flatnonzero(sketched.mass <= 0):

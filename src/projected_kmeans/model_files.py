@@ -195,6 +195,7 @@ def describe_fit(
             "projection": _projection_name(model),
             "n_components": int(model.n_components_),
             "n_iter": int(model.n_iter_),
+            "stopped": model.stopped_,
             "cluster_sizes": sizes.tolist(),
         },
         "seconds": {step: float(seconds) for step, seconds in model.timings_.items()},

@@ -5,64 +5,26 @@ Composes what the step modules do; every choice is made already and stands in th
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from functools import partial
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from projected_kmeans.blocks import ArrayBlocks, as_native, scan_columns
-from projected_kmeans.hartigan import move_single_points
-from projected_kmeans.journal import Journal
-from projected_kmeans.keys import LOCAL_SEARCH, SEEDING, open_stream
+from projected_kmeans.journal import Journal, Plateau
+from projected_kmeans.keys import SEEDING, open_stream
 from projected_kmeans.lifting import lift
 from projected_kmeans.lloyd import run_lloyd
-from projected_kmeans.local_search import breathe
 from projected_kmeans.parameters import check_init
 from projected_kmeans.passes import Problem
+from projected_kmeans.plus_plus import OnCenter
+from projected_kmeans.polishing import list_candidates, polish_among
 from projected_kmeans.random_maps import RandomMap, sketch_rows
-from projected_kmeans.results import Clustering, Floats
+from projected_kmeans.recipe import Recipe
+from projected_kmeans.restarts import Effort, first_of_least, run_restarts
+from projected_kmeans.results import Clustering, Floats, Lifted
 from projected_kmeans.seeding import seed_centers
-
-# Restarts whose inertias differ by less are the same up to rounding: the first of them is kept.
-ROUNDING = 1e-12
-
-
-@dataclass(frozen=True)
-class Recipe:
-    """All that a run depends on beside the rows and their weights, nothing left to "auto".
-
-    Attributes
-    ----------
-    n_clusters : int
-        k.
-    key : int
-        What fixes all randomness.
-    projection : RandomMap, transformer or None
-        A fitted random map; another transformer, to be fitted; or None for the original space.
-    init : str, array-like or callable
-        First centers, as `ProjectedKMeans` takes them.
-    n_init, max_iter, polish_iter : int
-        Restarts, passes over the sketch, passes in the original space.
-    solver : str
-        "lloyd", "hartigan" or "breathing".
-    tol : float
-        As `ProjectedKMeans` takes it.
-    n_threads : int
-        0 takes what OpenMP allows.
-    """
-
-    n_clusters: int
-    key: int
-    projection: Any
-    init: Any
-    n_init: int
-    solver: str
-    max_iter: int
-    tol: float
-    polish_iter: int
-    n_threads: int
 
 
 def open_rows(recipe: Recipe, rows: NDArray[Any], weights: Floats | None, log: Journal) -> Problem:
@@ -86,61 +48,58 @@ def reduce_rows(recipe: Recipe, original: Problem, log: Journal) -> Problem:
         return _open_sketch(recipe, sketch, original.weights)
 
 
-def cluster_sketch(recipe: Recipe, original: Problem, sketch: Problem, log: Journal) -> Clustering:
-    """Run the solver from several first centers and return the partition of least inertia."""
+def cluster_sketch(
+    recipe: Recipe, original: Problem, sketch: Problem, log: Journal
+) -> list[Clustering]:
+    """Run the solver from several first centers; return the partitions that came to the end."""
     tol = 0.0 if recipe.solver == "hartigan" else recipe.tol * sketch.mean_variance
-    best: Clustering | None = None
-    for restart in range(recipe.n_init):
-        with log.step("seed", recipe.n_clusters, restart):
-            centers = _seed(recipe, original, sketch, restart, log)
-        with log.step("cluster", recipe.max_iter, restart):
-            found = run_lloyd(
-                sketch, centers, max_iter=recipe.max_iter, tol=tol, on_pass=log.report
-            )
-            if recipe.solver == "hartigan" and not log.stopped:
-                found = move_single_points(
-                    sketch, found, max_iter=recipe.max_iter, on_pass=log.report
-                )
-            elif recipe.solver == "breathing" and not log.stopped:
-                stream = open_stream(recipe.key, LOCAL_SEARCH, restart)
-                solve = partial(run_lloyd, sketch, tol=tol)
-                found = breathe(
-                    sketch, found, solve, stream, max_iter=recipe.max_iter, on_pass=log.report
-                )
-        if best is None or found.inertia < best.inertia * (1 - ROUNDING):
-            best = found
-        if log.stopped:
-            break
-    assert best is not None  # n_init is at least 1
-    return best
+    effort = Effort(recipe.solver, recipe.key, recipe.max_iter, tol, recipe.inertia_tol)
+
+    def seed(restart: int, on_center: OnCenter) -> Floats:
+        return _seed(recipe, original, sketch, restart, on_center)
+
+    return run_restarts(sketch, recipe.n_clusters, recipe.n_init, seed, effort, log)
 
 
 def lift_partition(
-    original: Problem, sketch: Problem, sketched: Clustering, log: Journal
-) -> Clustering:
-    """Return the partition with its centers and its inertia in the original space."""
+    original: Problem, sketch: Problem, finalists: Sequence[Clustering], log: Journal
+) -> Lifted:
+    """Return the finalist of least inertia in the original space, with its centers there."""
     if sketch is original:
-        return sketched
-    with log.step("lift", 1):
-        lifted = lift(original, sketched)
-        log.report(1, lifted.inertia)
-    return lifted
+        lifted = list(finalists)
+    else:
+        with log.step("lift", 1):
+            lifted = lift(original, finalists)
+            log.report(1, min(one.inertia for one in lifted))
+    winner = first_of_least([one.inertia for one in lifted])
+    return Lifted(finalists[winner], lifted[winner])
 
 
 def polish_partition(
-    recipe: Recipe, original: Problem, lifted: Clustering, log: Journal
+    recipe: Recipe, original: Problem, sketch: Problem, lifted: Lifted, log: Journal
 ) -> Clustering:
-    """Run a few passes of Lloyd's method in the original space."""
+    """Run a few passes of Lloyd's method in the original space, over all or the nearest centers."""
+    start = lifted.original
     if recipe.polish_iter == 0 or log.stopped:
-        return lifted
-    with log.step("polish", recipe.polish_iter):
-        return run_lloyd(
-            original,
-            lifted.centers,
-            max_iter=recipe.polish_iter,
-            start=lifted,
-            on_pass=log.report,
+        return start
+    limit = recipe.polish_iter
+    on_pass = Plateau(log.report, recipe.inertia_tol, start.inertia)
+    with log.step("polish", limit):
+        if not recipe.polish_candidates:
+            return run_lloyd(original, start.centers, max_iter=limit, start=start, on_pass=on_pass)
+        candidates = list_candidates(sketch, lifted.sketched, recipe.polish_candidates)
+        found = polish_among(original, start, candidates, max_iter=limit, on_pass=on_pass)
+        n_passes = found.n_iter + found.converged
+        n_rows, n_columns = original.source.shape
+        log.note(
+            "polish: %d distances in %d columns, %d in full passes; lists: %d in %d columns",
+            n_passes * candidates.size,
+            n_columns,
+            n_passes * n_rows * recipe.n_clusters,
+            n_rows * recipe.n_clusters,
+            sketch.source.shape[1],
         )
+        return found
 
 
 def _open_sketch(recipe: Recipe, sketch: NDArray[Any], weights: Floats | None) -> Problem:
@@ -157,7 +116,9 @@ def _open_sketch(recipe: Recipe, sketch: NDArray[Any], weights: Floats | None) -
     return Problem(blocks, ranges, weights, recipe.n_threads)
 
 
-def _seed(recipe: Recipe, original: Problem, sketch: Problem, restart: int, log: Journal) -> Floats:
+def _seed(
+    recipe: Recipe, original: Problem, sketch: Problem, restart: int, on_center: OnCenter
+) -> Floats:
     """Return the first centers in the space of the sketch."""
     init = recipe.init
     stream = open_stream(recipe.key, SEEDING, restart)
@@ -165,7 +126,7 @@ def _seed(recipe: Recipe, original: Problem, sketch: Problem, restart: int, log:
         state = np.random.RandomState(int(stream.integers(2**32)))
         init = init(original.source.array, recipe.n_clusters, random_state=state)
     if isinstance(init, str):
-        return seed_centers(init, sketch, recipe.n_clusters, stream, on_center=log.report)
+        return seed_centers(init, sketch, recipe.n_clusters, stream, on_center=on_center)
     given = check_init(init, recipe.n_clusters, original.source.shape)
     if given.ndim == 1:
         return sketch.source.take(given)

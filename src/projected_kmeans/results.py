@@ -54,6 +54,14 @@ class Clustering:
 
 
 @dataclass(frozen=True)
+class Lifted:
+    """One partition in two spaces: with centers and inertia on the sketch, and in the original."""
+
+    sketched: Clustering
+    original: Clustering
+
+
+@dataclass(frozen=True)
 class FitState:
     """Where a fit stands, as its callback sees it.
 

@@ -1,0 +1,196 @@
+// The few nearest centers of every row, found in one space; and every row to the nearest of its
+// few, in another. Does not look at other centers, and does not update any.
+//
+// The lists cost one product of rows and centers where columns are few. A pass over wide rows then
+// costs n_candidates products a row instead of one for every center.
+#include <omp.h>
+
+#include <limits>
+
+#include "center_panel.hpp"
+#include "kernels.hpp"
+
+namespace projected_kmeans::PK_INSTRUCTION_SET {
+namespace {
+
+// The best scores of each row in ascending order, with their centers; of equal ones the lower
+// first.
+template <class C> class Shortlist {
+  public:
+    explicit Shortlist(std::int64_t size)
+        : size_(size), scores_(size * tile_rows<C>), centers_(size * tile_rows<C>) {}
+
+    void clear() {
+        for (std::int64_t i = 0; i < size_ * tile_rows<C>; ++i)
+            scores_[i] = std::numeric_limits<C>::infinity();
+    }
+
+    void meet(std::int64_t center, int half, Lanes<C> score) {
+        const int offset = half * n_lanes<C>;
+        if (!any_below<C>(score, load(scores_.data() + (size_ - 1) * tile_rows<C> + offset)))
+            return;
+        IndexLanes<C> index = broadcast_index<C>(center);
+        decltype(score < score) moving = {};  // lanes that found their place: the rest moves down
+        for (std::int64_t slot = 0; slot < size_; ++slot) {
+            C *scores = scores_.data() + slot * tile_rows<C> + offset;
+            PanelIndex<C> *centers = centers_.data() + slot * tile_rows<C> + offset;
+            const Lanes<C> held = load(scores);
+            IndexLanes<C> holder;
+            std::memcpy(&holder, centers, sizeof holder);
+            moving |= score < held;
+            store(scores, moving ? score : held);
+            const IndexLanes<C> winner = moving ? index : holder;
+            std::memcpy(centers, &winner, sizeof winner);
+            score = moving ? held : score;
+            index = moving ? holder : index;
+        }
+    }
+
+    // Writes the list of a row; its own center takes the last place where it is not in it.
+    void report(std::int64_t row, std::int32_t own, Candidates out, std::int64_t to) {
+        bool found = false;
+        for (std::int64_t slot = 0; slot < size_; ++slot) {
+            const auto center = static_cast<std::int32_t>(centers_[slot * tile_rows<C> + row]);
+            found |= center == own;
+            out.set(to, slot, center);
+        }
+        if (!found) out.set(to, size_ - 1, own);
+    }
+
+  private:
+    std::int64_t size_;
+    Buffer<C> scores_;
+    Buffer<PanelIndex<C>> centers_;
+};
+
+// Products of a row with as many centers at once, so that additions do not wait for one another.
+constexpr int n_together = 8;
+
+// The score of a center c is |c|^2 / 2 - <x, c>, smallest where the distance is.
+template <class C> struct Choice {
+    Centers<C> centers;
+    const C *half_norms;
+    std::int64_t n_columns;
+
+    void score(const C *row, const std::int32_t (&names)[n_together], C (&scores)[n_together]) {
+        constexpr int lanes = n_lanes<C>;
+        const C *from[n_together];
+        for (int j = 0; j < n_together; ++j) from[j] = centers.data + names[j] * n_columns;
+        Lanes<C> sums[n_together] = {};
+        std::int64_t column = 0;
+        for (; column + lanes <= n_columns; column += lanes) {
+            const Lanes<C> values = load(row + column);
+#pragma GCC unroll 8
+            for (int j = 0; j < n_together; ++j) sums[j] += values * load(from[j] + column);
+        }
+        for (int j = 0; j < n_together; ++j) {
+            C product = sum_lanes<C>(sums[j]);
+            for (std::int64_t rest = column; rest < n_columns; ++rest)
+                product += row[rest] * from[j][rest];
+            scores[j] = half_norms[names[j]] - product;
+        }
+    }
+
+    // The nearest candidate; the row stays among ties, or else goes to the lowest of them.
+    std::int32_t choose(const C *row, Candidates candidates, std::int64_t index, std::int32_t own) {
+        C best = std::numeric_limits<C>::infinity(), present = best;
+        std::int32_t label = own;
+        for (std::int64_t first = 0; first < candidates.n_candidates; first += n_together) {
+            std::int32_t names[n_together];
+            C scores[n_together];
+            for (int j = 0; j < n_together; ++j) {
+                const std::int64_t slot = first + j;
+                names[j] = candidates.get(index, slot < candidates.n_candidates ? slot : first);
+            }
+            score(row, names, scores);
+            for (int j = 0; j < n_together; ++j) {
+                if (names[j] == own) present = scores[j];
+                if (scores[j] < best || (scores[j] == best && names[j] < label)) {
+                    best = scores[j];
+                    label = names[j];
+                }
+            }
+        }
+        return present <= best ? own : label;
+    }
+};
+
+template <class C, class T>
+void frame_row(const T *from, Frame<C> frame, std::int64_t n_columns, C *to) {
+    constexpr int lanes = n_lanes<C>;
+    std::int64_t column = 0;
+    for (; column + lanes <= n_columns; column += lanes)
+        store(to + column,
+              (load_as<C, lanes>(from + column) - load(frame.origin + column)) * frame.scale);
+    for (; column < n_columns; ++column)
+        to[column] = (static_cast<C>(widen(from[column])) - frame.origin[column]) * frame.scale;
+}
+
+}  // namespace
+
+template <class C>
+void candidate_centers(const Rows &rows, Frame<C> frame, Centers<C> centers,
+                       const std::int32_t *labels, Candidates out, int n_threads) {
+    constexpr int tile = tile_rows<C>;
+    const PackTile<C> pack = pack_tile_for<C>(rows.element);
+    const std::int64_t width = rows.n_columns;
+    CenterPanel<C> panel(centers.n_centers, width);
+    panel.fill(
+        [&](std::int64_t j, std::int64_t column) { return centers.data[j * width + column]; });
+#pragma omp parallel num_threads(n_threads) if (n_threads > 1)
+    {
+        Buffer<C> packed(width * tile);
+        Shortlist<C> shortlist(out.n_candidates);
+#pragma omp for schedule(dynamic, 8)
+        for (std::int64_t first = 0; first < rows.n_rows; first += tile) {
+            const std::int64_t left = rows.n_rows - first, n_rows = left < tile ? left : tile;
+            Lanes<C> norms[2];
+            frame_tile(rows, pack, frame, first, n_rows, packed.data(), norms);
+            shortlist.clear();
+            panel.meet_tile(packed.data(), [&](std::int64_t center, int half, Lanes<C> product) {
+                shortlist.meet(center, half, panel.squared_norm(center) / 2 - product);
+            });
+            for (std::int64_t row = 0; row < n_rows; ++row)
+                shortlist.report(row, labels[first + row], out, first + row);
+        }
+    }
+}
+
+template <class C>
+void nearest_candidate(const Rows &rows, Frame<C> frame, Centers<C> centers, Candidates candidates,
+                       std::int32_t *labels, int n_threads) {
+    const std::int64_t width = rows.n_columns;
+    Buffer<C> half_norms(centers.n_centers);
+    for (std::int64_t j = 0; j < centers.n_centers; ++j) {
+        double norm = 0;
+        for (std::int64_t column = 0; column < width; ++column) {
+            const double entry = centers.data[j * width + column];
+            norm += entry * entry;
+        }
+        half_norms[j] = static_cast<C>(norm / 2);
+    }
+    with_element(rows.element, [&](auto zero) {
+        using T = decltype(zero);
+#pragma omp parallel num_threads(n_threads) if (n_threads > 1)
+        {
+            Choice<C> choice{centers, half_norms.data(), width};
+            Buffer<C> row(width);
+#pragma omp for schedule(dynamic, 64)
+            for (std::int64_t i = 0; i < rows.n_rows; ++i) {
+                frame_row<C>(rows.row<T>(i), frame, width, row.data());
+                labels[i] = choice.choose(row.data(), candidates, i, labels[i]);
+            }
+        }
+    });
+}
+
+template void candidate_centers<float>(const Rows &, Frame<float>, Centers<float>,
+                                       const std::int32_t *, Candidates, int);
+template void candidate_centers<double>(const Rows &, Frame<double>, Centers<double>,
+                                        const std::int32_t *, Candidates, int);
+template void nearest_candidate<float>(const Rows &, Frame<float>, Centers<float>, Candidates,
+                                       std::int32_t *, int);
+template void nearest_candidate<double>(const Rows &, Frame<double>, Centers<double>, Candidates,
+                                        std::int32_t *, int);
+
+}  // namespace projected_kmeans::PK_INSTRUCTION_SET
