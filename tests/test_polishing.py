@@ -19,7 +19,7 @@ from projected_kmeans import ProjectedKMeans, _native
 from projected_kmeans.blocks import ArrayBlocks, scan_columns
 from projected_kmeans.lloyd import run_lloyd
 from projected_kmeans.passes import Problem
-from projected_kmeans.polishing import list_candidates, polish_among
+from projected_kmeans.polishing import CandidateSearch, list_candidates
 from projected_kmeans.results import Clustering
 
 
@@ -34,6 +34,14 @@ def make_start(X: NDArray[Any], k: int, seed: int = 0) -> Clustering:
     stream = np.random.default_rng(seed)
     centers = X[stream.choice(len(X), k, replace=False)].astype(np.float64)
     return run_lloyd(make_problem(X), centers, max_iter=1)
+
+
+def polish_among(
+    problem: Problem, start: Clustering, lists: Any, **options: Any
+) -> Clustering:
+    """Run Lloyd's method over candidates."""
+    search = CandidateSearch(problem, lists)
+    return run_lloyd(problem, start.centers, start=start, search=search, **options)
 
 
 def draw_grid(seed: int, n: int, d: int, k: int, dtype: str) -> tuple[Any, Any, Any]:

@@ -151,12 +151,12 @@ using EnterRows = void (*)(const Rows &, Frame<C>, Centers<C>, const std::int32_
 // What a tile of rows has found in a group, their own centers left out.
 template <class C> struct Found {
     Lanes<C> best[2], second[2];
-    Vector<LaneIndex<C>, n_lanes<C>> place[2], own[2];
+    IndexLanes<C> place[2], own[2];
 
     void note(int half, Lanes<C> scores, LaneIndex<C> at) {
         const Lanes<C> none = broadcast(std::numeric_limits<C>::infinity());
         scores = own[half] == at ? none : scores;
-        place[half] = scores < best[half] ? at - Vector<LaneIndex<C>, n_lanes<C>>{} : place[half];
+        place[half] = scores < best[half] ? broadcast_index<C>(at) : place[half];
         second[half] = smaller(second[half], larger(best[half], scores));
         best[half] = smaller(best[half], scores);
     }

@@ -33,7 +33,7 @@ template <class C> class Shortlist {
         decltype(score < score) moving = {};  // lanes that found their place: the rest moves down
         for (std::int64_t slot = 0; slot < size_; ++slot) {
             C *scores = scores_.data() + slot * tile_rows<C> + offset;
-            PanelIndex<C> *centers = centers_.data() + slot * tile_rows<C> + offset;
+            LaneIndex<C> *centers = centers_.data() + slot * tile_rows<C> + offset;
             const Lanes<C> held = load(scores);
             IndexLanes<C> holder;
             std::memcpy(&holder, centers, sizeof holder);
@@ -60,7 +60,7 @@ template <class C> class Shortlist {
   private:
     std::int64_t size_;
     Buffer<C> scores_;
-    Buffer<PanelIndex<C>> centers_;
+    Buffer<LaneIndex<C>> centers_;
 };
 
 // Products of a row with as many centers at once, so that additions do not wait for one another.

@@ -9,21 +9,6 @@ namespace projected_kmeans::PK_INSTRUCTION_SET {
 // Centers that meet a tile at once: their products stay in registers.
 constexpr int panel_centers = PK_VECTOR_BYTES == 64 ? 12 : 6;
 
-// An index of a center as wide as a number of type C, to stand beside it in lanes.
-template <class C> struct PanelIndexOf;
-template <> struct PanelIndexOf<float> {
-    using type = std::int32_t;
-};
-template <> struct PanelIndexOf<double> {
-    using type = std::int64_t;
-};
-template <class C> using PanelIndex = typename PanelIndexOf<C>::type;
-template <class C> using IndexLanes = Vector<PanelIndex<C>, n_lanes<C>>;
-
-template <class C> inline IndexLanes<C> broadcast_index(std::int64_t index) {
-    return static_cast<PanelIndex<C>>(index) - IndexLanes<C>{};
-}
-
 // data[group][column][panel_centers], padded with zeros.
 template <class C> class CenterPanel {
   public:
@@ -82,13 +67,7 @@ inline void frame_tile(const Rows &rows, PackTile<C> pack, Frame<C> frame, std::
                        std::int64_t n_rows, C *packed, Lanes<C> (&norms)[2]) {
     pack(rows, first, n_rows, 0, rows.n_columns, packed);
     norms[0] = norms[1] = Lanes<C>{};
-    for (std::int64_t column = 0; column < rows.n_columns; ++column)
-        for (int half = 0; half < 2; ++half) {
-            C *lanes = packed + column * tile_rows<C> + half * n_lanes<C>;
-            const Lanes<C> moved = (load(lanes) - frame.origin[column]) * frame.scale;
-            store(lanes, moved);
-            norms[half] += moved * moved;
-        }
+    enter_frame(packed, frame, 0, rows.n_columns, norms);
 }
 
 // Whether a lane of a is below that of b.

@@ -43,15 +43,6 @@ template <class C> inline void store(C *to, Lanes<C> lanes) {
     std::memcpy(to, &lanes, sizeof lanes);
 }
 
-// Keeps a vector in its register: compilers fold a load into each of its uses otherwise.
-template <class V> PK_LOCAL void hold(V &lanes) {
-#if defined(__x86_64__)
-    asm("" : "+x"(lanes));
-#else
-    static_cast<void>(lanes);
-#endif
-}
-
 // The smaller and the larger of two numbers or vectors, b where they are equal; written so that
 // one instruction does it.
 template <class V> inline V smaller(V a, V b) { return a < b ? a : b; }
@@ -138,6 +129,11 @@ template <> struct LaneIndexOf<double> {
     using type = std::int64_t;
 };
 template <class C> using LaneIndex = typename LaneIndexOf<C>::type;
+template <class C> using IndexLanes = Vector<LaneIndex<C>, n_lanes<C>>;
+
+template <class C> inline IndexLanes<C> broadcast_index(std::int64_t index) {
+    return static_cast<LaneIndex<C>>(index) - IndexLanes<C>{};
+}
 
 #if defined(__AVX2__)
 inline Vector<float, 4> sum_four(const Vector<float, 8> (&in)[4]) {
@@ -295,6 +291,21 @@ void pack_tile_of(const Rows &rows, std::int64_t first_row, std::int64_t n_rows,
             for (int row = 0; row < side; ++row)
                 out[column * stride + base + row] =
                     row < there ? static_cast<C>(widen(from[row][column])) : C{0};
+    }
+}
+
+// packed <- (packed - origin) * scale, and norms += its squares.
+template <class C>
+inline void enter_frame(C *packed, Frame<C> frame, std::int64_t first, std::int64_t n_columns,
+                        Lanes<C> (&norms)[2]) {
+    for (std::int64_t column = 0; column < n_columns; ++column) {
+        const C origin = frame.origin[first + column];
+        for (int half = 0; half < 2; ++half) {
+            C *lanes = packed + column * tile_rows<C> + half * n_lanes<C>;
+            const Lanes<C> moved = (load(lanes) - origin) * frame.scale;
+            store(lanes, moved);
+            norms[half] += moved * moved;
+        }
     }
 }
 

@@ -51,21 +51,6 @@ template <class C> struct PackedCenters {
     const C *group(std::int64_t index) { return data.data() + index * n_columns * n_together; }
 };
 
-// packed <- (packed - origin) * scale, and norms += its squares.
-template <class C>
-inline void enter_frame(C *packed, Frame<C> frame, std::int64_t first, std::int64_t n_columns,
-                        Lanes<C> (&norms)[2]) {
-    for (std::int64_t column = 0; column < n_columns; ++column) {
-        const C origin = frame.origin[first + column];
-        for (int half = 0; half < 2; ++half) {
-            C *lanes = packed + column * tile_rows<C> + half * n_lanes<C>;
-            const Lanes<C> moved = (load(lanes) - origin) * frame.scale;
-            store(lanes, moved);
-            norms[half] += moved * moved;
-        }
-    }
-}
-
 template <class C>
 inline void add_products(const C *packed, const C *centers, std::int64_t n_columns,
                          Lanes<C> (&product)[n_together][2]) {
@@ -84,17 +69,17 @@ inline void add_products(const C *packed, const C *centers, std::int64_t n_colum
 // The two best scores of each row so far, and the center of the best.
 template <class C> struct Leaders {
     Lanes<C> best[2], second[2];
-    Vector<LaneIndex<C>, n_lanes<C>> label[2];
+    IndexLanes<C> label[2];
 
     void start() {
         for (int half = 0; half < 2; ++half) {
             best[half] = second[half] = broadcast(std::numeric_limits<C>::infinity());
-            label[half] = Vector<LaneIndex<C>, n_lanes<C>>{};
+            label[half] = IndexLanes<C>{};
         }
     }
     void meet(int half, Lanes<C> score, LaneIndex<C> center) {
         label[half] =
-            score < best[half] ? center - Vector<LaneIndex<C>, n_lanes<C>>{} : label[half];
+            score < best[half] ? broadcast_index<C>(center) : label[half];
         second[half] = smaller(second[half], larger(best[half], score));
         best[half] = smaller(best[half], score);
     }

@@ -12,7 +12,7 @@ import numpy as np
 
 from projected_kmeans.bounds import NearestSearch
 from projected_kmeans.moments import ClusterSums, Moments
-from projected_kmeans.passes import Problem
+from projected_kmeans.passes import Problem, Search
 from projected_kmeans.results import Clustering, Floats, Labels, OnPass
 
 # Below this share of the squared distances to a center, what is left to the mean is rounding.
@@ -31,6 +31,7 @@ def run_lloyd(
     tol: float = 0.0,
     start: Clustering | None = None,
     on_pass: OnPass | None = None,
+    search: Search | None = None,
 ) -> Clustering:
     """Repeat: every row to its nearest center, every center to the mean of its rows.
 
@@ -49,6 +50,8 @@ def run_lloyd(
         and its ties are kept.
     on_pass : callable, optional
         Called with (passes done, inertia) after each; True stops.
+    search : Search, optional
+        What finds the nearest centers; by default `NearestSearch`, which finds them exactly.
 
     Returns
     -------
@@ -58,7 +61,7 @@ def run_lloyd(
         that the method cannot cycle.
     """
     labels = np.zeros(problem.source.shape[0], np.int32) if start is None else start.labels.copy()
-    search = NearestSearch(problem, len(centers))
+    search = search or NearestSearch(problem, len(centers))
     sums: ClusterSums | None = None
     found: Moments | None = None
     before, lowest = labels.copy(), math.inf if start is None else start.inertia
@@ -111,7 +114,7 @@ def _fill_empty(
     moments: Moments,
     centers: Floats,
     labels: Labels,
-    search: NearestSearch,
+    search: Search,
 ) -> Moments:
     """Give every cluster without weight the row that lies farthest from its center.
 
@@ -137,5 +140,5 @@ def _fill_empty(
         mass[home] -= weights[row]
         labels[row] = empty[len(given)]
         given.append(values)
-    search.forget(np.flatnonzero(labels != before))
+    search.forget(np.flatnonzero(labels != before), labels)
     return sums.update(labels, before) if given else moments

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -205,3 +205,13 @@ class Problem:
         middle = (self.ranges.minimum + self.ranges.maximum) / 2
         moments = self.sum(np.zeros(n_rows, dtype=np.int32), middle[None])
         return moments.inertia / float(moments.mass[0]) / n_columns
+
+
+class Search(Protocol):
+    """Finds the nearest center of every row, pass after pass, with a memory of its own."""
+
+    def assign(self, centers: Floats, labels: Labels, *, keep_ties: bool) -> None:
+        """Overwrite labels by the nearest centers'."""
+
+    def forget(self, rows: NDArray[np.int64], labels: Labels) -> None:
+        """Take note that the labels of some rows were changed from outside."""

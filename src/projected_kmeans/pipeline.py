@@ -6,6 +6,7 @@ Composes what the step modules do; every choice is made already and stands in th
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,7 @@ from projected_kmeans.lloyd import run_lloyd
 from projected_kmeans.parameters import check_init
 from projected_kmeans.passes import Problem
 from projected_kmeans.plus_plus import OnCenter
-from projected_kmeans.polishing import list_candidates, polish_among
+from projected_kmeans.polishing import CandidateSearch, list_candidates
 from projected_kmeans.random_maps import RandomMap, sketch_rows
 from projected_kmeans.recipe import Recipe
 from projected_kmeans.restarts import Effort, first_of_least, run_restarts
@@ -85,17 +86,18 @@ def polish_partition(
     limit = recipe.polish_iter
     on_pass = Plateau(log.report, recipe.inertia_tol, start.inertia)
     with log.step("polish", limit):
+        run = partial(run_lloyd, original, start.centers, max_iter=limit, on_pass=on_pass)
         if not recipe.polish_candidates:
-            return run_lloyd(original, start.centers, max_iter=limit, start=start, on_pass=on_pass)
+            return run(start=start)
         candidates = list_candidates(sketch, lifted.sketched, recipe.polish_candidates)
-        found = polish_among(original, start, candidates, max_iter=limit, on_pass=on_pass)
-        n_passes = found.n_iter + found.converged
+        search = CandidateSearch(original, candidates)
+        found = run(start=start, search=search)
         n_rows, n_columns = original.source.shape
         log.note(
             "polish: %d distances in %d columns, %d in full passes; lists: %d in %d columns",
-            n_passes * candidates.size,
+            search.n_distances,
             n_columns,
-            n_passes * n_rows * recipe.n_clusters,
+            search.n_distances // candidates.shape[1] * recipe.n_clusters,
             n_rows * recipe.n_clusters,
             sketch.source.shape[1],
         )

@@ -1,11 +1,10 @@
-"""POLISH: Lloyd passes in the original space that look only at each row's nearest centers.
+"""POLISH: what passes in the original space look at: each row's nearest centers in the sketch.
 
-Which centers are near is asked once, in the sketch; full passes are `run_lloyd` on the rows.
+The passes themselves are those of `run_lloyd`.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TypeAlias
 
 import numpy as np
@@ -13,9 +12,8 @@ from numpy.typing import NDArray
 
 from projected_kmeans import _native
 from projected_kmeans.blocks import compute_type
-from projected_kmeans.moments import Moments
 from projected_kmeans.passes import Frame, Problem
-from projected_kmeans.results import Clustering, Labels, OnPass
+from projected_kmeans.results import Clustering, Floats, Labels
 
 Candidates: TypeAlias = NDArray[np.uint16] | NDArray[np.int32]
 
@@ -56,74 +54,43 @@ def list_candidates(sketch: Problem, sketched: Clustering, n_candidates: int) ->
     return lists
 
 
-def polish_among(
-    problem: Problem,
-    start: Clustering,
-    candidates: Candidates,
-    *,
-    max_iter: int,
-    on_pass: OnPass | None = None,
-) -> Clustering:
-    """Repeat: every row to the nearest of its candidates, every center to the mean of its rows.
+class CandidateSearch:
+    """Rows to the nearest of their candidates: what `run_lloyd` asks instead of all centers.
 
     Parameters
     ----------
     problem : Problem
-        The rows and what belongs to them.
-    start : Clustering
-        A partition with its means.
+        The rows.
     candidates : ndarray of int (n, m)
-        The centers that each row may go to, its own among them.
-    max_iter : int
-        Passes at most.
-    on_pass : callable, optional
-        Called with (passes done, inertia) after each; True stops.
+        The centers that each row may go to, its own among them; changed by `forget`.
 
-    Returns
-    -------
-    Clustering
-        Its inertia never exceeds that of ``start``: a pass that does not lower it is taken back.
-        No cluster loses its last row.
+    Attributes
+    ----------
+    n_distances : int
+        Distances between rows and centers that were computed so far.
     """
-    best, converged = start, False
-    history: list[float] = []
-    while len(history) < max_iter:
-        labels = best.labels.copy()
-        _assign_among(problem, best, candidates, labels)
-        moments = _sum_filled(problem, best, labels)
-        if not moments.inertia < best.inertia:
-            converged = True
-            break
-        best = moments.describe(labels)
-        history.append(best.inertia)
-        if on_pass is not None and on_pass(len(history), best.inertia):
-            break
-    return replace(best, n_iter=len(history), converged=converged, history=tuple(history))
 
+    def __init__(self, problem: Problem, candidates: Candidates) -> None:
+        self.n_distances = 0
+        self._problem = problem
+        self._candidates = candidates
 
-def _assign_among(
-    problem: Problem, present: Clustering, candidates: Candidates, labels: Labels
-) -> None:
-    dtype = compute_type(problem.source.dtype)
-    frame = Frame.around(present.centers, dtype, problem.ranges)
-    for block in problem.source:
-        _native.nearest_candidate(
-            block.rows,
-            frame.origin,
-            frame.scale,
-            frame.centers,
-            candidates[block.span],
-            labels[block.span],
-            problem.n_threads,
-        )
+    def assign(self, centers: Floats, labels: Labels, *, keep_ties: bool) -> None:
+        """Overwrite labels by those of the nearest candidates; ties are kept in any case."""
+        source = self._problem.source
+        frame = Frame.around(centers, compute_type(source.dtype), self._problem.ranges)
+        for block in source:
+            _native.nearest_candidate(
+                block.rows,
+                frame.origin,
+                frame.scale,
+                frame.centers,
+                self._candidates[block.span],
+                labels[block.span],
+                self._problem.n_threads,
+            )
+        self.n_distances += self._candidates.size
 
-
-def _sum_filled(problem: Problem, present: Clustering, labels: Labels) -> Moments:
-    """Return the sums of the new partition; rows stay where otherwise a cluster would run empty."""
-    moments = problem.sum(labels, present.centers)
-    left = (moments.mass <= 0) & (present.mass > 0)
-    if not left.any():
-        return moments
-    stay = left[present.labels]
-    labels[stay] = present.labels[stay]
-    return problem.sum(labels, present.centers)
+    def forget(self, rows: NDArray[np.int64], labels: Labels) -> None:
+        """Let rows stay where they were sent: that cluster replaces their last candidate."""
+        self._candidates[rows, -1] = labels[rows]
