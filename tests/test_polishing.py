@@ -36,9 +36,7 @@ def make_start(X: NDArray[Any], k: int, seed: int = 0) -> Clustering:
     return run_lloyd(make_problem(X), centers, max_iter=1)
 
 
-def polish_among(
-    problem: Problem, start: Clustering, lists: Any, **options: Any
-) -> Clustering:
+def polish_among(problem: Problem, start: Clustering, lists: Any, **options: Any) -> Clustering:
     """Run Lloyd's method over candidates."""
     search = CandidateSearch(problem, lists)
     return run_lloyd(problem, start.centers, start=start, search=search, **options)

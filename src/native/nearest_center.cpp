@@ -78,8 +78,7 @@ template <class C> struct Leaders {
         }
     }
     void meet(int half, Lanes<C> score, LaneIndex<C> center) {
-        label[half] =
-            score < best[half] ? broadcast_index<C>(center) : label[half];
+        label[half] = score < best[half] ? broadcast_index<C>(center) : label[half];
         second[half] = smaller(second[half], larger(best[half], score));
         best[half] = smaller(best[half], score);
     }
