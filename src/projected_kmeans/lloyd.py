@@ -122,22 +122,25 @@ def _fill_empty(
     so that the inertia falls; where there are too few distinct rows, clusters stay empty.
     """
     empty = np.flatnonzero(moments.mass <= 0)
-    distances = problem.distances(centers, labels)
+    weights = problem.weights
+    nearness = problem.distances(centers, labels)
+    np.negative(nearness, out=nearness)  # in place, as are all steps here: rows may be many
+    if weights is not None:
+        nearness[weights <= 0] = 0
     before = labels.copy()
-    weights = np.ones(len(labels)) if problem.weights is None else problem.weights
     mass = moments.mass.copy()
     spread = moments.cluster_inertia > SPREAD * moments.squares
     given: list[Floats] = []
-    for row in np.argsort(-distances * (weights > 0), kind="stable"):
-        home = labels[row]
-        if len(given) == len(empty) or distances[row] <= 0:
+    for row in np.argsort(nearness, kind="stable"):
+        home, weight = labels[row], 1.0 if weights is None else weights[row]
+        if len(given) == len(empty) or nearness[row] >= 0:
             break
-        if weights[row] <= 0 or not spread[home] or mass[home] - weights[row] <= 0:
+        if not spread[home] or mass[home] - weight <= 0:
             continue
         values = problem.source.take(np.array([row]))[0]
         if any(np.array_equal(values, other) for other in given):
             continue
-        mass[home] -= weights[row]
+        mass[home] -= weight
         labels[row] = empty[len(given)]
         given.append(values)
     search.forget(np.flatnonzero(labels != before), labels)

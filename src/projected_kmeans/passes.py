@@ -136,10 +136,14 @@ def assign_rows(
 
 
 def own_distances(
-    source: BlockSource, centers: Floats, labels: Labels, n_threads: int = 0
+    source: BlockSource,
+    centers: Floats,
+    labels: Labels,
+    ranges: ColumnRanges | None = None,
+    n_threads: int = 0,
 ) -> Floats:
     """Return the squared distance of every row to the center of its label, in double precision."""
-    scale = Frame.around(centers, np.dtype(np.float64)).scale
+    scale = Frame.around(centers, np.dtype(np.float64), ranges).scale
     distances = np.empty(source.shape[0])
     for block in source:
         _native.own_distances(
@@ -188,7 +192,7 @@ class Problem:
 
     def distances(self, centers: Floats, labels: Labels) -> Floats:
         """Return the squared distance of every row to the center of its label."""
-        return own_distances(self.source, centers, labels, self.n_threads)
+        return own_distances(self.source, centers, labels, self.ranges, self.n_threads)
 
     def open_sums(self, references: Floats) -> ClusterSums:
         """Return sums about references that follow the labels of many passes."""
