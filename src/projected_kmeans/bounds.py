@@ -117,8 +117,10 @@ class NearestSearch:
         self._centers = centers
         self.n_distances += n_distances
         self._n_bounded += 1
-        if n_distances > (1 - LEAST_SAVING) * len(labels) * len(centers):
-            self._bounded = self._n_bounded < PATIENCE
+        saved = 1 - n_distances / (len(labels) * len(centers))
+        if saved < LEAST_SAVING and self._n_bounded >= PATIENCE:
+            self._bounded, self._groups = False, None
+            self._upper = self._lower = np.empty(0, dtype=np.uint16)
 
     def _drifts(self, centers: Floats) -> tuple[NDArray[np.uint16], NDArray[np.uint16]]:
         """Return how far centers moved since the last pass, in quanta, each and by group."""
