@@ -5,6 +5,7 @@ Times our own passes only; no peer is measured here.
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from functools import partial
@@ -57,10 +58,14 @@ def time_iterations(size: dict[str, int], effort: Effort) -> dict[str, float]:
 def measure_memory(n_threads: int, shrink: int) -> dict[str, float]:
     """Return the peak of resident memory during a run, beyond the sketch, in bytes a row.
 
-    In a process of its own: whatever else was freed before would hide some of it.
+    In a process of its own that gives back at once what it frees: memory that an allocator keeps
+    from the making of the sketch would hide some of the run's.
     """
     command = [sys.executable, __file__, str(n_threads), str(shrink)]
-    output = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    environment = {**os.environ, "MALLOC_MMAP_THRESHOLD_": "65536"}
+    output = subprocess.run(
+        command, check=True, capture_output=True, text=True, env=environment
+    ).stdout
     n, t, k = MEMORY
     return {"n": n // shrink, "t": t, "k": k, "bytes_a_row": float(output)}
 
