@@ -145,7 +145,7 @@ def run_all(effort: Effort, quick: bool, parts: Sequence[str]) -> dict[str, Any]
     """Measure everything; return what is stored."""
     absent = load_peers()
     shrink = 10 if quick else 1
-    few = replace(effort, repeats=min(effort.repeats, 3))  # where a work takes seconds
+    few = replace(effort, repeats=min(effort.repeats, 3))  # where a work takes many seconds
     found: dict[str, Any] = {"absent": list(absent.values())}
     limit_threads(effort.n_threads, absent)
     with threadpool_limits(effort.n_threads):
@@ -153,7 +153,7 @@ def run_all(effort: Effort, quick: bool, parts: Sequence[str]) -> dict[str, Any]
             found["assignment"] = bench_assignment(100_000 // shrink, ASSIGNMENTS, absent, effort)
             print(assignment_table(found["assignment"]), flush=True)
         if "runs" in parts:
-            found |= bench_digits(absent, few, quick)
+            found |= bench_digits(absent, effort, quick)
             print(runs_table(found["runs"]) if "runs" in found else found["no_runs"], flush=True)
         if "seeding" in parts:
             sketches = open_seeding_rows(SEEDS["n"], SEEDS["t"], shrink)

@@ -77,7 +77,7 @@ def test_an_inertia_out_of_reach_is_said() -> None:
     sketch = sketches.make_cloud(300, 4)
     found = whole_runs.reach_all(sketch, sketches.draw_centers(sketch, 3), {"x": 0.0}, EFFORT)
     assert found["x"]["our_seconds"] is None
-    cells = kmeans_tables.peer_cells({"seconds": 1.0, **found["x"]}, 1.0)
+    cells = kmeans_tables.peer_cells({"system": "x", "seconds": 1.0, **found["x"]}, 1.0)
     assert "not reached" in cells
 
 
