@@ -18,7 +18,9 @@ import numpy as np
 import scipy.sparse
 from measuring import (
     describe_machine,
+    forget_peak,
     format_table,
+    peak_kilobytes,
     read_array,
     store_results,
     time_together,
@@ -166,16 +168,10 @@ def print_memory() -> None:
     ):
         projection = kind(1024, random_state=KEY)
         fit_shape(projection, *data.shape)
-        Path("/proc/self/clear_refs").write_text("5")  # forget the peak so far
+        forget_peak()
         before = peak_kilobytes()
         projection.project_block(data, out)
         print(f"{name}:{(peak_kilobytes() - before) // 1024}")
-
-
-def peak_kilobytes() -> int:
-    """Return the largest resident memory since the peak was last forgotten."""
-    status = Path("/proc/self/status").read_text()
-    return int(status.split("VmHWM:")[1].split()[0])
 
 
 def print_case(rows: list[Any], n_bytes: int) -> None:

@@ -11,6 +11,7 @@ import platform
 import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
@@ -21,25 +22,51 @@ from numpy.typing import NDArray
 from projected_kmeans import _native
 
 RESULTS = Path(__file__).parent / "results"
-REST = 0.3  # seconds until threads of a BLAS have gone to sleep
+
+# Seconds until the threads of a BLAS have gone to sleep.
+REST = 0.3
+
+# Seconds beside which the start of a work is nothing.
+LONG = 0.1
+
 PACKAGES = ("projected_kmeans", "numpy", "scipy", "scikit-learn")
 
 
-def time_together(works: Mapping[str, Callable[[], object]], repeats: int) -> dict[str, float]:
+@dataclass(frozen=True)
+class Effort:
+    """On how many threads works run, how often, and after which rest in seconds."""
+
+    n_threads: int
+    repeats: int
+    rest: float
+
+    def time(self, works: Mapping[str, Callable[[], object]]) -> dict[str, float]:
+        """Return the best time of each work."""
+        return time_together(works, self.repeats, self.rest)
+
+
+def time_together(
+    works: Mapping[str, Callable[[], object]], repeats: int, rest: float = 0.0
+) -> dict[str, float]:
     """Return the best of several times of each work, run in turns so that all see the same machine.
 
     Threads of a BLAS go on spinning for a while after their work and would slow down whatever comes
-    next: each round begins with a rest, so works without BLAS should come first, and each work runs
-    twice in its turn.
+    next. With a rest, every work begins after one; without, every round does, and works without
+    BLAS should come first in it. Caches are cold then and threads asleep, so a work runs again in
+    its turn, unless it is so long that this does not matter.
     """
     best = dict.fromkeys(works, float("inf"))
     for _ in range(repeats):
         time.sleep(REST)
         for name, work in works.items():
-            for _ in range(2):
+            time.sleep(rest)
+            for _ in range(3 if rest else 2):
                 start = time.perf_counter()
                 work()
-                best[name] = min(best[name], time.perf_counter() - start)
+                seconds = time.perf_counter() - start
+                best[name] = min(best[name], seconds)
+                if rest and seconds > LONG:
+                    break
     return best
 
 
@@ -50,7 +77,18 @@ def read_array(array: NDArray[Any], n_threads: int) -> None:
         list(pool.map(np.max, parts))
 
 
-def describe_machine(n_threads: int) -> dict[str, Any]:
+def forget_peak() -> None:
+    """Let the peak of resident memory start anew from what is resident now."""
+    Path("/proc/self/clear_refs").write_text("5")
+
+
+def peak_kilobytes() -> int:
+    """Return the largest resident memory since the peak was last forgotten."""
+    status = Path("/proc/self/status").read_text()
+    return int(status.split("VmHWM:")[1].split()[0])
+
+
+def describe_machine(n_threads: int, peers: Sequence[str] = ()) -> dict[str, Any]:
     """Return what a reader needs to judge a time: processor, threads, versions."""
     names = [
         line.split(":", 1)[1].strip()
@@ -64,7 +102,7 @@ def describe_machine(n_threads: int) -> dict[str, Any]:
         "instruction_set": _native.instruction_set(),
         "system": platform.system(),
         "python": platform.python_version(),
-        "versions": {name: _version(name) for name in PACKAGES},
+        "versions": {name: _version(name) for name in (*PACKAGES, *peers)},
     }
 
 

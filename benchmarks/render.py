@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from kmeans_tables import render_kmeans
 from measuring import RESULTS, format_table
 
 PAGE = Path(__file__).parents[1] / "docs" / "benchmarks.md"
@@ -50,7 +51,9 @@ def render_projection(document: dict[str, Any]) -> str:
 def describe(document: dict[str, Any]) -> str:
     """Return one line on machine and versions."""
     machine = document["machine"]
-    versions = ", ".join(f"{name} {number}" for name, number in machine["versions"].items())
+    versions = ", ".join(
+        f"{name} {number}" for name, number in machine["versions"].items() if number
+    )
     return (
         f"*{machine['processor']}, {machine['threads']} threads, {machine['instruction_set']}; "
         f"Python {machine['python']}, {versions}.*"
@@ -107,10 +110,21 @@ def name_shape(size: tuple[int, int, int]) -> str:
     return f"{size[0]:,} x {size[1]:,}, t = {size[2]}"
 
 
+def render_page(folder: Path) -> str:
+    """Return the whole page, of the results that are stored in a folder."""
+    parts = [INTRODUCTION]
+    projection, kmeans = folder / "projection.json", folder / "kmeans.json"
+    if projection.is_file():
+        parts.append(render_projection(json.loads(projection.read_text())))
+    if kmeans.is_file():
+        document = json.loads(kmeans.read_text())
+        parts.append(("\n" if len(parts) > 1 else "") + render_kmeans(document, describe(document)))
+    return "\n".join([*parts, ""])
+
+
 def main() -> None:
     """Render all stored results."""
-    document = json.loads((RESULTS / "projection.json").read_text())
-    PAGE.write_text("\n".join([INTRODUCTION, render_projection(document), ""]))
+    PAGE.write_text(render_page(RESULTS))
 
 
 if __name__ == "__main__":

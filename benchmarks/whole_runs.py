@@ -1,0 +1,149 @@
+"""Whole runs of Lloyd's method beside the peers': the same rows, first centers and passes.
+
+Times and measures; the tables are drawn elsewhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import partial
+from typing import Any
+
+import numpy as np
+from measuring import Effort
+from peers import Rows, Runner, pick_runners
+from sketches import draw_centers, measure_inertia, open_problem, sketch_rows
+
+from projected_kmeans import lloyd
+from projected_kmeans.bounds import NearestSearch
+from projected_kmeans.results import Clustering
+
+N_PASSES = 25
+
+# Two runs are as good where inertia differs by less than this share.
+SAME = 1e-3
+
+# A run that has not come as far as a peer after so many passes will not.
+MOST_PASSES = 300
+
+
+def bench_whole_runs(
+    digits: Rows,
+    sizes: Sequence[tuple[int, int]],
+    absent: Mapping[str, str],
+    effort: Effort,
+) -> list[dict[str, Any]]:
+    """Time whole runs on sketches of the digits, for each (t, k)."""
+    rows: list[dict[str, Any]] = []
+    for t in sorted({t for t, _ in sizes}):
+        sketch = sketch_rows(digits, t)
+        for k in (k for size, k in sizes if size == t):
+            runners = pick_runners(absent, k)
+            rows += compare_runs(sketch, draw_centers(sketch, k), runners, effort)
+    return rows
+
+
+def compare_runs(
+    sketch: Rows,
+    centers: Rows,
+    runners: Mapping[str, Runner],
+    effort: Effort,
+) -> list[dict[str, Any]]:
+    """Time all systems over the same passes, then ours until it is as good as each peer."""
+    found: dict[str, Any] = {}
+    works = {
+        name: partial(_keep, found, name, runner, sketch, centers, N_PASSES, effort.n_threads)
+        for name, runner in runners.items()
+    }
+    works["projected_kmeans"] = partial(
+        _keep, found, "projected_kmeans", run_ours, sketch, centers, N_PASSES, effort.n_threads
+    )
+    seconds = effort.time(works)
+    inertia = {name: measure_inertia(sketch, ends) for name, ends in found.items()}
+    size = {"n": len(sketch), "t": sketch.shape[1], "k": len(centers)}
+    goals = {name: inertia[name] * (1 + SAME) for name in runners}
+    more = reach_all(sketch, centers, goals, effort)
+    more["projected_kmeans"] = {"distances": count_distances(sketch, centers, effort.n_threads)}
+    return [
+        {**size, "system": name, "seconds": seconds[name], "inertia": inertia[name], **more[name]}
+        for name in works
+    ]
+
+
+def reach_all(
+    sketch: Rows,
+    centers: Rows,
+    goals: Mapping[str, float],
+    effort: Effort,
+) -> dict[str, dict[str, Any]]:
+    """Return time and passes that ours takes to reach the inertia of each peer."""
+    found: dict[str, Clustering] = {}
+    works = {
+        name: partial(_keep, found, name, reach, sketch, centers, goal, effort.n_threads)
+        for name, goal in goals.items()
+    }
+    seconds = effort.time(works)
+    return {
+        name: {
+            "our_seconds": seconds[name] if found[name].inertia <= goal else None,
+            "our_passes": found[name].n_iter,
+        }
+        for name, goal in goals.items()
+    }
+
+
+def run_ours(sketch: Rows, centers: Rows, n_passes: int, n_threads: int) -> Any:
+    """Run Lloyd's method from a bare array on, as the peers do."""
+    problem = open_problem(sketch, n_threads)
+    return lloyd.run_lloyd(problem, centers.astype(np.float64), max_iter=n_passes).centers
+
+
+def reach(sketch: Rows, centers: Rows, goal: float, n_threads: int) -> Clustering:
+    """Run Lloyd's method until its inertia is at most the goal."""
+    problem = open_problem(sketch, n_threads)
+    return lloyd.run_lloyd(
+        problem,
+        centers.astype(np.float64),
+        max_iter=MOST_PASSES,
+        on_pass=lambda _, inertia: inertia <= goal,
+    )
+
+
+def count_distances(sketch: Rows, centers: Rows, n_threads: int) -> float:
+    """Return the share of all distances that our passes compute, the others being known to be far.
+
+    A pass that is taken back, or that finds nothing to move, counts too.
+    """
+    with watch_searches() as searches:
+        run_ours(sketch, centers, N_PASSES, n_threads)
+    (search,) = searches
+    return float(search.n_distances / search.n_assigned / len(sketch) / len(centers))
+
+
+@contextmanager
+def watch_searches() -> Iterator[list[Any]]:
+    """Keep the searches that Lloyd's method opens, which count their distances."""
+    kept: list[Any] = []
+
+    class WatchedSearch(NearestSearch):
+        def __init__(self, *arguments: Any) -> None:
+            super().__init__(*arguments)
+            self.n_assigned = 0
+            kept.append(self)
+
+        def assign(self, *arguments: Any, **options: Any) -> None:
+            super().assign(*arguments, **options)
+            self.n_assigned += 1
+
+    plain = lloyd.NearestSearch
+    lloyd.NearestSearch = WatchedSearch  # type: ignore[misc]
+    try:
+        yield kept
+    finally:
+        lloyd.NearestSearch = plain  # type: ignore[misc]
+
+
+def _keep(found: dict[str, Any], name: str, work: Callable[..., Any], *arguments: Any) -> None:
+    """Remember the last result of a work that is timed."""
+    found[name] = work(*arguments)

@@ -1,0 +1,163 @@
+"""The benchmarks run at toy sizes and their pages draw from what is stored; no time is judged."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import bench_kmeans
+import growth
+import kmeans_tables
+import numpy as np
+import peers
+import pytest
+import render
+import sketches
+import whole_runs
+from measuring import Effort
+
+EFFORT = Effort(n_threads=1, repeats=1, rest=0.0)
+ABSENT = peers.load_peers()
+NOBODY = dict.fromkeys(peers.MODULES, "is not there.")
+
+
+@pytest.mark.parametrize("name", list(peers.RUNNERS))
+def test_peers_run_lloyd(name: str) -> None:
+    """One pass of every peer gives the means that NumPy gives, if it takes first centers."""
+    runner, package, _ = peers.RUNNERS[name]
+    if package in ABSENT:
+        pytest.skip(ABSENT[package])
+    sketch = sketches.make_cloud(600, 8)
+    first = sketches.draw_centers(sketch, 5)
+    found = runner(sketch, first, 1, 1)
+    assert found.shape == first.shape
+    assert np.isfinite(found).all()
+    if name != "superkmeans":
+        labels = np.argmin(((sketch[:, None] - first) ** 2).sum(axis=2), axis=1)
+        means = [sketch[labels == cluster].mean(axis=0) for cluster in range(5)]
+        np.testing.assert_allclose(found, means, rtol=1e-4, atol=1e-5)
+
+
+def test_an_absent_peer_is_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A peer that cannot be imported is named, and no path of the machine is."""
+    monkeypatch.setattr(peers, "MODULES", {"no-such-package": "no_such_module"})
+    (sentence,) = peers.load_peers().values()
+    assert sentence.startswith("no-such-package cannot be imported here")
+    assert peers.pick_runners(NOBODY, 1000) == {}
+    assert list(peers.pick_runners(NOBODY, 100)) == ["scikit-learn, Lloyd", "scikit-learn, Elkan"]
+
+
+def test_inertia_is_that_of_the_nearest_centers() -> None:
+    """The inertia that judges all systems is the sum of squared distances to nearest centers."""
+    sketch = sketches.make_cloud(500, 6)
+    centers = sketches.draw_centers(sketch, 7)
+    gaps = ((sketch.astype(float)[:, None] - centers.astype(float)) ** 2).sum(axis=2)
+    np.testing.assert_allclose(
+        sketches.measure_inertia(sketch, centers), gaps.min(axis=1).sum(), rtol=1e-12
+    )
+
+
+def test_whole_runs_are_compared() -> None:
+    """Ours is as good as a peer from the same centers in at most its passes, and counts work."""
+    sketch = sketches.make_cloud(2000, 8)
+    rows = whole_runs.compare_runs(
+        sketch, sketches.draw_centers(sketch, 20), peers.pick_runners(NOBODY, 20), EFFORT
+    )
+    by_name = {row["system"]: row for row in rows}
+    assert 0 < by_name["projected_kmeans"]["distances"] <= 1
+    assert by_name["scikit-learn, Lloyd"]["our_passes"] <= whole_runs.N_PASSES
+    assert by_name["scikit-learn, Lloyd"]["our_seconds"] is not None
+    assert "scikit-learn, Lloyd" in kmeans_tables.runs_table(rows)
+
+
+def test_an_inertia_out_of_reach_is_said() -> None:
+    """A goal that ours does not reach is drawn as such, not as a time."""
+    sketch = sketches.make_cloud(300, 4)
+    found = whole_runs.reach_all(sketch, sketches.draw_centers(sketch, 3), {"x": 0.0}, EFFORT)
+    assert found["x"]["our_seconds"] is None
+    cells = kmeans_tables.peer_cells({"system": "x", "seconds": 1.0, **found["x"]}, 1.0)
+    assert "not reached" in cells
+
+
+def test_the_search_is_watched_only_inside() -> None:
+    """Counting distances leaves the library as it was."""
+    plain = whole_runs.lloyd.NearestSearch
+    with whole_runs.watch_searches():
+        assert whole_runs.lloyd.NearestSearch is not plain
+    assert whole_runs.lloyd.NearestSearch is plain
+
+
+def test_digits_are_shifted(find_data: Callable[[str], Path]) -> None:
+    """The nine shifts of up to a pixel come first, each of all images, and lose no ink there."""
+    path = find_data(sketches.DIGITS)
+    rows = sketches.shift_digits(path, 10, 20).reshape(10, 20, sketches.SIDE, sketches.SIDE)
+    with np.load(path) as file:
+        images = file["x"][:20].reshape(20, sketches.SIDE, sketches.SIDE)
+    ways = {(dy, dx) for dy in (-1, 0, 1) for dx in (-1, 0, 1)}
+    found = {
+        way for way in ways for part in rows[:9] if (part == np.roll(images, way, (1, 2))).all()
+    }
+    assert found == ways
+
+
+@pytest.fixture
+def document() -> dict[str, Any]:
+    """Return what a run at toy sizes stores, without peers."""
+    sketch = sketches.make_cloud(400, 8)
+    runners = peers.pick_runners(NOBODY, 10)
+    return {
+        "machine": {
+            "processor": "a processor",
+            "threads": 1,
+            "instruction_set": "portable",
+            "python": "3",
+            "versions": {"numpy": "2", "faiss-cpu": None},
+        },
+        "absent": ["faiss-cpu cannot be imported here (no reason)."],
+        "assignment": bench_kmeans.bench_assignment(500, {(8, 5): 1.5}, NOBODY, EFFORT),
+        "runs": whole_runs.compare_runs(sketch, sketches.draw_centers(sketch, 10), runners, EFFORT),
+        "seeding": bench_kmeans.bench_seeding({"cloud": sketch}, 10, EFFORT),
+        "growth": growth.bench_growth(EFFORT, 100),
+        "memory": {"n": 10, "t": 2, "k": 1, "bytes_a_row": 42.0},
+    }
+
+
+def test_the_page_is_drawn_from_what_is_stored(document: dict[str, Any], tmp_path: Path) -> None:
+    """A stored document becomes a section with all its tables; an absent peer is a sentence."""
+    (tmp_path / "kmeans.json").write_text(json.dumps(document))
+    page = render.render_page(tmp_path)
+    assert "faiss-cpu cannot be imported here" in page
+    assert "faiss-cpu None" not in page
+    for heading in ("One assignment pass", "Whole runs", "Seeding", "Growth", "Memory"):
+        assert f"**{heading}**" in page
+    widths = {}
+    for number, line in enumerate(page.splitlines()):
+        if line.startswith("|"):
+            widths[number] = line.count("|")
+            assert widths[number] == widths.get(number - 1, widths[number])
+    assert len(widths) > 20
+
+
+def test_the_page_says_that_digits_are_missing(
+    document: dict[str, Any], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Without its data the section on whole runs is one sentence."""
+    monkeypatch.setenv("PROJECTED_KMEANS_DATA", str(tmp_path))
+    del document["runs"]
+    document |= bench_kmeans.bench_digits(NOBODY, EFFORT, quick=True)
+    page = kmeans_tables.render_kmeans(document, "")
+    assert "Whole runs need mnist_10k.npz" in page
+
+
+def test_memory_is_measured() -> None:
+    """The peak of a run is a number of bytes a row."""
+    if not growth.can_measure_memory():
+        pytest.skip("this system does not keep the peak of resident memory")
+    assert growth.run_in_memory(1, 50) >= 0
+
+
+def test_the_stored_page_is_up_to_date() -> None:
+    """docs/benchmarks.md is what the stored results give."""
+    assert render.PAGE.read_text() == render.render_page(render.RESULTS)
