@@ -5,8 +5,7 @@ Times and measures; the tables are drawn elsewhere.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -115,33 +114,21 @@ def count_distances(sketch: Rows, centers: Rows, n_threads: int) -> float:
 
     A pass that is taken back, or that finds nothing to move, counts too.
     """
-    with watch_searches() as searches:
-        run_ours(sketch, centers, N_PASSES, n_threads)
-    (search,) = searches
+    problem = open_problem(sketch, n_threads)
+    search = CountedSearch(problem, len(centers))
+    lloyd.run_lloyd(problem, centers.astype(np.float64), max_iter=N_PASSES, search=search)
     return float(search.n_distances / search.n_assigned / len(sketch) / len(centers))
 
 
-@contextmanager
-def watch_searches() -> Iterator[list[Any]]:
-    """Keep the searches that Lloyd's method opens, which count their distances."""
-    kept: list[Any] = []
+class CountedSearch(NearestSearch):
+    """The search of Lloyd's method, which counts its passes too."""
 
-    class WatchedSearch(NearestSearch):
-        def __init__(self, *arguments: Any) -> None:
-            super().__init__(*arguments)
-            self.n_assigned = 0
-            kept.append(self)
+    n_assigned = 0
 
-        def assign(self, *arguments: Any, **options: Any) -> None:
-            super().assign(*arguments, **options)
-            self.n_assigned += 1
-
-    plain = lloyd.NearestSearch
-    lloyd.NearestSearch = WatchedSearch  # type: ignore[misc]
-    try:
-        yield kept
-    finally:
-        lloyd.NearestSearch = plain  # type: ignore[misc]
+    def assign(self, *arguments: Any, **options: Any) -> None:
+        """Assign as usual; count."""
+        super().assign(*arguments, **options)
+        self.n_assigned += 1
 
 
 def _keep(found: dict[str, Any], name: str, work: Callable[..., Any], *arguments: Any) -> None:

@@ -81,12 +81,11 @@ def test_an_inertia_out_of_reach_is_said() -> None:
     assert "not reached" in cells
 
 
-def test_the_search_is_watched_only_inside() -> None:
-    """Counting distances leaves the library as it was."""
-    plain = whole_runs.lloyd.NearestSearch
-    with whole_runs.watch_searches():
-        assert whole_runs.lloyd.NearestSearch is not plain
-    assert whole_runs.lloyd.NearestSearch is plain
+def test_the_share_of_distances() -> None:
+    """A few clusters are searched without bounds, which computes every distance; many save some."""
+    sketch = sketches.make_cloud(2000, 4)
+    assert whole_runs.count_distances(sketch, sketches.draw_centers(sketch, 3), 1) == 1
+    assert whole_runs.count_distances(sketch, sketches.draw_centers(sketch, 60), 1) < 1
 
 
 def test_digits_are_shifted(find_data: Callable[[str], Path]) -> None:
