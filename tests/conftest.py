@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from collections.abc import Callable
 from pathlib import Path
 
@@ -11,6 +12,9 @@ from hypothesis import settings
 
 # Threads that wait for one another in a loop are slow beyond measure where cores are shared.
 os.environ.setdefault("OMP_WAIT_POLICY", "passive")
+
+# A program that a shell starts in the background ignores Ctrl-C, and so do those that it starts.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # Derandomized, so that a run is a function of the source alone.
 settings.register_profile(

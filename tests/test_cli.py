@@ -6,6 +6,7 @@ import io
 import json
 import os
 import pty
+import select
 import signal
 import subprocess
 import sys
@@ -492,9 +493,10 @@ def read_until(word: bytes, terminal: int) -> None:
     """Read what a process draws until a word appears."""
     seen = b""
     deadline = time.monotonic() + 60
-    while word not in seen and time.monotonic() < deadline:
+    while word not in seen:
+        ready, _, _ = select.select([terminal], [], [], max(0.0, deadline - time.monotonic()))
+        assert ready, f"{word!r} did not appear in {seen!r}"
         seen += os.read(terminal, 4096)
-    assert word in seen
 
 
 def test_process_interrupted_keeps_its_result(tmp_path: Path) -> None:
