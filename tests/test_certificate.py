@@ -31,7 +31,7 @@ from projected_kmeans import (
 from projected_kmeans.centred_rows import CentredRows
 from projected_kmeans.cli import commands
 from projected_kmeans.files import read_matrix
-from projected_kmeans.lower_bounds import bound_inertia
+from projected_kmeans.lower_bounds import EFFORTS, Effort, bound_inertia
 from projected_kmeans.neighbour_bound import Dual, measure_neighbours
 from projected_kmeans.sampled_bound import draw_subsets, lower_mean, sampled_bound
 
@@ -242,16 +242,18 @@ def test_the_tail_inequality_is_one() -> None:
 @pytest.mark.parametrize("weighted", [False, True])
 def test_many_rows_are_sampled(monkeypatch: pytest.MonkeyPatch, weighted: bool) -> None:
     """Beyond the limit the bound comes from subsets, says so, and repeats with its key."""
+    few = Effort(True, 500, 0, 0, 400)
+    monkeypatch.setitem(EFFORTS, "auto", few)
     stream = np.random.default_rng(0)
-    X = stream.normal(size=(9000, 4)).astype(np.float32)
-    weights = stream.integers(1, 3, 9000).astype(np.float64) if weighted else None
-    first = kmeans_lower_bound(X, 20, confidence=0.95, random_state=1, sample_weight=weights)
+    X = stream.normal(size=(2000, 4)).astype(np.float32)
+    weights = stream.integers(1, 3, 2000).astype(np.float64) if weighted else None
+    first = kmeans_lower_bound(X, 5, confidence=0.95, random_state=1, sample_weight=weights)
     assert first.method == "sampled"
     assert (first.certain, first.confidence) == (False, 0.95)
     assert first.values["spectral"] < first.value
-    model = ProjectedKMeans(20, projection=None, random_state=0).fit(X, sample_weight=weights)
+    model = ProjectedKMeans(5, projection=None, random_state=0).fit(X, sample_weight=weights)
     assert 1 < model.inertia_ / first.value < 2.5
-    again = kmeans_lower_bound(X, 20, confidence=0.95, random_state=1, sample_weight=weights)
+    again = kmeans_lower_bound(X, 5, confidence=0.95, random_state=1, sample_weight=weights)
     assert again.value == first.value
     assert "probability of 95 %" in Certificate.of(model.inertia_, first).describe()
 
@@ -269,9 +271,10 @@ def test_time_and_callbacks_limit_the_work() -> None:
     assert 0 < cut.value <= full.value
 
 
-def test_unreached_subsets_count_as_nothing() -> None:
+def test_unreached_subsets_count_as_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where time ends among the subsets, the others count 0: their number is fixed before."""
-    X = np.random.default_rng(0).normal(size=(9000, 2))
+    monkeypatch.setitem(EFFORTS, "auto", Effort(True, 500, 0, 0, 400))
+    X = np.random.default_rng(0).normal(size=(2000, 2))
     options: dict[str, Any] = {"method": "auto", "key": 0}
     whole = bound_inertia(X, None, 5, **options)
     part = bound_inertia(X, None, 5, **options, on_unit=lambda done: done >= 3)

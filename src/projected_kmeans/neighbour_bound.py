@@ -69,6 +69,7 @@ class Neighbours:
     def __init__(self, costs: Floats, weights: Floats, n_clusters: int) -> None:
         self.costs, self.weights, self.n_clusters = costs, weights, n_clusters
         self._listed = weights if costs.shape[1] == len(costs) else np.ones(costs.shape[1])
+        self._is_even = bool((weights == 1).all())
         # What is not listed costs at least as much as all that is: shares must not exceed it.
         full = costs.shape[1] == len(costs)
         self._reach = np.full(len(costs), np.inf) if full else costs.max(axis=1)
@@ -90,7 +91,7 @@ class Neighbours:
                 step = slack / mass
                 shares[piece] += step
                 inside[piece] = mass
-                if (np.abs(step) * mass <= 1e-13 * price).all():
+                if (np.abs(slack) <= 1e-9 * price).all():
                     break
         capped = shares > self._reach
         np.minimum(shares, self._reach, out=shares)
@@ -162,7 +163,8 @@ class Neighbours:
         """Return slack, what a row's set saves it, and the set's weight, for some rows."""
         own = self.weights[piece]
         saved = shares[:, None] - self.costs[piece]
-        mass = own + (saved > 0) @ self._listed
+        inside = saved > 0
+        mass = own + (inside.sum(axis=1) if self._is_even else inside @ self._listed)
         paid = np.maximum(saved, 0.0, out=saved) @ self._listed
         return price - own * shares - paid, paid, mass
 
