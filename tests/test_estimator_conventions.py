@@ -41,6 +41,7 @@ def test_parameters_are_stored_as_they_are() -> None:
         "time_budget": None,
         "polish_iter": "auto",
         "polish_candidates": "auto",
+        "certificate": None,
         "random_state": None,
         "n_threads": None,
         "callback": None,

@@ -2,8 +2,10 @@
 
 from importlib.metadata import version
 
+from projected_kmeans.certificate import Certificate, certify
 from projected_kmeans.dimensions import RULES, target_dimension
 from projected_kmeans.estimator import ProjectedKMeans
+from projected_kmeans.lower_bounds import LowerBound, kmeans_lower_bound
 from projected_kmeans.projections import (
     GaussianProjection,
     HadamardProjection,
@@ -22,15 +24,19 @@ __version__ = version("projected_kmeans")
 
 __all__ = [
     "RULES",
+    "Certificate",
     "FitState",
     "GaussianProjection",
     "HadamardProjection",
+    "LowerBound",
     "ProjectedKMeans",
     "SignProjection",
     "SparseSignProjection",
+    "certify",
     "clustering_accuracy",
     "indicator_matrix",
     "inertia",
+    "kmeans_lower_bound",
     "normalized_inertia",
     "target_dimension",
 ]

@@ -6,11 +6,13 @@ It does not compute, and it does not show tracebacks: an error is one sentence a
 from __future__ import annotations
 
 import json
+import math
 import os
 import sys
 import warnings
 from collections.abc import Sequence
 from contextlib import nullcontext
+from dataclasses import asdict
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -20,9 +22,12 @@ from numpy.typing import NDArray
 from rich.console import Console
 from rich.table import Table
 
+from projected_kmeans.certificate import Certificate
+from projected_kmeans.certificate import certify as certify_labels
 from projected_kmeans.demo import DemoResult, run_demo, write_demo
 from projected_kmeans.estimator import ProjectedKMeans
 from projected_kmeans.files import FORMATS, Matrix, read_labels, read_matrix
+from projected_kmeans.lower_bounds import EFFORTS
 from projected_kmeans.model_files import describe_fit, load_model, save_fit
 from projected_kmeans.output_files import open_output_folder, write_array, write_atomically
 from projected_kmeans.paper.command import reproduce
@@ -295,6 +300,72 @@ def predict(
         click.echo(_join(labels) if out is None else f"{len(labels)} labels written to {out}")
 
 
+@commands.command()
+@click.argument("data", metavar="DATA")
+@click.argument("labels", metavar="LABELS")
+@click.option(
+    "--method",
+    type=click.Choice(list(EFFORTS)),
+    default="auto",
+    show_default=True,
+    help="Which bounds to try; full tries longest.",
+)
+@click.option(
+    "--time-limit", type=float, metavar="SECONDS", help="Begin nothing new after so long."
+)
+@click.option(
+    "--delta",
+    default=0.01,
+    show_default=True,
+    help="How probably a bound from a part of the rows may be wrong, in (0, 1).",
+)
+@click.option("--seed", default=0, show_default=True, help="Where all randomness starts from.")
+@_variable
+@_format
+@_json
+def certify(
+    data: str,
+    labels: str,
+    method: str,
+    time_limit: float | None,
+    delta: float,
+    seed: int,
+    variable: str | None,
+    format: str | None,
+    as_json: bool,
+) -> None:
+    """Prove how far the clustering LABELS of DATA can be from the best one.
+
+    LABELS has the cluster of every row, as fit writes it. No clustering into as many clusters has
+    an inertia below the lower bound, so that the inertia over this bound is how much could be
+    gained at most.
+
+    \b
+    Examples:
+      projected-kmeans certify rows.npy model/labels.npy
+      projected-kmeans certify faces.mat labels.npy --variable fea --method full
+    """  # noqa: D301
+    if not 0 < delta < 1:
+        raise ValueError(f"--delta {delta:g} is no such probability; give one in (0, 1)")
+    matrix = read_matrix(data, format=format, variable=variable)
+    clusters = _read_truth(labels, len(matrix.rows))
+    with show_progress() as callback:
+        certificate = certify_labels(
+            matrix.rows,
+            clusters,
+            method=method,
+            time_limit=time_limit,
+            confidence=1 - delta,
+            random_state=seed,
+            callback=callback,
+        )
+    if as_json:
+        ratio = certificate.ratio if math.isfinite(certificate.ratio) else None
+        click.echo(json.dumps({"data": Path(data).name, **asdict(certificate), "ratio": ratio}))
+    else:
+        click.echo(_tell_certificate(certificate))
+
+
 commands.add_command(reproduce)
 
 
@@ -358,6 +429,18 @@ def _summarize(document: dict[str, Any], files: Sequence[Path]) -> str:
     }
     text = [f"{name:<14} {value}" for name, value in lines.items() if value is not None]
     return "\n".join([*text, _list_files(files)] if files else text)
+
+
+def _tell_certificate(certificate: Certificate) -> str:
+    kind = "certain" if certificate.certain else f"probability {certificate.confidence:g}"
+    lines = {
+        "inertia F": f"{certificate.inertia:.6g}",
+        "lower bound": f"{certificate.lower_bound:.6g} ({certificate.method}, {kind})",
+        "ratio": f"{certificate.ratio:.6g}",
+        "seconds": f"{certificate.seconds:.3f}",
+    }
+    sentence = certificate.describe()
+    return "\n".join([sentence, *(f"{name:<14} {value}" for name, value in lines.items())])
 
 
 def _print_comparison(result: DemoResult) -> None:

@@ -1,4 +1,4 @@
-"""The scikit-learn face: ``fit`` reads as the pipeline reduce, seed, cluster, lift, polish.
+"""The scikit-learn face: ``fit`` reads as the pipeline reduce, seed, cluster, lift, polish, score.
 
 Composes the steps; it computes nothing itself.
 """
@@ -22,10 +22,12 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from projected_kmeans.blocks import ArrayBlocks, compute_type, scan_columns
+from projected_kmeans.certificate import Certificate
 from projected_kmeans.interrupts import catch_interrupts
 from projected_kmeans.journal import Journal
 from projected_kmeans.keys import RandomState
-from projected_kmeans.parameters import check_components, check_rows, check_weights
+from projected_kmeans.lower_bounds import bound_inertia, count_units
+from projected_kmeans.parameters import check_choice, check_components, check_rows, check_weights
 from projected_kmeans.passes import Frame, Problem, measure_rows
 from projected_kmeans.pipeline import (
     cluster_sketch,
@@ -95,6 +97,9 @@ class ProjectedKMeans(
         the row's own always among them. None makes full passes over all centers. "auto" is 16 from
         128 clusters on, where it saves most of the time and keeps most of the gain, else None. The
         log tells how many distances were computed.
+    certificate : {"auto", "spectral", "full"} or None, default=None
+        How hard to try to prove that the inertia is near the least possible, see
+        `kmeans_lower_bound`; None does not try and costs nothing.
     random_state : int, RandomState instance or None, default=None
         An integer is the key of the run.
     n_threads : int, optional
@@ -116,6 +121,9 @@ class ProjectedKMeans(
         F: sum of squared distances of rows to the mean of their cluster, in the original space.
     normalized_inertia_ : float
         F~: inertia over the sum of squared entries.
+    certificate_ : Certificate or None
+        What was proven of the inertia; None where ``certificate`` is, or where the fit was stopped
+        before.
     n_components_ : int
         Dimensions that were clustered in.
     projection_ : transformer or None
@@ -183,6 +191,7 @@ class ProjectedKMeans(
         time_budget: float | None = None,
         polish_iter: int | str = "auto",
         polish_candidates: int | str | None = "auto",
+        certificate: str | None = None,
         random_state: RandomState = None,
         n_threads: int | None = None,
         callback: Callable[[FitState], object] | None = None,
@@ -201,6 +210,7 @@ class ProjectedKMeans(
         self.time_budget = time_budget
         self.polish_iter = polish_iter
         self.polish_candidates = polish_candidates
+        self.certificate = certificate
         self.random_state = random_state
         self.n_threads = n_threads
         self.callback = callback
@@ -237,6 +247,7 @@ class ProjectedKMeans(
             finalists = cluster_sketch(recipe, original, sketch, log)
             lifted = lift_partition(original, sketch, finalists, log)
             polished = polish_partition(recipe, original, sketch, lifted, log)
+            self.certificate_ = self._certify(rows, weights, polished, log)
 
         self._keep(compute_type(rows.dtype), lifted.sketched, polished, log)
         return self
@@ -304,6 +315,7 @@ class ProjectedKMeans(
 
     def _check_parameters(self) -> None:
         check_parameters(self)
+        check_choice("certificate", self.certificate, (None, "auto", "spectral", "full"))
 
     def _check_sizes(self, n_samples: int, n_features: int) -> None:
         if self.n_clusters > n_samples:
@@ -319,6 +331,22 @@ class ProjectedKMeans(
         recipe = resolve_recipe(self, n_samples, n_features)
         self.key_, self.projection_ = recipe.key, recipe.projection
         return recipe
+
+    def _certify(
+        self, rows: NDArray[Any], weights: Floats | None, found: Clustering, log: Journal
+    ) -> Certificate | None:
+        if self.certificate is None or log.stopped:
+            return None
+        with log.step("certify", count_units(self.certificate)):
+            bound = bound_inertia(
+                rows,
+                weights,
+                self.n_clusters,
+                method=self.certificate,
+                key=self.key_,
+                on_unit=log.report,
+            )
+        return Certificate.of(found.inertia, bound)
 
     def _keep(
         self, dtype: np.dtype[Any], sketched: Clustering, polished: Clustering, log: Journal

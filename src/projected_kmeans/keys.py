@@ -18,6 +18,7 @@ RandomState: TypeAlias = int | np.random.RandomState | None
 # The first word of a stream's path: one number for each use of a key, never reused.
 SEEDING = 1
 LOCAL_SEARCH = 2
+CERTIFICATE = 4
 
 
 def resolve_key(random_state: RandomState) -> int:

@@ -68,12 +68,13 @@ class FitState:
     Attributes
     ----------
     step : str
-        "check", "reduce", "seed", "cluster", "lift" or "polish".
+        "check", "reduce", "seed", "cluster", "lift", "polish" or "certify".
     restart : int
         Which of the restarts, from 0.
     iteration, total : int
         Units of this step done, and at most to do: blocks of rows for "check" and "reduce",
-        centers for "seed", passes for "cluster", "lift" and "polish".
+        centers for "seed", passes for "cluster", "lift" and "polish", bounds and
+        steps to tighten them for "certify".
     inertia : float or None
         The inertia reached, in the space that the step works in.
     seconds : float
