@@ -28,7 +28,7 @@ from projected_kmeans import (
     inertia,
     kmeans_lower_bound,
 )
-from projected_kmeans.centred_rows import CentredRows
+from projected_kmeans.rounded_rows import CentredRows
 from projected_kmeans.cli import commands
 from projected_kmeans.files import read_matrix
 from projected_kmeans.lower_bounds import EFFORTS, Effort, bound_inertia

@@ -33,7 +33,7 @@ STEPS = (
     "lifting",
     "polishing",
     "scoring",
-    "centred_rows",
+    "rounded_rows",
     "spectral_bound",
     "neighbour_bound",
     "tightened_bound",
@@ -53,12 +53,12 @@ SEED = {"seeding": {"plus_plus", "sampled_seeding"}, "sampled_seeding": {"plus_p
 
 # Within the step that scores: the certificate chooses among bounds, and tells where it stands.
 SCORE = {
-    "spectral_bound": {"centred_rows"},
-    "neighbour_bound": {"centred_rows"},
+    "spectral_bound": {"rounded_rows"},
+    "neighbour_bound": {"rounded_rows"},
     "tightened_bound": {"neighbour_bound"},
-    "sampled_bound": {"centred_rows"},
+    "sampled_bound": {"rounded_rows"},
     "lower_bounds": {
-        "centred_rows",
+        "rounded_rows",
         "journal",
         "neighbour_bound",
         "sampled_bound",

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_array
 
 from projected_kmeans.blocks import as_native
-from projected_kmeans.centred_rows import CentredRows
+from projected_kmeans.rounded_rows import CentredRows
 from projected_kmeans.journal import Journal
 from projected_kmeans.keys import RandomState, resolve_key
 from projected_kmeans.neighbour_bound import measure_neighbours

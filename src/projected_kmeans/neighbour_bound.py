@@ -20,7 +20,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from projected_kmeans.centred_rows import ROUNDING, UNDERFLOW, CentredRows, sum_error
+from projected_kmeans.rounded_rows import ROUNDING, UNDERFLOW, CentredRows, sum_error
 from projected_kmeans.results import Floats
 
 # Numbers in the lists of neighbours: 512 MB.

@@ -11,7 +11,7 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from projected_kmeans.centred_rows import CentredRows
+from projected_kmeans.rounded_rows import CentredRows
 from projected_kmeans.keys import CERTIFICATE, open_stream
 from projected_kmeans.results import Floats
 
