@@ -18,6 +18,8 @@ RandomState: TypeAlias = int | np.random.RandomState | None
 # The first word of a stream's path: one number for each use of a key, never reused.
 SEEDING = 1
 LOCAL_SEARCH = 2
+SPECTRAL_ROWS = 5
+SAMPLED_COLUMNS = 6
 
 
 def resolve_key(random_state: RandomState) -> int:
