@@ -77,8 +77,8 @@ def test_a_sketch_loses_little_more_than_the_best(
     decay: float, n_power: int, factor: float
 ) -> None:
     """A sign sketch of 2 t columns loses at most a stated factor of what the best t lose."""
-    # The key is fixed, so that the test cannot fail by chance; over keys 0 to 19 the largest factors
-    # were 1.07, 1.06, 1.01 for the three spectra, and 1.007 at most with a power pass.
+    # The key is fixed, so that the test cannot fail by chance; over keys 0 to 19 the largest
+    # factors were 1.07, 1.06, 1.01 for the three spectra, and 1.007 at most with a power pass.
     X = draw_rows(700, 500, decay)
     found = SpectralProjection(20, n_power=n_power, random_state=1, sample_rows=None).fit(X)
     assert lost(X, found) <= factor * best(X, 20)[1]
@@ -88,8 +88,8 @@ def test_a_sketch_loses_little_more_than_the_best(
 
 def test_a_row_sample_suffices() -> None:
     """Directions from 2,000 of 20,000 rows lose 2 % more than the best, and the loss is told."""
-    # The key is fixed. Over keys 0 to 19 the loss was 1.0048 times the best at most, and the measured
-    # loss had a standard deviation of 0.5 % of the true one: 3 % are more than five of them.
+    # The key is fixed. Over keys 0 to 19 the loss was 1.0048 times the best at most, and the
+    # measured loss had a standard deviation of 0.5 % of the true one: 3 % are five of them.
     stream = np.random.default_rng(2)
     X = stream.normal(size=(20_000, 300)) * np.r_[np.full(10, 5.0), np.full(290, 0.5)] + 3
     found = SpectralProjection(10, sample_rows=2000, random_state=0).fit(X.astype(np.float32))
@@ -185,6 +185,20 @@ def test_any_unit(unit: float) -> None:
     plain = SpectralProjection(4, random_state=0).fit(X)
     np.testing.assert_allclose(found.components_, plain.components_, atol=1e-9)
     np.testing.assert_allclose(found.singular_values_, plain.singular_values_ * unit, rtol=1e-9)
+    assert found.lost_variance_ == pytest.approx(plain.lost_variance_, rel=1e-9)
+    weighted = SpectralProjection(4, random_state=0).fit(X, sample_weight=np.full(400, 1e-60))
+    np.testing.assert_allclose(weighted.components_, plain.components_, atol=1e-9)
+
+
+@pytest.mark.parametrize("order", ["F", "strided"])
+def test_any_layout(order: str) -> None:
+    """Rows that do not lie one after the other have the bits of those that do."""
+    X = draw_rows(600, 300).astype(np.float32)
+    other = np.asfortranarray(X) if order == "F" else np.repeat(X, 2, axis=1)[:, ::2]
+    plain = SpectralProjection(4, random_state=0).fit(X)
+    found = SpectralProjection(4, random_state=0).fit(other)
+    assert found.components_.tobytes() == plain.components_.tobytes()
+    np.testing.assert_allclose(found.transform(other), plain.transform(X), atol=1e-5)
 
 
 def test_threads_and_blocks_do_not_show() -> None:

@@ -170,15 +170,19 @@ class DenseRows:
         length = stretch_rows(n_columns)
         center, unit = self.center.astype(self._dtype), self._dtype.type(self.unit)
 
+        heaviest = 1.0 if self.weights is None else float(self.weights.max())
+        shares = np.ones(0) if self.weights is None else self.weights / heaviest
+        shares = shares.astype(self._dtype)
+
         def add_up(group: slice) -> Floats:
             total = np.zeros((n_columns, width))
             for span in _spans(group.stop, length, group.start):
-                stretch = np.subtract(self.array[span], center, dtype=self._dtype)
+                stretch = np.subtract(self.array[span], center, dtype=self._dtype, order="C")
                 if unit != 1:
                     stretch *= unit
                 right = sketch(stretch)
                 if self.weights is not None:
-                    right = right * self.weights[span, None].astype(self._dtype)
+                    right = right * shares[span, None]
                 total += stretch.T @ right
             return total
 
@@ -187,7 +191,7 @@ class DenseRows:
         with ThreadPoolExecutor(self.n_threads or _native.max_threads()) as pool:
             for part in pool.map(add_up, groups):
                 total += part
-        return total
+        return total * heaviest
 
 
 @dataclass(frozen=True)

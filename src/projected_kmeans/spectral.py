@@ -184,8 +184,9 @@ class SpectralProjection(MapTransformer):
         if isinstance(n_oversamples, str):
             n_oversamples = max(self.n_components_, LEAST_OVERSAMPLES)
         chosen, kept = _select(rows, weights, sample.learnt)
+        centred = about(chosen, self.mean_, kept, ranges, self.n_threads or 0)
         found = find_directions(
-            about(chosen, self.mean_, kept, ranges, self.n_threads or 0),
+            centred,
             self.n_components_,
             key=self.key_,
             n_oversamples=n_oversamples,
@@ -195,7 +196,7 @@ class SpectralProjection(MapTransformer):
         self.components_ = np.ascontiguousarray(found.columns.T)
         self.singular_values_ = found.singular_values
         self.lost_variance_ = _lost_share(
-            *_select(rows, weights, sample.left_out), self.mean_, found.columns
+            *_select(rows, weights, sample.left_out), self.mean_, found.columns, centred.unit
         )
 
     def project_block(self, block: NDArray[Any], out: NDArray[Any]) -> None:
@@ -246,14 +247,16 @@ def _select(
     return (rows, weights) if indices is None else (rows[indices], None)
 
 
-def _lost_share(rows: Any, weights: Floats | None, mean: Floats, columns: Floats) -> float:
+def _lost_share(
+    rows: Any, weights: Floats | None, mean: Floats, columns: Floats, unit: float
+) -> float:
     """Return the share of the rows' squared distance to the mean that is not along the columns."""
     total = lost = 0.0
     with threadpool_limits(limits=1, user_api="blas"):
         for first in range(0, rows.shape[0], LOSS_STRETCH):
             part: Any = rows[first : first + LOSS_STRETCH]
             sparse = scipy.sparse.issparse(part)
-            offsets = (part.toarray() if sparse else part) - mean
+            offsets = ((part.toarray() if sparse else part) - mean) * unit
             residue = offsets - (offsets @ columns) @ columns.T
             counts = 1.0 if weights is None else weights[first : first + LOSS_STRETCH]
             total += float(np.sum(counts * np.einsum("ij,ij->i", offsets, offsets)))
