@@ -28,11 +28,11 @@ from projected_kmeans import (
     inertia,
     kmeans_lower_bound,
 )
-from projected_kmeans.rounded_rows import CentredRows
 from projected_kmeans.cli import commands
 from projected_kmeans.files import read_matrix
 from projected_kmeans.lower_bounds import EFFORTS, Effort, bound_inertia
 from projected_kmeans.neighbour_bound import Dual, measure_neighbours
+from projected_kmeans.rounded_rows import CentredRows
 from projected_kmeans.sampled_bound import draw_subsets, lower_mean, sampled_bound
 
 CERTAIN = ("spectral", "neighbour", "tightened")

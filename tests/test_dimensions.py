@@ -13,6 +13,7 @@ from projected_kmeans.dimensions import check_eps
 
 # By hand for k = 40, n = 400, eps = 0.3: what stands in the paper or its successors, rounded up.
 BY_HAND = {
+    "boutsidis2009-columns": 3138,  # 40 * log2(133.33) / 0.09 = 40 * 7.05889 / 0.09 = 3137.3
     "boutsidis2010": 445,  # 40 / 0.09 = 444.4
     "boutsidis2010-proof": 278_755_556,  # 627,200 * 444.44
     "folklore": 97,  # log2(400) / 0.09 = 8.644 / 0.09 = 96.04
@@ -97,7 +98,9 @@ def test_eps_of_numpy_is_taken(eps: float) -> None:
 
 def test_bad_rules_and_sizes_are_refused() -> None:
     """A sentence says which rule, which size, and what to do."""
-    with pytest.raises(ValueError, match=r"rule='best' is not known; use one of boutsidis2010, "):
+    with pytest.raises(
+        ValueError, match=r"rule='best' is not known; use one of boutsidis2009-columns, "
+    ):
         target_dimension(4, rule="best")
     with pytest.raises(ValueError, match=r"'folklore' depends on n_samples, got None; pass n_samp"):
         target_dimension(4, rule="folklore")

@@ -1,4 +1,4 @@
-"""All four maps as transformers: Lemma 1, sparse rows, and their place in the estimator."""
+"""All maps as transformers: Lemma 1, sparse rows, and their place in the estimator."""
 
 from __future__ import annotations
 
@@ -12,16 +12,19 @@ from layouts import draw_rows
 from numpy.typing import NDArray
 
 from projected_kmeans import (
+    ColumnSampling,
     GaussianProjection,
     HadamardProjection,
     ProjectedKMeans,
     SignProjection,
     SparseSignProjection,
+    SpectralProjection,
     clustering_accuracy,
 )
-from projected_kmeans.projections import PROJECTIONS
+from projected_kmeans.recipe import MAPS as NAMED_MAPS
 
 MAPS = (SignProjection, SparseSignProjection, HadamardProjection, GaussianProjection)
+ALL_MAPS = (*MAPS, SpectralProjection, ColumnSampling)
 KEYS = range(400)
 
 
@@ -72,7 +75,7 @@ def test_lemma_one_part_three(kind: Any, extra: dict[str, int]) -> None:
     assert np.var(sizes) <= 1.4 * deviation**2
 
 
-@pytest.mark.parametrize("kind", MAPS)
+@pytest.mark.parametrize("kind", ALL_MAPS)
 @pytest.mark.parametrize("index", [np.int32, np.int64])
 @pytest.mark.parametrize("form", ["csr_array", "csr_matrix", "csc_array", "coo_array"])
 def test_sparse_rows_are_projected_as_dense_ones(kind: Any, index: Any, form: str) -> None:
@@ -85,7 +88,7 @@ def test_sparse_rows_are_projected_as_dense_ones(kind: Any, index: Any, form: st
     np.testing.assert_allclose(model.transform(sparse), model.transform(X), atol=1e-12)
 
 
-@pytest.mark.parametrize("kind", MAPS)
+@pytest.mark.parametrize("kind", ALL_MAPS)
 def test_sparse_rows_need_no_order(kind: Any) -> None:
     """Indices out of order and entries that are stored twice are sorted and added, in a copy."""
     rows = scipy.sparse.csr_array(
@@ -98,7 +101,7 @@ def test_sparse_rows_need_no_order(kind: Any) -> None:
     np.testing.assert_array_equal(rows.indices, kept)
 
 
-@pytest.mark.parametrize("kind", MAPS)
+@pytest.mark.parametrize("kind", ALL_MAPS)
 @pytest.mark.parametrize(("bad", "name"), [(np.nan, "NaN"), (-np.inf, "inf")])
 def test_bad_sparse_entries_are_named(kind: Any, bad: float, name: str) -> None:
     """An entry of sparse rows that is not finite is named by row and column."""
@@ -107,13 +110,13 @@ def test_bad_sparse_entries_are_named(kind: Any, bad: float, name: str) -> None:
         kind(2).fit(rows)
 
 
-@pytest.mark.parametrize("name", PROJECTIONS)
+@pytest.mark.parametrize("name", NAMED_MAPS)
 def test_the_estimator_takes_every_map_by_name(name: str) -> None:
     """Well separated clusters are found through each of the maps."""
     X, truth = draw_blobs(gap=3.0)
     model = ProjectedKMeans(5, projection=name, n_components=20, random_state=0, polish_iter=0)
     assert clustering_accuracy(truth, model.fit(X).labels_) == 1
-    assert type(model.projection_) is PROJECTIONS[name]
+    assert type(model.projection_) is NAMED_MAPS[name]
 
 
 def test_too_many_nonzeros_are_refused() -> None:

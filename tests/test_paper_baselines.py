@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-import scipy.stats
 from sklearn.base import BaseEstimator
 from sklearn.manifold import LocallyLinearEmbedding
 from sklearn.utils.estimator_checks import parametrize_with_checks
@@ -18,14 +17,12 @@ from projected_kmeans import SignProjection
 from projected_kmeans.files import read_matrix
 from projected_kmeans.keys import open_stream
 from projected_kmeans.paper import (
-    ColumnSampling,
     FisherScore,
     FolkloreProjection,
     LaplacianScore,
     LocallyLinearFeatures,
     SVDFeatures,
 )
-from projected_kmeans.paper.column_sampling import sampled_dimension
 from projected_kmeans.results import Floats
 
 
@@ -40,8 +37,6 @@ def draw_rows(n_samples: int, n_features: int, path: int = 0) -> Floats:
         SVDFeatures(2, scaled=False),
         SVDFeatures(1, algorithm="randomized", random_state=0),
         FolkloreProjection(random_state=0),
-        ColumnSampling(n_clusters=1, random_state=0),
-        ColumnSampling(3, n_clusters=1, singular_vectors="approximate", random_state=0),
         LaplacianScore(1),
         LaplacianScore(1, graph="2007"),
         FisherScore(1),
@@ -79,43 +74,6 @@ def test_folklore_is_a_sign_projection_of_log_n() -> None:
     found = FolkloreProjection(eps=0.4, random_state=3).fit_transform(rows)
     t = math.ceil(math.log2(50) / 0.4**2)
     np.testing.assert_array_equal(found, SignProjection(t, random_state=3).fit_transform(rows))
-
-
-@pytest.mark.parametrize("singular_vectors", ["exact", "approximate"])
-def test_column_sampling_keeps_the_gram_matrix_on_average(singular_vectors: str) -> None:
-    """E[A S S^T A^T] = A A^T: no entry of the mean is five standard errors off."""
-    # 21 entries and the bound 5: a right implementation fails for one key in 80,000.
-    rows = draw_rows(6, 20)
-    wanted = rows @ rows.T
-    grams = []
-    for key in range(1500):
-        sampling = ColumnSampling(
-            4, n_clusters=6, eps=0.5, singular_vectors=singular_vectors, random_state=key
-        )
-        sketch = sampling.fit_transform(rows)
-        grams.append(sketch @ sketch.T)
-    errors = (np.mean(grams, axis=0) - wanted) / scipy.stats.sem(grams, axis=0)
-    assert np.max(np.abs(errors)) < 5
-
-
-def test_column_probabilities_are_leverages() -> None:
-    """Columns are drawn by the squared row norms of V_k, exact or found in the whole range."""
-    rows = draw_rows(10, 30)
-    right = np.linalg.svd(rows, full_matrices=False)[2][:3]
-    exact = ColumnSampling(5, n_clusters=3, random_state=0).fit(rows)
-    np.testing.assert_allclose(exact.probabilities_, np.sum(right**2, axis=0) / 3, rtol=1e-10)
-    # k + ceil(k / eps) + 1 = 14 columns see the whole range of ten rows.
-    near = ColumnSampling(5, n_clusters=3, singular_vectors="approximate", random_state=0).fit(rows)
-    np.testing.assert_allclose(near.probabilities_, exact.probabilities_, rtol=1e-8)
-
-
-def test_column_sampling_auto() -> None:
-    """Left to "auto", sampling draws k log2(k / eps) / eps^2 columns, even beyond d."""
-    sampling = ColumnSampling(n_clusters=3, eps=0.3, random_state=0).fit(draw_rows(10, 30))
-    assert sampling.n_components_ == sampled_dimension(3, 0.3) == 111
-    assert set(sampling.columns_) <= set(range(30))
-    with pytest.raises(ValueError, match="n_clusters=11 exceeds the rank"):
-        ColumnSampling(5, n_clusters=11).fit(draw_rows(10, 30))
 
 
 def laplacian_scores_2007(rows: Floats) -> Floats:

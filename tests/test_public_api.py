@@ -23,6 +23,10 @@ ROOT = Path(__file__).parents[1]
 STEPS = (
     "projections",
     "random_maps",
+    "centred_rows",
+    "directions",
+    "spectral",
+    "column_sampling",
     "dimensions",
     "plus_plus",
     "sampled_seeding",
@@ -45,8 +49,16 @@ STEPS = (
 # What a step may import of the package: the ground that all steps stand on.
 GROUND = {"_native", "blocks", "bounds", "keys", "moments", "parameters", "passes", "results"}
 
-# Within the step that reduces: what maps have in common asks the rules for their dimension.
-REDUCE = {"projections": {"random_maps"}, "random_maps": {"dimensions"}}
+# Within the step that reduces: what maps have in common asks the rules for their dimension, and
+# both maps that look at the rows ask for directions.
+SPECTRAL = {"centred_rows", "dimensions", "directions", "random_maps"}
+REDUCE = {
+    "projections": {"random_maps"},
+    "random_maps": {"dimensions"},
+    "directions": {"centred_rows"},
+    "spectral": SPECTRAL,
+    "column_sampling": SPECTRAL,
+}
 
 # Within the step that seeds: all that draw by distance do it in the same way.
 SEED = {"seeding": {"plus_plus", "sampled_seeding"}, "sampled_seeding": {"plus_plus"}}
@@ -67,6 +79,14 @@ SCORE = {
     },
     "certificate": {"lower_bounds", "scoring"},
 }
+
+FITTED = (
+    "ProjectedKMeans",
+    "SignProjection",
+    "GaussianProjection",
+    "SpectralProjection",
+    "ColumnSampling",
+)
 
 PUBLIC = [getattr(projected_kmeans, name) for name in projected_kmeans.__all__]
 CLASSES = [item for item in PUBLIC if inspect.isclass(item)]
@@ -163,7 +183,7 @@ def test_examples_are_given(item: Any) -> None:
         assert doctest.DocTestParser().get_examples(inspect.getdoc(item) or "")
 
 
-@pytest.mark.parametrize("name", ["ProjectedKMeans", "SignProjection", "GaussianProjection"])
+@pytest.mark.parametrize("name", FITTED)
 def test_fitted_attributes_are_documented(name: str) -> None:
     """Every attribute that a fit leaves is in the Attributes section."""
     kind = getattr(projected_kmeans, name)

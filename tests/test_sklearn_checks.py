@@ -9,11 +9,13 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from projected_kmeans import (
+    ColumnSampling,
     GaussianProjection,
     HadamardProjection,
     ProjectedKMeans,
     SignProjection,
     SparseSignProjection,
+    SpectralProjection,
 )
 
 EXPECTED_FAILURES = {
@@ -37,6 +39,7 @@ def expected_failures(estimator: BaseEstimator) -> dict[str, str]:
         ProjectedKMeans(),
         ProjectedKMeans(n_clusters=2, projection="sign", n_components=1),
         ProjectedKMeans(n_clusters=2, projection="gaussian", n_components=1, solver="hartigan"),
+        ProjectedKMeans(n_clusters=2, projection="svd", n_components=1),
         ProjectedKMeans(n_clusters=3, projection=None, init="random"),
         SignProjection(),
         SignProjection(n_components=1),
@@ -46,6 +49,10 @@ def expected_failures(estimator: BaseEstimator) -> dict[str, str]:
         SparseSignProjection(n_components=1),
         HadamardProjection(),
         HadamardProjection(n_components=1),
+        SpectralProjection(),
+        SpectralProjection(n_components=1, n_power=1),
+        ColumnSampling(random_state=0),
+        ColumnSampling(3, n_clusters=1, singular_vectors="approximate", random_state=0),
     ],
     expected_failed_checks=expected_failures,
 )

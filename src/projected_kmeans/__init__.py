@@ -3,6 +3,7 @@
 from importlib.metadata import version
 
 from projected_kmeans.certificate import Certificate, certify
+from projected_kmeans.column_sampling import ColumnSampling
 from projected_kmeans.dimensions import RULES, target_dimension
 from projected_kmeans.estimator import ProjectedKMeans
 from projected_kmeans.lower_bounds import LowerBound, kmeans_lower_bound
@@ -19,12 +20,14 @@ from projected_kmeans.scoring import (
     inertia,
     normalized_inertia,
 )
+from projected_kmeans.spectral import SpectralProjection
 
 __version__ = version("projected_kmeans")
 
 __all__ = [
     "RULES",
     "Certificate",
+    "ColumnSampling",
     "FitState",
     "GaussianProjection",
     "HadamardProjection",
@@ -32,6 +35,7 @@ __all__ = [
     "ProjectedKMeans",
     "SignProjection",
     "SparseSignProjection",
+    "SpectralProjection",
     "certify",
     "clustering_accuracy",
     "indicator_matrix",

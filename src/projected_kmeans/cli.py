@@ -32,7 +32,7 @@ from projected_kmeans.model_files import describe_fit, load_model, save_fit
 from projected_kmeans.output_files import open_output_folder, write_array, write_atomically
 from projected_kmeans.paper.command import reproduce
 from projected_kmeans.progress import show_progress
-from projected_kmeans.projections import PROJECTIONS
+from projected_kmeans.recipe import MAPS
 from projected_kmeans.scoring import clustering_accuracy
 
 PROGRAM = "projected-kmeans"
@@ -167,11 +167,12 @@ def demo(n_samples: int, seed: int, out: str) -> None:
 )
 @click.option(
     "--projection",
-    type=click.Choice(["auto", *PROJECTIONS, "none"]),
+    type=click.Choice(["auto", *MAPS, "none"]),
     default="auto",
     show_default=True,
     callback=lambda context, parameter, name: None if name == "none" else name,
-    help="How to reduce the columns; none clusters all of them.",
+    help="How to reduce the columns: random maps, principal directions (svd) or columns drawn by "
+    "leverage; none clusters all of them.",
 )
 @click.option(
     "--solver",

@@ -37,6 +37,12 @@ class DimensionRule:
 
 RULES: Mapping[str, DimensionRule] = MappingProxyType(
     {
+        "boutsidis2009-columns": DimensionRule(
+            "Boutsidis, Mahoney, Drineas 2009: O(k log(k / eps) / eps^2) sampled columns keep the "
+            "optimum within 2 + eps; constant 1 and, as in Table 1 of the 2010 paper, base two",
+            "n_clusters",
+            lambda k, eps: k * math.log2(k / eps) / eps**2,
+        ),
         "boutsidis2010": DimensionRule(
             "Boutsidis, Zouzias, Drineas 2010, Algorithm 1: t = c k / eps^2 signs keep the optimum "
             "within 2 + eps; here c = 1",

@@ -54,13 +54,15 @@ class ProjectedKMeans(
     ----------
     n_clusters : int, default=8
         k.
-    projection : {"auto", "sign", "sparse-sign", "hadamard", "gaussian"}, None or transformer, \
-            default="auto"
-        How rows are reduced. "auto" takes signs where they save dimensions; None clusters in the
-        original space; any scikit-learn transformer will do.
+    projection : {"auto", "sign", "sparse-sign", "hadamard", "gaussian", "svd", "columns"}, None \
+            or transformer, default="auto"
+        How rows are reduced. "auto" takes signs where they save dimensions; "svd" takes the
+        principal directions of the rows, "columns" draws columns by their leverage; None clusters
+        in the original space; any scikit-learn transformer will do.
     n_components : int or "auto", default="auto"
         t, dimensions of the sketch. "auto" asks `target_dimension` with ``n_clusters`` and
-        ``eps``. Ignored where ``projection`` is None or a transformer.
+        ``eps``; for "svd" it is ceil(k / eps), at most 64. Ignored where ``projection`` is None or
+        a transformer.
     eps : float, default=0.3
         Error parameter in (0, 1), used by ``n_components="auto"``.
     init : {"k-means++", "k-means||", "afk-mc2", "random", "orss06"}, array-like or callable, \

@@ -19,6 +19,8 @@ RandomState: TypeAlias = int | np.random.RandomState | None
 SEEDING = 1
 LOCAL_SEARCH = 2
 CERTIFICATE = 4
+SPECTRAL_ROWS = 5
+SAMPLED_COLUMNS = 6
 
 
 def resolve_key(random_state: RandomState) -> int:

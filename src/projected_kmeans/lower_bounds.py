@@ -15,7 +15,6 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_array
 
 from projected_kmeans.blocks import as_native
-from projected_kmeans.rounded_rows import CentredRows
 from projected_kmeans.journal import Journal
 from projected_kmeans.keys import RandomState, resolve_key
 from projected_kmeans.neighbour_bound import measure_neighbours
@@ -26,6 +25,7 @@ from projected_kmeans.parameters import (
     check_weights,
 )
 from projected_kmeans.results import FitState, Floats
+from projected_kmeans.rounded_rows import CentredRows
 from projected_kmeans.sampled_bound import draw_subsets, sampled_bound
 from projected_kmeans.spectral_bound import SPECTRAL_LIMIT, spectral_bound
 from projected_kmeans.tightened_bound import TIGHTEN_LIMIT, tighten

@@ -20,8 +20,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from projected_kmeans.rounded_rows import ROUNDING, UNDERFLOW, CentredRows, sum_error
 from projected_kmeans.results import Floats
+from projected_kmeans.rounded_rows import ROUNDING, UNDERFLOW, CentredRows, sum_error
 
 # Numbers in the lists of neighbours: 512 MB.
 LIST_ENTRIES = 2**26

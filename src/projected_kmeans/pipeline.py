@@ -43,6 +43,7 @@ def reduce_rows(recipe: Recipe, original: Problem, log: Journal) -> Problem:
     source = original.source
     with log.step("reduce", len(source)):
         if isinstance(recipe.projection, RandomMap):
+            recipe.projection.learn(source.array, original.weights, original.ranges)
             sketch = sketch_rows(recipe.projection, source, log.report)
         else:
             sketch = _transform(recipe.projection.fit(source.array), source.array)

@@ -15,10 +15,22 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
-from projected_kmeans.blocks import ArrayBlocks, compute_type, scan_columns, scan_sparse
+from projected_kmeans.blocks import (
+    ArrayBlocks,
+    ColumnRanges,
+    compute_type,
+    scan_columns,
+    scan_sparse,
+)
 from projected_kmeans.dimensions import check_eps, target_dimension
 from projected_kmeans.keys import RandomState, resolve_key
-from projected_kmeans.parameters import check_components, check_count, check_rows
+from projected_kmeans.parameters import (
+    check_components,
+    check_count,
+    check_rows,
+    check_weights,
+)
+from projected_kmeans.results import Floats
 
 SparseMatrix: TypeAlias = "scipy.sparse.csr_array[Any, tuple[int, int]]"
 
@@ -36,6 +48,12 @@ class RandomMap(Protocol):
     n_components_: int
     key_: int
 
+    def choose_components(self, n_samples: int, n_features: int) -> int:
+        """Check ``n_components`` and return t for that many rows and features."""
+
+    def learn(self, rows: Any, weights: Floats | None, ranges: ColumnRanges | None) -> None:
+        """Look at the rows, where the map depends on more than their shape."""
+
     def project_block(self, block: NDArray[Any], out: NDArray[Any]) -> None:
         """Write the sketch of a block of dense rows into ``out``."""
 
@@ -44,28 +62,24 @@ class RandomMap(Protocol):
 
 
 def fit_shape(projection: RandomMap, n_samples: int, n_features: int) -> None:
-    """Fix a map for that many rows of that many features: all that fitting takes from data."""
+    """Fix a map for that many rows of that many features: all that most maps take from data."""
     check_eps(projection.eps)
-    check_components(projection.n_components, n_features)
     if projection.n_clusters is not None:
         check_count("n_clusters", projection.n_clusters)
     if projection.n_threads is not None:
         check_count("n_threads", projection.n_threads)
     projection.n_features_in_ = n_features
     projection.key_ = resolve_key(projection.random_state)
-    if not isinstance(projection.n_components, str):
-        projection.n_components_ = int(projection.n_components)
-    elif projection.n_clusters is not None:
-        projection.n_components_ = target_dimension(
-            projection.n_clusters, eps=projection.eps, n_features=n_features
-        )
-    else:
-        projection.n_components_ = target_dimension(
-            eps=projection.eps,
-            rule="johnson-lindenstrauss",
-            n_samples=n_samples,
-            n_features=n_features,
-        )
+    projection.n_components_ = projection.choose_components(n_samples, n_features)
+
+
+def fit_rows(projection: RandomMap, X: ArrayLike, sample_weight: ArrayLike | None = None) -> None:
+    """Fix a map for the rows of X: their shape, and what it learns of them."""
+    rows = check_rows(projection, X, reset=True, accept_sparse=True)
+    weights = check_weights(sample_weight, rows)
+    ranges = _scan(rows)
+    fit_shape(projection, *rows.shape)
+    projection.learn(rows, weights, ranges)
 
 
 def sketch_rows(
@@ -100,9 +114,7 @@ class MapTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         transformer
             Itself.
         """
-        rows = check_rows(self, X, reset=True, accept_sparse=True)
-        _scan(rows)
-        fit_shape(self, *rows.shape)
+        fit_rows(self, X)
         return self
 
     def transform(self: RandomMap, X: ArrayLike) -> NDArray[Any]:
@@ -127,6 +139,23 @@ class MapTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         self.project_sparse(rows, sketch)
         return sketch
 
+    def choose_components(self: RandomMap, n_samples: int, n_features: int) -> int:
+        """Check ``n_components`` and return t for that many rows and features."""
+        check_components(self.n_components, n_features)
+        if not isinstance(self.n_components, str):
+            return int(self.n_components)
+        if self.n_clusters is not None:
+            return target_dimension(self.n_clusters, eps=self.eps, n_features=n_features)
+        return target_dimension(
+            eps=self.eps,
+            rule="johnson-lindenstrauss",
+            n_samples=n_samples,
+            n_features=n_features,
+        )
+
+    def learn(self, rows: Any, weights: Floats | None, ranges: ColumnRanges | None) -> None:
+        """Look at the rows: nothing to do where only their shape matters."""
+
     @property
     def _n_features_out(self: RandomMap) -> int:
         return int(self.n_components_)
@@ -138,8 +167,9 @@ class MapTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         return tags
 
 
-def _scan(rows: Any) -> None:
+def _scan(rows: Any) -> ColumnRanges | None:
+    """Raise where an entry is not finite; return the ranges of the columns of dense rows."""
     if scipy.sparse.issparse(rows):
         scan_sparse(rows)
-    else:
-        scan_columns(ArrayBlocks(rows))
+        return None
+    return scan_columns(ArrayBlocks(rows))

@@ -5,17 +5,26 @@ Knows defaults and sizes; it looks at no row.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 from sklearn.base import clone
 
+from projected_kmeans.column_sampling import ColumnSampling
 from projected_kmeans.dimensions import check_eps, target_dimension
 from projected_kmeans.keys import resolve_key
 from projected_kmeans.parameters import check_choice, check_count, check_not_negative
 from projected_kmeans.projections import PROJECTIONS
 from projected_kmeans.random_maps import fit_shape
 from projected_kmeans.seeding import SEEDINGS
+from projected_kmeans.spectral import SpectralProjection
+
+# All maps by name, those that look at the rows last.
+MAPS: Mapping[str, Any] = MappingProxyType(
+    {**PROJECTIONS, "svd": SpectralProjection, "columns": ColumnSampling}
+)
 
 SOLVERS = ("lloyd", "hartigan", "breathing")
 
@@ -40,7 +49,7 @@ class Recipe:
     key : int
         What fixes all randomness.
     projection : RandomMap, transformer or None
-        A fitted random map; another transformer, to be fitted; or None for the original space.
+        A map with its dimensions; another transformer, to be fitted; None for the original space.
     init : str, array-like or callable
         First centers, as `ProjectedKMeans` takes them.
     n_init, max_iter, polish_iter : int
@@ -88,7 +97,7 @@ def check_parameters(model: Any) -> None:
     if isinstance(model.init, str):
         check_choice("init", model.init, SEEDINGS)
     if isinstance(model.projection, str) or not hasattr(model.projection, "transform"):
-        check_choice("projection", model.projection, ("auto", *PROJECTIONS, None))
+        check_choice("projection", model.projection, ("auto", *MAPS, None))
 
 
 def resolve_recipe(model: Any, n_samples: int, n_features: int) -> Recipe:
@@ -127,7 +136,7 @@ def _choose_candidates(model: Any, projection: Any) -> int:
 
 
 def _choose_projection(model: Any, key: int, n_samples: int, n_features: int) -> Any:
-    """Return the map, fitted unless it is the caller's own; None to stay in all dimensions."""
+    """Return the map for rows of this shape, or the caller's own; None for all dimensions."""
     name = model.projection
     if name is None:
         return None
@@ -140,7 +149,7 @@ def _choose_projection(model: Any, key: int, n_samples: int, n_features: int) ->
         if wanted >= n_features:
             return None
         name = "sign"
-    projection = PROJECTIONS[name](
+    projection = MAPS[name](
         model.n_components,
         eps=model.eps,
         n_clusters=model.n_clusters,

@@ -11,9 +11,9 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from projected_kmeans.rounded_rows import CentredRows
 from projected_kmeans.keys import CERTIFICATE, open_stream
 from projected_kmeans.results import Floats
+from projected_kmeans.rounded_rows import CentredRows
 
 # More than the rounding of everything that is not bounded elsewhere.
 SHARE = 1e-9

@@ -9,8 +9,8 @@ import math
 
 import numpy as np
 
-from projected_kmeans.rounded_rows import ROUNDING, UNDERFLOW, CentredRows, sum_error
 from projected_kmeans.results import Floats
+from projected_kmeans.rounded_rows import ROUNDING, UNDERFLOW, CentredRows, sum_error
 
 # Rows or columns of the largest Gram matrix: 128 MB, and about 10 s for its eigenvalues.
 SPECTRAL_LIMIT = 4096

@@ -9,7 +9,6 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from projected_kmeans.paper.column_sampling import ColumnSampling
     from projected_kmeans.paper.exact import solve_exactly
     from projected_kmeans.paper.fisher_score import FisherScore
     from projected_kmeans.paper.folklore_projection import FolkloreProjection
@@ -20,7 +19,6 @@ if TYPE_CHECKING:
     from projected_kmeans.paper.svd_features import SVDFeatures
 
 _HOMES = {
-    "ColumnSampling": "column_sampling",
     "FisherScore": "fisher_score",
     "FolkloreProjection": "folklore_projection",
     "LaplacianScore": "laplacian_score",
@@ -32,7 +30,6 @@ _HOMES = {
 }
 
 __all__ = [
-    "ColumnSampling",
     "FisherScore",
     "FolkloreProjection",
     "LaplacianScore",

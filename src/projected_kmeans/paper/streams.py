@@ -3,8 +3,6 @@
 Names uses of a key; it draws nothing (`projected_kmeans.keys.open_stream` does).
 """
 
-COLUMNS = 1001
-SINGULAR_VECTORS = 1002
 ORSS06 = 1003
 KSS04 = 1004
 INSTANCES = 1005

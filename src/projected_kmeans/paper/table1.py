@@ -16,9 +16,9 @@ from typing import Any
 import numpy as np
 import scipy.stats
 
+from projected_kmeans.column_sampling import ColumnSampling
 from projected_kmeans.dimensions import target_dimension
 from projected_kmeans.keys import open_stream
-from projected_kmeans.paper.column_sampling import ColumnSampling, sampled_dimension
 from projected_kmeans.paper.exact import solve_exactly
 from projected_kmeans.paper.experiments import Experiment, Unit
 from projected_kmeans.paper.folklore_projection import FolkloreProjection
@@ -80,9 +80,17 @@ def _mailman_steps(problem: Problem, n_columns: float) -> float:
     return problem.n * problem.d * math.ceil(n_columns / math.log2(problem.d))
 
 
+def _sampled_columns(problem: Problem) -> int:
+    return target_dimension(problem.k, eps=EPS, rule="boutsidis2009-columns")
+
+
 def _columns(singular_vectors: str, problem: Problem, key: int) -> ColumnSampling:
     return ColumnSampling(
-        n_clusters=problem.k, eps=EPS, singular_vectors=singular_vectors, random_state=key
+        _sampled_columns(problem),
+        n_clusters=problem.k,
+        eps=EPS,
+        singular_vectors=singular_vectors,
+        random_state=key,
     )
 
 
@@ -111,7 +119,7 @@ ROWS: Mapping[str, Row] = MappingProxyType(
             "k log(k / eps) / eps^2",
             "n d min(n, d)",
             "2 + eps",
-            lambda p: sampled_dimension(p.k, EPS),
+            _sampled_columns,
             _svd_steps,
             2 + EPS,
             partial(_columns, "exact"),
@@ -120,7 +128,7 @@ ROWS: Mapping[str, Row] = MappingProxyType(
             "k log(k / eps) / eps^2",
             "n d k / eps",
             "2 + eps",
-            lambda p: sampled_dimension(p.k, EPS),
+            _sampled_columns,
             lambda p: p.n * p.d * p.k / EPS,
             2 + EPS,
             partial(_columns, "approximate"),

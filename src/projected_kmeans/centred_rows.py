@@ -1,0 +1,314 @@
+"""REDUCE: products with rows about a center, dense or sparse, of which no centred copy is made.
+
+Knows how to walk over rows; it does not know what the products are good for.
+
+Stretches of dense rows begin at the first row and have a length that follows from the number of
+columns; each is multiplied on one thread, and their products are added in float64 in the order of
+the rows, so that neither blocks nor threads show in the result.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Protocol, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits
+
+from projected_kmeans import _native
+from projected_kmeans.blocks import ArrayBlocks, ColumnRanges, compute_type
+from projected_kmeans.keys import draw_signs
+from projected_kmeans.passes import Problem
+from projected_kmeans.results import Floats
+
+# Numbers of a stretch: it stays in the second cache while it is multiplied twice.
+STRETCH_SIZE = 2**18
+
+# Stretches that a thread adds up before its sum is merged.
+STRETCHES_A_SUM = 16
+
+# Rows of CSR that are multiplied at a time; columns of dense rows at a time where rows are few.
+SPARSE_STRETCH = 2**16
+PANEL = 4096
+
+# Beyond this a square may leave float32, and rows are brought to another unit, in float64.
+FAR = 1e12
+
+
+class Signs(NamedTuple):
+    """The first columns of the sign matrix of a key."""
+
+    key: int
+    width: int
+
+
+Omega: TypeAlias = Signs | Floats
+
+
+class CentredRows(Protocol):
+    """Rows about a center, with weights, of which no centred copy is made.
+
+    C = (A - c)^T diag(w) (A - c) for rows A, center c and weights w, in the rows' unit.
+    """
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows and columns."""
+
+    @property
+    def unit(self) -> float:
+        """What rows are multiplied by before all else, so that their squares can be added."""
+
+    @property
+    def precision(self) -> float:
+        """The relative rounding error of one operation."""
+
+    def multiply(self, omega: Omega) -> Floats:
+        """Return C omega."""
+
+    def column_gram(self) -> Floats:
+        """Return C, for few columns."""
+
+    def row_gram(self) -> Floats:
+        """Return the products of all weighted rows with one another, for few rows."""
+
+    def combine(self, left: Floats) -> Floats:
+        """Return combinations (d, t) of few weighted rows, one for each column of ``left``."""
+
+
+def mean_of(
+    rows: Any, weights: Floats | None, ranges: ColumnRanges | None, n_threads: int
+) -> Floats:
+    """Return the mean of the rows in float64, in one pass; for dense rows from exact sums."""
+    n_rows = rows.shape[0]
+    if ranges is None:
+        shares = np.full(n_rows, 1 / n_rows) if weights is None else weights / weights.sum()
+        return np.asarray(rows.T.astype(np.float64) @ shares)
+    problem = Problem(ArrayBlocks(rows), ranges, weights, n_threads)
+    middle = ranges.minimum / 2 + ranges.maximum / 2
+    mean: Floats = problem.sum(np.zeros(n_rows, dtype=np.int32), middle[None]).means[0]
+    return mean
+
+
+def about(
+    rows: Any, center: Floats, weights: Floats | None, ranges: ColumnRanges | None, n_threads: int
+) -> CentredRows:
+    """Return rows about a center, with how far an entry can be from it."""
+    if ranges is None:
+        reach = max(np.abs(rows.data).max(initial=0.0), np.abs(center).max())
+        return SparseRows(rows, center, weights, float(reach), n_threads)
+    reach = np.max(np.maximum(ranges.maximum - center, center - ranges.minimum))
+    return DenseRows(rows, center, weights, float(reach), n_threads)
+
+
+@dataclass(frozen=True)
+class DenseRows:
+    """Rows of an array about a center; ``reach`` bounds how far an entry is from it."""
+
+    array: NDArray[Any]
+    center: Floats
+    weights: Floats | None
+    reach: float
+    n_threads: int
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows and columns."""
+        return self.array.shape[0], self.array.shape[1]
+
+    @property
+    def unit(self) -> float:
+        """What rows are multiplied by before all else."""
+        return _unit(self.reach)
+
+    @property
+    def precision(self) -> float:
+        """The relative rounding error of one operation."""
+        return float(np.finfo(self._dtype).eps)
+
+    @property
+    def _dtype(self) -> np.dtype[Any]:
+        far = not 1 / FAR < self.reach < FAR
+        return np.dtype(np.float64) if far else compute_type(self.array.dtype)
+
+    def multiply(self, omega: Omega) -> Floats:
+        """Return C omega."""
+        if isinstance(omega, Signs):
+            return self._sum_products(lambda stretch: _multiply_signs(stretch, omega), omega.width)
+        right = omega.astype(self._dtype)
+        return self._sum_products(lambda stretch: stretch @ right, omega.shape[1])
+
+    def column_gram(self) -> Floats:
+        """Return C, for few columns."""
+        return self._sum_products(lambda stretch: stretch, self.shape[1])
+
+    def row_gram(self) -> Floats:
+        """Return the products of all weighted rows with one another, for few rows."""
+        gram = np.zeros((self.shape[0], self.shape[0]))
+        for panel in _spans(self.shape[1], PANEL):
+            part = self._columns(panel)
+            gram += part @ part.T
+        return gram
+
+    def combine(self, left: Floats) -> Floats:
+        """Return combinations (d, t) of few weighted rows, one for each column of ``left``."""
+        return np.concatenate(
+            [self._columns(panel).T @ left for panel in _spans(self.shape[1], PANEL)]
+        )
+
+    def _columns(self, panel: slice) -> Floats:
+        part: Floats = self.array[:, panel].astype(np.float64) - self.center[panel]
+        part *= self.unit
+        return part if self.weights is None else part * np.sqrt(self.weights)[:, None]
+
+    def _sum_products(self, sketch: Callable[[NDArray[Any]], NDArray[Any]], width: int) -> Floats:
+        """Return the sum of S^T diag(w) sketch(S) over all stretches S."""
+        n_rows, n_columns = self.shape
+        length = stretch_rows(n_columns)
+        center, unit = self.center.astype(self._dtype), self._dtype.type(self.unit)
+
+        heaviest = 1.0 if self.weights is None else float(self.weights.max())
+        shares = np.ones(0) if self.weights is None else self.weights / heaviest
+        shares = shares.astype(self._dtype)
+
+        def add_up(group: slice) -> Floats:
+            total = np.zeros((n_columns, width))
+            for span in _spans(group.stop, length, group.start):
+                stretch = np.subtract(self.array[span], center, dtype=self._dtype, order="C")
+                if unit != 1:
+                    stretch *= unit
+                right = sketch(stretch)
+                if self.weights is not None:
+                    right = right * shares[span, None]
+                total += stretch.T @ right
+            return total
+
+        total = np.zeros((n_columns, width))
+        groups = list(_spans(n_rows, length * STRETCHES_A_SUM))
+        with ThreadPoolExecutor(self.n_threads or _native.max_threads()) as pool:
+            for part in pool.map(add_up, groups):
+                total += part
+        return total * heaviest
+
+
+@dataclass(frozen=True)
+class SparseRows:
+    """CSR rows about a center, which is taken off the products as a matrix of rank one."""
+
+    array: Any
+    center: Floats
+    weights: Floats | None
+    reach: float
+    n_threads: int
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows and columns."""
+        return self.array.shape[0], self.array.shape[1]
+
+    @property
+    def unit(self) -> float:
+        """What rows are multiplied by before all else."""
+        return _unit(self.reach)
+
+    @property
+    def precision(self) -> float:
+        """The relative rounding error of one operation."""
+        return float(np.finfo(np.float64).eps)
+
+    def multiply(self, omega: Omega) -> Floats:
+        """Return C omega."""
+        center, signs = self.center * self.unit, None
+        if isinstance(omega, Signs):
+            signs = omega
+            omega = draw_signs(signs.key, (len(center), signs.width)).astype(np.float64)
+        total, mass = np.zeros(omega.shape), np.zeros(omega.shape[1])
+        shift = center @ omega
+        for span in _spans(self.shape[0], SPARSE_STRETCH):
+            part = self._part(span)
+            right = part @ omega if signs is None else self._multiply_signs(part, signs)
+            right -= shift
+            if self.weights is not None:
+                right *= self.weights[span, None]
+            total += part.T @ right
+            mass += right.sum(axis=0)
+        return total - np.outer(center, mass)
+
+    def column_gram(self) -> Floats:
+        """Return C, for few columns."""
+        return self.multiply(np.eye(self.shape[1]))
+
+    def row_gram(self) -> Floats:
+        """Return the products of all weighted rows with one another, for few rows."""
+        part, center = self._part(slice(None)), self.center * self.unit
+        along = part @ center
+        gram = (part @ part.T).toarray() - along - along[:, None] + center @ center
+        root = self._roots()
+        return np.asarray(gram * root * root[:, None])
+
+    def combine(self, left: Floats) -> Floats:
+        """Return combinations (d, t) of few weighted rows, one for each column of ``left``."""
+        weighted = self._roots()[:, None] * left
+        center = self.center * self.unit
+        found = self._part(slice(None)).T @ weighted - np.outer(center, weighted.sum(axis=0))
+        return np.asarray(found)
+
+    def _multiply_signs(self, part: Any, signs: Signs) -> Floats:
+        out = np.empty((part.shape[0], signs.width))
+        matrix = (part.data, part.indices, part.indptr, part.shape[1])
+        _native.sign_product_sparse(*matrix, signs.key, 1.0, out, self.n_threads)
+        return out
+
+    def _part(self, span: slice) -> Any:
+        return self.array[span].astype(np.float64) * self.unit
+
+    def _roots(self) -> Floats:
+        return np.ones(self.shape[0]) if self.weights is None else np.sqrt(self.weights)
+
+
+def project_rows(
+    block: NDArray[Any], center: Floats, columns: Floats, out: NDArray[Any], n_threads: int
+) -> None:
+    """Write the coordinates of rows about a center along some directions into ``out``.
+
+    A row's rounding may depend on its place in the block, as BLAS likes, but not on threads.
+    """
+    length = stretch_rows(block.shape[1])
+    middle, right = center.astype(out.dtype), columns.astype(out.dtype)
+
+    def project(span: slice) -> None:
+        with np.errstate(over="ignore", invalid="ignore"):
+            out[span] = np.subtract(block[span], middle, dtype=out.dtype) @ right
+
+    with (
+        threadpool_limits(limits=1, user_api="blas"),
+        ThreadPoolExecutor(n_threads or _native.max_threads()) as pool,
+    ):
+        for _ in pool.map(project, _spans(len(block), length)):
+            pass
+
+
+def stretch_rows(n_columns: int) -> int:
+    """Return the rows of a stretch: a power of two from 128 to 4096."""
+    return min(max(1 << (max(STRETCH_SIZE // n_columns, 1).bit_length() - 1), 128), 4096)
+
+
+def _multiply_signs(stretch: NDArray[Any], signs: Signs) -> NDArray[Any]:
+    out = np.empty((len(stretch), signs.width), dtype=stretch.dtype)
+    _native.sign_product(stretch, signs.key, 1.0, out, 1)
+    return out
+
+
+def _unit(reach: float) -> float:
+    """Return a power of two by which rows are multiplied so that their squares can be added."""
+    if reach == 0 or 1 / FAR < reach < FAR:
+        return 1.0
+    return float(2.0 ** -np.frexp(reach)[1])
+
+
+def _spans(stop: int, length: int, start: int = 0) -> Iterator[slice]:
+    for first in range(start, stop, length):
+        yield slice(first, min(first + length, stop))

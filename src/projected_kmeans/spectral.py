@@ -1,0 +1,264 @@
+"""REDUCE: rows along their principal directions, a map that looks at the data.
+
+Chooses how many directions and from which rows; `directions.py` finds them.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+import scipy.sparse
+from numpy.typing import ArrayLike, NDArray
+from threadpoolctl import threadpool_limits
+
+from projected_kmeans.blocks import ColumnRanges
+from projected_kmeans.centred_rows import about, mean_of, project_rows
+from projected_kmeans.dimensions import target_dimension
+from projected_kmeans.directions import find_directions
+from projected_kmeans.keys import SPECTRAL_ROWS, RandomState, open_stream
+from projected_kmeans.parameters import check_components, check_count
+from projected_kmeans.random_maps import MapTransformer, SparseMatrix, fit_rows
+from projected_kmeans.results import Floats
+
+# On digits (90,000 x 784) 64 directions cluster as well as all columns, at k = 100 and k = 1000.
+AUTO_COMPONENTS = 64
+
+# A sample has at least so many rows, and so many for each direction; it must spare half of all.
+LEAST_SAMPLE = 5000
+SAMPLE_A_DIRECTION = 80
+
+# Passes over a sample cost little, and all rows are passed over once.
+POWER_ON_SAMPLE = 1
+
+# Columns of R beyond t, as many as t but at least so many.
+LEAST_OVERSAMPLES = 10
+
+# Rows on which the loss is measured, and how many of them at a time.
+LOSS_ROWS = 4096
+LOSS_STRETCH = 64
+
+
+class SpectralProjection(MapTransformer):
+    """Coordinates of rows along their principal directions: (A - mean) V_t, that is U_t Sigma_t.
+
+    The directions are found by a sign sketch: one pass for the exact means, one for A^T (A R) by
+    table look-up and a matrix product, and the sketch is the third. Where min(n, d) is at most 256
+    the decomposition is exact up to rounding. Nothing is centred in a copy, and sparse rows are
+    never made dense.
+
+    Parameters
+    ----------
+    n_components : int or "auto", default="auto"
+        t. "auto" is ceil(k / eps), which keeps every clustering within 1 + eps (Cohen, Elder,
+        Musco, Musco, Persu 2015), but at most 64, beyond which digits gained nothing; 64 without
+        ``n_clusters``; never more than the number of features.
+    eps : float, default=0.3
+        Error parameter in (0, 1), used by "auto".
+    n_clusters : int, optional
+        k, used by "auto".
+    n_oversamples : int or "auto", default="auto"
+        Columns of R beyond t. "auto" is t, at least 10.
+    n_power : int or "auto", default="auto"
+        Further passes over the rows that the directions are found from. "auto" is 1 over a sample
+        and none over all rows.
+    sample_rows : int, "auto" or None, default="auto"
+        From how many rows, drawn uniformly or by their weights, directions are found. "auto" is
+        80 t, at least 5,000, where that is at most half of the rows; None takes all rows. What the
+        sketch loses is measured, see ``lost_variance_``.
+    random_state : int, RandomState instance or None, default=None
+        An integer is the key itself.
+    n_threads : int, optional
+        Threads; by default what OpenMP allows.
+
+    Attributes
+    ----------
+    components_ : ndarray (t, d)
+        The directions as orthonormal rows; zero where the rank is exhausted.
+    singular_values_ : ndarray (t,)
+        Of the rows that directions were found from, about the mean; estimates from below where
+        a sketch was decomposed.
+    mean_ : ndarray (d,)
+        The (weighted) mean of all rows.
+    lost_variance_ : float
+        The share of the variance that is not along the directions, measured on up to 4,096 rows
+        that the directions were not found from; exact where all rows are so few.
+    n_sampled_rows_ : int
+        How many rows the directions were found from.
+    n_components_ : int
+        t.
+    key_ : int
+        What fixes signs and sample.
+    n_features_in_ : int
+        d.
+    feature_names_in_ : ndarray of str
+        Only where X has string column names.
+
+    Notes
+    -----
+    On one machine directions have the same bits for any number of threads and any blocks: rows are
+    multiplied in stretches that follow from d alone, each by BLAS on one thread, and added in
+    order. The sketch of the same rows has the same bits on any number of threads; beside other
+    rows a row's sketch may differ by rounding, as BLAS decides. Another BLAS or instruction set
+    rounds otherwise.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from projected_kmeans import SpectralProjection
+    >>> X = np.array([[1.0, 7.0, 0.0], [5.0, 7.0, 0.0], [3.0, 8.0, 0.0], [3.0, 6.0, 0.0]])
+    >>> projection = SpectralProjection(2).fit(X)
+    >>> projection.transform(X).round(6) + 0.0
+    array([[-2.,  0.],
+           [ 2.,  0.],
+           [ 0.,  1.],
+           [ 0., -1.]])
+    >>> projection.lost_variance_
+    0.0
+    """
+
+    def __init__(
+        self,
+        n_components: int | str = "auto",
+        *,
+        eps: float = 0.3,
+        n_clusters: int | None = None,
+        n_oversamples: int | str = "auto",
+        n_power: int | str = "auto",
+        sample_rows: int | str | None = "auto",
+        random_state: RandomState = None,
+        n_threads: int | None = None,
+    ) -> None:
+        self.n_components = n_components
+        self.eps = eps
+        self.n_clusters = n_clusters
+        self.n_oversamples = n_oversamples
+        self.n_power = n_power
+        self.sample_rows = sample_rows
+        self.random_state = random_state
+        self.n_threads = n_threads
+
+    def fit(self, X: ArrayLike, y: object = None, sample_weight: ArrayLike | None = None) -> Self:
+        """Find the principal directions of X.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix (n, d)
+            Rows, finite.
+        y : ignored
+            Present by convention.
+        sample_weight : array-like (n,), optional
+            Weight of every row, not negative.
+
+        Returns
+        -------
+        SpectralProjection
+            Itself.
+        """
+        fit_rows(self, X, sample_weight)
+        return self
+
+    def choose_components(self, n_samples: int, n_features: int) -> int:
+        """Check the parameters and return t."""
+        check_components(self.n_components, n_features)
+        check_count("n_oversamples", self.n_oversamples, least=0, word="auto")
+        check_count("n_power", self.n_power, least=0, word="auto")
+        if self.sample_rows is not None:
+            check_count("sample_rows", self.sample_rows, word="auto")
+        if not isinstance(self.n_components, str):
+            return int(self.n_components)
+        most = min(AUTO_COMPONENTS, n_features)
+        if self.n_clusters is None:
+            return most
+        return target_dimension(
+            self.n_clusters, eps=self.eps, rule="cohen2015-svd", n_features=most
+        )
+
+    def learn(self, rows: Any, weights: Floats | None, ranges: ColumnRanges | None) -> None:
+        """Find the directions, and measure what they lose."""
+        self.mean_ = mean_of(rows, weights, ranges, self.n_threads or 0)
+        sample = self._draw(rows, weights)
+        n_power, n_oversamples = self.n_power, self.n_oversamples
+        if isinstance(n_power, str):
+            n_power = 0 if sample.learnt is None else POWER_ON_SAMPLE
+        if isinstance(n_oversamples, str):
+            n_oversamples = max(self.n_components_, LEAST_OVERSAMPLES)
+        chosen, kept = _select(rows, weights, sample.learnt)
+        centred = about(chosen, self.mean_, kept, ranges, self.n_threads or 0)
+        found = find_directions(
+            centred,
+            self.n_components_,
+            key=self.key_,
+            n_oversamples=n_oversamples,
+            n_power=n_power,
+        )
+        self.n_sampled_rows_ = int(chosen.shape[0])
+        self.components_ = np.ascontiguousarray(found.columns.T)
+        self.singular_values_ = found.singular_values
+        self.lost_variance_ = _lost_share(
+            *_select(rows, weights, sample.left_out), self.mean_, found.columns, centred.unit
+        )
+
+    def project_block(self, block: NDArray[Any], out: NDArray[Any]) -> None:
+        """Write the sketch of a block of dense rows into ``out``."""
+        project_rows(block, self.mean_, self.components_.T, out, self.n_threads or 0)
+
+    def project_sparse(self, rows: SparseMatrix, out: NDArray[Any]) -> None:
+        """Write the sketch of sparse rows into ``out``."""
+        out[...] = rows @ self.components_.T.astype(out.dtype)
+        out -= (self.components_ @ self.mean_).astype(out.dtype)
+
+    def _draw(self, rows: Any, weights: Floats | None) -> Sample:
+        """Return the rows to learn from and the rows to measure the loss on."""
+        n_rows = rows.shape[0]
+        wanted: Any = self.sample_rows
+        if wanted == "auto":
+            wanted = max(LEAST_SAMPLE, SAMPLE_A_DIRECTION * self.n_components_)
+            wanted = None if 2 * wanted > n_rows else wanted
+        n_learnt = 0 if wanted is None or wanted >= n_rows else int(wanted)
+        n_measured = min(LOSS_ROWS, n_rows - n_learnt)
+        if n_measured == n_rows:
+            return Sample(None, None)
+        stream = open_stream(self.key_, SPECTRAL_ROWS)
+        if weights is None:
+            drawn = stream.choice(n_rows, n_learnt + n_measured, replace=False)
+            return Sample(np.sort(drawn[:n_learnt]) if n_learnt else None, drawn[n_learnt:])
+        share = weights / weights.sum()
+        learnt = np.sort(stream.choice(n_rows, n_learnt, p=share)) if n_learnt else None
+        if learnt is not None:
+            share[learnt] = 0
+        left = share.sum()
+        if not left > 0:  # the sample has all rows that count
+            return Sample(learnt, None)
+        return Sample(learnt, stream.choice(n_rows, n_measured, p=share / left))
+
+
+class Sample(NamedTuple):
+    """Indices of rows, all rows where None; drawn by weight where there are weights."""
+
+    learnt: NDArray[np.int64] | None
+    left_out: NDArray[np.int64] | None
+
+
+def _select(
+    rows: Any, weights: Floats | None, indices: NDArray[np.int64] | None
+) -> tuple[Any, Floats | None]:
+    """Return all rows with their weights, or those drawn, which count once each."""
+    return (rows, weights) if indices is None else (rows[indices], None)
+
+
+def _lost_share(
+    rows: Any, weights: Floats | None, mean: Floats, columns: Floats, unit: float
+) -> float:
+    """Return the share of the rows' squared distance to the mean that is not along the columns."""
+    total = lost = 0.0
+    with threadpool_limits(limits=1, user_api="blas"):
+        for first in range(0, rows.shape[0], LOSS_STRETCH):
+            part: Any = rows[first : first + LOSS_STRETCH]
+            sparse = scipy.sparse.issparse(part)
+            offsets = ((part.toarray() if sparse else part) - mean) * unit
+            residue = offsets - (offsets @ columns) @ columns.T
+            counts = 1.0 if weights is None else weights[first : first + LOSS_STRETCH]
+            total += float(np.sum(counts * np.einsum("ij,ij->i", offsets, offsets)))
+            lost += float(np.sum(counts * np.einsum("ij,ij->i", residue, residue)))
+    return min(lost / total, 1.0) if total > 0 else 0.0
