@@ -21,7 +21,7 @@ from projected_kmeans.parameters import check_components, check_count
 from projected_kmeans.random_maps import MapTransformer, SparseMatrix, fit_rows
 from projected_kmeans.results import Floats
 
-# On digits (90,000 x 784) 64 directions cluster as well as all columns, at k = 100 and k = 1000.
+# On digits (90,000 x 784, k = 100) 96 directions lower the inertia of 64 by 0.03 %.
 AUTO_COMPONENTS = 64
 
 # A sample has at least so many rows, and so many for each direction; it must spare half of all.
@@ -51,8 +51,8 @@ class SpectralProjection(MapTransformer):
     ----------
     n_components : int or "auto", default="auto"
         t. "auto" is ceil(k / eps), which keeps every clustering within 1 + eps (Cohen, Elder,
-        Musco, Musco, Persu 2015), but at most 64, beyond which digits gained nothing; 64 without
-        ``n_clusters``; never more than the number of features.
+        Musco, Musco, Persu 2015), but at most 64, from where on digits gained next to nothing; 64
+        without ``n_clusters``; never more than the number of features.
     eps : float, default=0.3
         Error parameter in (0, 1), used by "auto".
     n_clusters : int, optional
@@ -252,13 +252,20 @@ def _lost_share(
 ) -> float:
     """Return the share of the rows' squared distance to the mean that is not along the columns."""
     total = lost = 0.0
+    sparse = scipy.sparse.issparse(rows)
+    center, along = mean * unit, (mean * unit) @ columns
     with threadpool_limits(limits=1, user_api="blas"):
         for first in range(0, rows.shape[0], LOSS_STRETCH):
-            part: Any = rows[first : first + LOSS_STRETCH]
-            sparse = scipy.sparse.issparse(part)
-            offsets = ((part.toarray() if sparse else part) - mean) * unit
-            residue = offsets - (offsets @ columns) @ columns.T
-            counts = 1.0 if weights is None else weights[first : first + LOSS_STRETCH]
-            total += float(np.sum(counts * np.einsum("ij,ij->i", offsets, offsets)))
-            lost += float(np.sum(counts * np.einsum("ij,ij->i", residue, residue)))
-    return min(lost / total, 1.0) if total > 0 else 0.0
+            span = slice(first, first + LOSS_STRETCH)
+            part: Any = rows[span].astype(np.float64) * unit
+            if sparse:
+                squares = part.power(2).sum(axis=1) - 2 * (part @ center) + center @ center
+                left = squares - np.sum((part @ columns - along) ** 2, axis=1)
+            else:
+                part -= center
+                squares = np.sum(part**2, axis=1)
+                left = np.sum((part - (part @ columns) @ columns.T) ** 2, axis=1)
+            counts = 1.0 if weights is None else weights[span]
+            total += float(np.sum(counts * squares))
+            lost += float(np.sum(counts * left))
+    return min(max(lost / total, 0.0), 1.0) if total > 0 else 0.0
