@@ -21,6 +21,7 @@ ROOT = Path(__file__).parents[1]
 
 # The steps of design.md: each stands alone, and only the pipeline puts them together.
 STEPS = (
+    "gaussian_projection",
     "projections",
     "random_maps",
     "centred_rows",
@@ -53,7 +54,8 @@ GROUND = {"_native", "blocks", "bounds", "keys", "moments", "parameters", "passe
 # both maps that look at the rows ask for directions.
 SPECTRAL = {"centred_rows", "dimensions", "directions", "random_maps"}
 REDUCE = {
-    "projections": {"random_maps"},
+    "gaussian_projection": {"random_maps"},
+    "projections": {"gaussian_projection", "random_maps"},
     "random_maps": {"dimensions"},
     "directions": {"centred_rows"},
     "spectral": SPECTRAL,

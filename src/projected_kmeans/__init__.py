@@ -6,9 +6,9 @@ from projected_kmeans.certificate import Certificate, certify
 from projected_kmeans.column_sampling import ColumnSampling
 from projected_kmeans.dimensions import RULES, target_dimension
 from projected_kmeans.estimator import ProjectedKMeans
+from projected_kmeans.gaussian_projection import GaussianProjection
 from projected_kmeans.lower_bounds import LowerBound, kmeans_lower_bound
 from projected_kmeans.projections import (
-    GaussianProjection,
     HadamardProjection,
     SignProjection,
     SparseSignProjection,

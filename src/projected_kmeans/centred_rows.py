@@ -96,22 +96,22 @@ def mean_of(
 def about(
     rows: Any, center: Floats, weights: Floats | None, ranges: ColumnRanges | None, n_threads: int
 ) -> CentredRows:
-    """Return rows about a center, with how far an entry can be from it."""
+    """Return rows about a center, in a unit in which their squares can be added."""
     if ranges is None:
         reach = max(np.abs(rows.data).max(initial=0.0), np.abs(center).max())
-        return SparseRows(rows, center, weights, float(reach), n_threads)
+        return SparseRows(rows, center, weights, _unit(float(reach)), n_threads)
     reach = np.max(np.maximum(ranges.maximum - center, center - ranges.minimum))
-    return DenseRows(rows, center, weights, float(reach), n_threads)
+    return DenseRows(rows, center, weights, _unit(float(reach)), n_threads)
 
 
 @dataclass(frozen=True)
 class DenseRows:
-    """Rows of an array about a center; ``reach`` bounds how far an entry is from it."""
+    """Rows of an array about a center."""
 
     array: NDArray[Any]
     center: Floats
     weights: Floats | None
-    reach: float
+    unit: float
     n_threads: int
 
     @property
@@ -120,19 +120,13 @@ class DenseRows:
         return self.array.shape[0], self.array.shape[1]
 
     @property
-    def unit(self) -> float:
-        """What rows are multiplied by before all else."""
-        return _unit(self.reach)
-
-    @property
     def precision(self) -> float:
         """The relative rounding error of one operation."""
         return float(np.finfo(self._dtype).eps)
 
     @property
     def _dtype(self) -> np.dtype[Any]:
-        far = not 1 / FAR < self.reach < FAR
-        return np.dtype(np.float64) if far else compute_type(self.array.dtype)
+        return np.dtype(np.float64) if self.unit != 1 else compute_type(self.array.dtype)
 
     def multiply(self, omega: Omega) -> Floats:
         """Return C omega."""
@@ -201,18 +195,13 @@ class SparseRows:
     array: Any
     center: Floats
     weights: Floats | None
-    reach: float
+    unit: float
     n_threads: int
 
     @property
     def shape(self) -> tuple[int, int]:
         """Rows and columns."""
         return self.array.shape[0], self.array.shape[1]
-
-    @property
-    def unit(self) -> float:
-        """What rows are multiplied by before all else."""
-        return _unit(self.reach)
 
     @property
     def precision(self) -> float:

@@ -5,10 +5,10 @@ Draws columns and rescales them; it does not look at clusters.
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from projected_kmeans.blocks import ColumnRanges
 from projected_kmeans.centred_rows import about, mean_of
@@ -16,13 +16,13 @@ from projected_kmeans.dimensions import target_dimension
 from projected_kmeans.directions import find_directions
 from projected_kmeans.keys import SAMPLED_COLUMNS, RandomState, open_stream
 from projected_kmeans.parameters import check_choice, check_count
-from projected_kmeans.random_maps import MapTransformer, SparseMatrix, fit_rows
+from projected_kmeans.random_maps import LearnedTransformer, SparseMatrix
 from projected_kmeans.results import Floats
 
 SINGULAR_VECTOR_KINDS = ("auto", "exact", "approximate")
 
 
-class ColumnSampling(MapTransformer):
+class ColumnSampling(LearnedTransformer):
     """Actual columns of the data, drawn by their leverage and rescaled: A S.
 
     With V_k the leading right singular vectors of the centred data, column i is drawn with
@@ -93,26 +93,6 @@ class ColumnSampling(MapTransformer):
         self.singular_vectors = singular_vectors
         self.random_state = random_state
         self.n_threads = n_threads
-
-    def fit(self, X: ArrayLike, y: object = None, sample_weight: ArrayLike | None = None) -> Self:
-        """Draw the columns.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix (n, d)
-            Rows, finite.
-        y : ignored
-            Present by convention.
-        sample_weight : array-like (n,), optional
-            Weight of every row, not negative.
-
-        Returns
-        -------
-        ColumnSampling
-            Itself.
-        """
-        fit_rows(self, X, sample_weight)
-        return self
 
     def choose_components(self, n_samples: int, n_features: int) -> int:
         """Check the parameters and return r."""

@@ -167,6 +167,32 @@ class MapTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         return tags
 
 
+class LearnedTransformer(MapTransformer):
+    """The face of a map that looks at the rows, and at their weights, when it is fitted."""
+
+    def fit(
+        self: RandomMap, X: ArrayLike, y: object = None, sample_weight: ArrayLike | None = None
+    ) -> Any:
+        """Learn the map from the rows of X.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix (n, d)
+            Rows, finite.
+        y : ignored
+            Present by convention.
+        sample_weight : array-like (n,), optional
+            Weight of every row, not negative.
+
+        Returns
+        -------
+        transformer
+            Itself.
+        """
+        fit_rows(self, X, sample_weight)
+        return self
+
+
 def _scan(rows: Any) -> ColumnRanges | None:
     """Raise where an entry is not finite; return the ranges of the columns of dense rows."""
     if scipy.sparse.issparse(rows):

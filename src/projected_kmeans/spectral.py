@@ -5,11 +5,11 @@ Chooses how many directions and from which rows; `directions.py` finds them.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 from projected_kmeans.blocks import ColumnRanges
@@ -18,7 +18,7 @@ from projected_kmeans.dimensions import target_dimension
 from projected_kmeans.directions import find_directions
 from projected_kmeans.keys import SPECTRAL_ROWS, RandomState, open_stream
 from projected_kmeans.parameters import check_components, check_count
-from projected_kmeans.random_maps import MapTransformer, SparseMatrix, fit_rows
+from projected_kmeans.random_maps import LearnedTransformer, SparseMatrix
 from projected_kmeans.results import Floats
 
 # On digits (90,000 x 784, k = 100) 96 directions lower the inertia of 64 by 0.03 %.
@@ -39,7 +39,7 @@ LOSS_ROWS = 4096
 LOSS_STRETCH = 64
 
 
-class SpectralProjection(MapTransformer):
+class SpectralProjection(LearnedTransformer):
     """Coordinates of rows along their principal directions: (A - mean) V_t, that is U_t Sigma_t.
 
     The directions are found by a sign sketch: one pass for the exact means, one for A^T (A R) by
@@ -137,26 +137,6 @@ class SpectralProjection(MapTransformer):
         self.sample_rows = sample_rows
         self.random_state = random_state
         self.n_threads = n_threads
-
-    def fit(self, X: ArrayLike, y: object = None, sample_weight: ArrayLike | None = None) -> Self:
-        """Find the principal directions of X.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix (n, d)
-            Rows, finite.
-        y : ignored
-            Present by convention.
-        sample_weight : array-like (n,), optional
-            Weight of every row, not negative.
-
-        Returns
-        -------
-        SpectralProjection
-            Itself.
-        """
-        fit_rows(self, X, sample_weight)
-        return self
 
     def choose_components(self, n_samples: int, n_features: int) -> int:
         """Check the parameters and return t."""
