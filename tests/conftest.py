@@ -7,8 +7,12 @@ import signal
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pytest
+from commands import ROWS, Call, Run
 from hypothesis import settings
+
+from projected_kmeans import cli
 
 # Threads that wait for one another in a loop are slow beyond measure where cores are shared.
 os.environ.setdefault("OMP_WAIT_POLICY", "passive")
@@ -36,3 +40,32 @@ def find_data() -> Callable[[str], Path]:
         return path
 
     return find
+
+
+@pytest.fixture
+def call(capsys: pytest.CaptureFixture[str]) -> Call:
+    """Return a function that calls the entry point, with its error handling, in this process."""
+
+    def call_main(*arguments: object) -> Run:
+        with pytest.raises(SystemExit) as left:
+            cli.main([str(argument) for argument in arguments])
+        captured = capsys.readouterr()
+        assert isinstance(left.value.code, int)
+        return Run(left.value.code, captured.out, captured.err)
+
+    return call_main
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    """Return a file of three clear clusters, alone in its folder."""
+    (tmp_path / "data").mkdir()
+    np.save(tmp_path / "data" / "rows.npy", ROWS)
+    return tmp_path / "data" / "rows.npy"
+
+
+@pytest.fixture
+def model(call: Call, data: Path, tmp_path: Path) -> Path:
+    """Return the folder of a fitted model."""
+    assert call("fit", data, "-k", 3, "--out", tmp_path / "model").code == 0
+    return tmp_path / "model"

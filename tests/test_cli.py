@@ -4,77 +4,18 @@ from __future__ import annotations
 
 import io
 import json
-import os
-import pty
-import select
-import signal
-import subprocess
-import sys
-import time
-from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 import scipy.io
+from commands import ROWS, TRUTH, Call, check_refusal
 from rich.console import Console
 
 from projected_kmeans import ProjectedKMeans, cli
 from projected_kmeans.progress import show_progress
 from projected_kmeans.results import FitState
-
-GENERATOR = np.random.default_rng(0)
-TRUTH = np.repeat(np.arange(3), 20)
-ROWS = GENERATOR.normal(size=(60, 12)) + 9 * np.eye(3, 12)[TRUTH]
-COMMAND = [sys.executable, "-c", "from projected_kmeans.cli import main; main()"]
-
-
-@dataclass(frozen=True)
-class Run:
-    """What one call of the command line did."""
-
-    code: int
-    out: str
-    err: str
-
-
-Call = Callable[..., Run]
-
-
-@pytest.fixture
-def call(capsys: pytest.CaptureFixture[str]) -> Call:
-    """Return a function that calls the entry point, with its error handling, in this process."""
-
-    def call_main(*arguments: object) -> Run:
-        with pytest.raises(SystemExit) as left:
-            cli.main([str(argument) for argument in arguments])
-        captured = capsys.readouterr()
-        assert isinstance(left.value.code, int)
-        return Run(left.value.code, captured.out, captured.err)
-
-    return call_main
-
-
-@pytest.fixture
-def data(tmp_path: Path) -> Path:
-    """Return a file of three clear clusters, alone in its folder."""
-    (tmp_path / "data").mkdir()
-    np.save(tmp_path / "data" / "rows.npy", ROWS)
-    return tmp_path / "data" / "rows.npy"
-
-
-def check_refusal(run: Run, *parts: str) -> None:
-    """Check that a run printed one sentence with these parts, and nothing else."""
-    assert run.code == 2, run
-    assert run.out == ""
-    assert run.err.startswith("projected-kmeans: error: ")
-    assert run.err.count("\n") == 1
-    assert "Traceback" not in run.err
-    for part in parts:
-        assert part in run.err
-
 
 # --- fit -----------------------------------------------------------------------------------------
 
@@ -187,14 +128,15 @@ def test_warnings_are_one_line(call: Call, tmp_path: Path) -> None:
     assert run.err.count("\n") == 1
 
 
+def test_fit_within_a_time_budget(call: Call, data: Path) -> None:
+    """A spent budget ends the fit with a result and exit code 0; the summary says why."""
+    run = call("fit", data, "-k", 3, "--time-budget", 0, "--inertia-tol", 0.01)
+    assert (run.code, run.err) == (0, "")
+    assert "1 (time)" in run.out
+    check_refusal(call("fit", data, "-k", 3, "--time-budget", -1), "time_budget=-1.0")
+
+
 # --- predict -------------------------------------------------------------------------------------
-
-
-@pytest.fixture
-def model(call: Call, data: Path, tmp_path: Path) -> Path:
-    """Return the folder of a fitted model."""
-    assert call("fit", data, "-k", 3, "--out", tmp_path / "model").code == 0
-    return tmp_path / "model"
 
 
 def test_predict_prints_labels(call: Call, data: Path, model: Path) -> None:
@@ -441,97 +383,3 @@ def test_no_progress_in_a_pipe(monkeypatch: pytest.MonkeyPatch) -> None:
     with show_progress(Console(file=stream)) as callback:
         assert callback is None
     assert stream.getvalue() == ""
-
-
-# --- real processes ------------------------------------------------------------------------------
-
-
-def test_process_in_a_pipe(data: Path) -> None:
-    """As a process in a pipe, fit prints JSON to stdout, nothing to stderr, and leaves with 0."""
-    command = [*COMMAND, "fit", str(data), "-k", "3", "--json"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stderr) == (0, "")
-    assert json.loads(done.stdout)["results"]["cluster_sizes"] == [20, 20, 20]
-
-
-def test_process_with_bad_input(tmp_path: Path) -> None:
-    """As a process, a missing file is one sentence on stderr and exit code 2."""
-    command = [*COMMAND, "fit", str(tmp_path / "none.npy"), "-k", "3"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stdout) == (2, "")
-    sentence = f"{tmp_path / 'none.npy'} does not exist; check the path"
-    assert done.stderr == f"projected-kmeans: error: {sentence}\n"
-
-
-def test_process_whose_reader_leaves(model: Path, tmp_path: Path) -> None:
-    """A reader that leaves early, as head does, causes no traceback."""
-    np.save(tmp_path / "many.npy", np.repeat(ROWS, 2000, axis=0))
-    command = [*COMMAND, "predict", str(model), str(tmp_path / "many.npy")]
-    with subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    ) as process:
-        assert process.stdout is not None
-        assert process.stderr is not None
-        process.stdout.readline()
-        process.stdout.close()
-        assert process.stderr.read() == ""
-
-
-def start_long_fit(tmp_path: Path, k: int, *options: str, terminal: int) -> subprocess.Popen[bytes]:
-    """Start a fit that takes minutes, with its progress on a terminal."""
-    np.save(tmp_path / "rows.npy", GENERATOR.normal(size=(20000, 200)).astype(np.float32))
-    command = [*COMMAND, "fit", str(tmp_path / "rows.npy"), "-k", str(k), "--n-init", "1000"]
-    return subprocess.Popen(
-        [*command, *options, "--out", str(tmp_path / "out")],
-        stdout=subprocess.PIPE,
-        stderr=terminal,
-        env=os.environ | {"TERM": "xterm", "COLUMNS": "100"},
-    )
-
-
-def read_until(word: bytes, terminal: int) -> None:
-    """Read what a process draws until a word appears."""
-    seen = b""
-    deadline = time.monotonic() + 60
-    while word not in seen:
-        ready, _, _ = select.select([terminal], [], [], max(0.0, deadline - time.monotonic()))
-        assert ready, f"{word!r} did not appear in {seen!r}"
-        seen += os.read(terminal, 4096)
-
-
-def test_process_interrupted_keeps_its_result(tmp_path: Path) -> None:
-    """On a terminal the steps are drawn; Ctrl-C writes the best result so far and leaves 130."""
-    ours, theirs = pty.openpty()
-    with start_long_fit(tmp_path, 200, "--json", terminal=theirs) as process:
-        os.close(theirs)
-        read_until(b"restart 2", ours)
-        process.send_signal(signal.SIGINT)
-        read_until(b"warning: The fit was interrupted", ours)
-        assert process.stdout is not None
-        document = json.loads(process.stdout.read())
-        assert process.wait(timeout=60) == 130
-    os.close(ours)
-    assert document["results"]["stopped"] == "interrupted"
-    assert json.loads((tmp_path / "out" / "result.json").read_text()) == document
-    assert len(np.load(tmp_path / "out" / "labels.npy")) == 20000
-
-
-def test_process_interrupted_before_a_result(tmp_path: Path) -> None:
-    """Ctrl-C during the first seeding ends the process with 130 and leaves no folder."""
-    ours, theirs = pty.openpty()
-    with start_long_fit(tmp_path, 5000, terminal=theirs) as process:
-        os.close(theirs)
-        read_until(b"seed", ours)
-        process.send_signal(signal.SIGINT)
-        read_until(b"projected-kmeans: interrupted", ours)
-        assert process.wait(timeout=60) == 130
-    os.close(ours)
-    assert not (tmp_path / "out").exists()
-
-
-def test_fit_within_a_time_budget(call: Call, data: Path) -> None:
-    """A spent budget ends the fit with a result and exit code 0; the summary says why."""
-    run = call("fit", data, "-k", 3, "--time-budget", 0, "--inertia-tol", 0.01)
-    assert (run.code, run.err) == (0, "")
-    assert "1 (time)" in run.out
-    check_refusal(call("fit", data, "-k", 3, "--time-budget", -1), "time_budget=-1.0")

@@ -1,4 +1,4 @@
-from typing import TypeAlias, overload
+from typing import TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -7,6 +7,10 @@ _Block: TypeAlias = NDArray[np.generic]
 _F32: TypeAlias = NDArray[np.float32]
 _F64: TypeAlias = NDArray[np.float64]
 _Floats: TypeAlias = _F32 | _F64
+
+# The precision of a computation, the same for all arrays that take part.
+_C = TypeVar("_C", np.float32, np.float64)
+_Real: TypeAlias = NDArray[_C]
 
 def instruction_set() -> str: ...
 def max_threads() -> int: ...
@@ -43,38 +47,23 @@ def sign_product_sparse(
 sparse_sign_product_sparse = sign_product_sparse
 hadamard_product_sparse = sign_product_sparse
 
-@overload
 def nearest_center(
     block: _Block,
-    origin: _F32,
+    origin: _Real[_C],
     scale: float,
-    centers: _F32,
+    centers: _Real[_C],
     exact_centers: _F64,
     keep_ties: bool,
     labels: NDArray[np.int32],
-    nearest: _F32,
-    second: _F32,
+    nearest: _Real[_C],
+    second: _Real[_C],
     n_threads: int,
 ) -> None: ...
-@overload
-def nearest_center(
-    block: _Block,
-    origin: _F64,
-    scale: float,
-    centers: _F64,
-    exact_centers: _F64,
-    keep_ties: bool,
-    labels: NDArray[np.int32],
-    nearest: _F64,
-    second: _F64,
-    n_threads: int,
-) -> None: ...
-@overload
 def bounded_assignment(
     block: _Block,
-    origin: _F32,
+    origin: _Real[_C],
     scale: float,
-    centers: _F32,
+    centers: _Real[_C],
     exact_centers: _F64,
     groups: NDArray[np.int32],
     drifts: NDArray[np.uint16],
@@ -86,30 +75,13 @@ def bounded_assignment(
     lower: NDArray[np.uint16],
     n_threads: int,
 ) -> int: ...
-@overload
-def bounded_assignment(
+def squared_distances(
     block: _Block,
-    origin: _F64,
+    origin: _Real[_C],
     scale: float,
-    centers: _F64,
-    exact_centers: _F64,
-    groups: NDArray[np.int32],
-    drifts: NDArray[np.uint16],
-    group_drifts: NDArray[np.uint16],
-    quantum: float,
-    keep_ties: bool,
-    labels: NDArray[np.int32],
-    upper: NDArray[np.uint16],
-    lower: NDArray[np.uint16],
+    centers: _Real[_C],
+    out: _Real[_C],
     n_threads: int,
-) -> int: ...
-@overload
-def squared_distances(
-    block: _Block, origin: _F32, scale: float, centers: _F32, out: _F32, n_threads: int
-) -> None: ...
-@overload
-def squared_distances(
-    block: _Block, origin: _F64, scale: float, centers: _F64, out: _F64, n_threads: int
 ) -> None: ...
 def lower_distances(
     block: _Block, origin: _Floats, scale: float, centers: _Floats, nearest: _Floats, n_threads: int
@@ -123,42 +95,20 @@ def weigh_candidates(
     sums: _F64,
     n_threads: int,
 ) -> None: ...
-@overload
 def candidate_centers(
     block: _Block,
-    origin: _F32,
+    origin: _Real[_C],
     scale: float,
-    centers: _F32,
+    centers: _Real[_C],
     labels: NDArray[np.int32],
     out: NDArray[np.uint16] | NDArray[np.int32],
     n_threads: int,
 ) -> None: ...
-@overload
-def candidate_centers(
-    block: _Block,
-    origin: _F64,
-    scale: float,
-    centers: _F64,
-    labels: NDArray[np.int32],
-    out: NDArray[np.uint16] | NDArray[np.int32],
-    n_threads: int,
-) -> None: ...
-@overload
 def nearest_candidate(
     block: _Block,
-    origin: _F32,
+    origin: _Real[_C],
     scale: float,
-    centers: _F32,
-    candidates: NDArray[np.uint16] | NDArray[np.int32],
-    labels: NDArray[np.int32],
-    n_threads: int,
-) -> None: ...
-@overload
-def nearest_candidate(
-    block: _Block,
-    origin: _F64,
-    scale: float,
-    centers: _F64,
+    centers: _Real[_C],
     candidates: NDArray[np.uint16] | NDArray[np.int32],
     labels: NDArray[np.int32],
     n_threads: int,
@@ -186,22 +136,10 @@ def cluster_moments(
     totals: _F64,
     n_threads: int,
 ) -> None: ...
-@overload
 def move_points(
     block: _Block,
     weights: _F64 | None,
-    origin: _F32,
-    scale: float,
-    labels: NDArray[np.int32],
-    centers: _F64,
-    mass: _F64,
-    n_threads: int,
-) -> int: ...
-@overload
-def move_points(
-    block: _Block,
-    weights: _F64 | None,
-    origin: _F64,
+    origin: _Real[_C],
     scale: float,
     labels: NDArray[np.int32],
     centers: _F64,

@@ -14,30 +14,39 @@ from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import asdict
 from pathlib import Path
-from statistics import median
 from typing import Any
 
 import click
-from numpy.typing import NDArray
 from rich.console import Console
-from rich.table import Table
 
-from projected_kmeans.certificate import Certificate
 from projected_kmeans.certificate import certify as certify_labels
-from projected_kmeans.demo import DemoResult, run_demo, write_demo
+from projected_kmeans.demo import run_demo, write_demo
 from projected_kmeans.estimator import ProjectedKMeans
-from projected_kmeans.files import FORMATS, Matrix, read_labels, read_matrix
+from projected_kmeans.files import FORMATS, read_matrix
+from projected_kmeans.label_files import (
+    check_label_file,
+    join_labels,
+    match_names,
+    read_labels_of,
+    write_labels,
+)
 from projected_kmeans.lower_bounds import EFFORTS
 from projected_kmeans.model_files import describe_fit, load_model, save_fit
-from projected_kmeans.output_files import open_output_folder, write_array, write_atomically
+from projected_kmeans.output_files import open_output_folder
 from projected_kmeans.paper.command import reproduce
 from projected_kmeans.progress import show_progress
 from projected_kmeans.recipe import MAPS
 from projected_kmeans.scoring import clustering_accuracy
+from projected_kmeans.summaries import (
+    compare_runs,
+    list_files,
+    summarize_certificate,
+    summarize_fit,
+    tell_speed,
+)
 
 PROGRAM = "projected-kmeans"
 INTERRUPTED = 130  # what shells call a program that Ctrl-C ended
-STEPS = ("convert", "check", "reduce", "seed", "cluster", "lift", "polish")
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -149,8 +158,9 @@ def demo(n_samples: int, seed: int, out: str) -> None:
         with show_progress() as callback:
             result = run_demo(n_samples, seed=seed, callback=callback)
         files = write_demo(result, folder)
-    _print_comparison(result)
-    click.echo(_list_files(files))
+    Console().print(compare_runs(result))
+    click.echo(tell_speed(result))
+    click.echo(list_files(files))
 
 
 @commands.command()
@@ -250,14 +260,14 @@ def fit(
     """  # noqa: D301
     with nullcontext() if out is None else open_output_folder(out) as folder:
         matrix = read_matrix(data, format=format, variable=variable)
-        truth = matrix.labels if labels is None else _read_truth(labels, len(matrix.rows))
+        truth = matrix.labels if labels is None else read_labels_of(labels, len(matrix.rows))
         with show_progress() as callback:
             model = ProjectedKMeans(**parameters, callback=callback).fit(matrix.rows)
         model.set_params(callback=None)
         accuracy = None if truth is None else clustering_accuracy(truth, model.labels_)
         document = describe_fit(model, matrix.rows, name=Path(data).name, accuracy=accuracy)
         files = () if folder is None else save_fit(model, document, folder, matrix.feature_names)
-    click.echo(json.dumps(document) if as_json else _summarize(document, files))
+    click.echo(json.dumps(document) if as_json else summarize_fit(document, files))
     return INTERRUPTED if model.stopped_ == "interrupted" else 0
 
 
@@ -287,18 +297,18 @@ def predict(
       projected-kmeans predict model more.npy --out labels.npy
       projected-kmeans predict model more.csv | sort -n | uniq -c
     """  # noqa: D301
-    with nullcontext() if out is None else open_output_folder(_check_label_file(out).parent):
+    with nullcontext() if out is None else open_output_folder(check_label_file(out).parent):
         estimator = load_model(model)
         matrix = read_matrix(data, format=format, variable=variable)
-        _match_names(estimator, matrix, data)
+        match_names(estimator, matrix, data)
         labels = estimator.predict(matrix.rows)
         if out is not None:
-            _write_labels(Path(out), labels)
+            write_labels(Path(out), labels)
     if as_json:
         found = {"labels": labels.tolist()} if out is None else {"out": Path(out).name}
         click.echo(json.dumps({"data": Path(data).name, "n_samples": len(labels)} | found))
     else:
-        click.echo(_join(labels) if out is None else f"{len(labels)} labels written to {out}")
+        click.echo(join_labels(labels) if out is None else f"{len(labels)} labels written to {out}")
 
 
 @commands.command()
@@ -349,7 +359,7 @@ def certify(
     if not 0 < delta < 1:
         raise ValueError(f"--delta {delta:g} is no such probability; give one in (0, 1)")
     matrix = read_matrix(data, format=format, variable=variable)
-    clusters = _read_truth(labels, len(matrix.rows))
+    clusters = read_labels_of(labels, len(matrix.rows))
     with show_progress() as callback:
         certificate = certify_labels(
             matrix.rows,
@@ -364,103 +374,7 @@ def certify(
         ratio = certificate.ratio if math.isfinite(certificate.ratio) else None
         click.echo(json.dumps({"data": Path(data).name, **asdict(certificate), "ratio": ratio}))
     else:
-        click.echo(_tell_certificate(certificate))
+        click.echo(summarize_certificate(certificate))
 
 
 commands.add_command(reproduce)
-
-
-def _read_truth(path: str, n_samples: int) -> NDArray[Any]:
-    truth = read_labels(path)
-    if len(truth) != n_samples:
-        raise ValueError(f"{path} has {len(truth)} labels for {n_samples} rows; give one for each")
-    return truth
-
-
-def _match_names(model: ProjectedKMeans, matrix: Matrix, data: str) -> None:
-    names = getattr(model, "feature_names_in_", None)
-    if names is None or matrix.feature_names is None:
-        return
-    for column, pair in enumerate(zip(names, matrix.feature_names, strict=False), start=1):
-        if pair[0] != pair[1]:
-            raise ValueError(
-                f"{data} has {pair[1]!r} in column {column} where the model has {pair[0]!r}; give "
-                "the columns of the fit in the same order"
-            )
-    del model.feature_names_in_  # compared just now, and the rows alone carry no names
-
-
-def _check_label_file(out: str) -> Path:
-    path = Path(out)
-    if path.suffix not in (".npy", ".csv"):
-        raise ValueError(f"{out} has the unknown format {path.suffix!r}; use .npy or .csv")
-    if path.is_dir():
-        raise ValueError(f"{out} is a folder; name a file in it")
-    return path
-
-
-def _write_labels(path: Path, labels: NDArray[Any]) -> None:
-    if path.suffix == ".npy":
-        write_array(path, labels)
-    else:
-        write_atomically(path, lambda handle: handle.write((_join(labels) + "\n").encode()))
-
-
-def _join(labels: NDArray[Any]) -> str:
-    return "\n".join(map(str, labels.tolist()))
-
-
-def _list_files(files: Sequence[Path]) -> str:
-    return f"written to {files[0].parent}: {', '.join(file.name for file in files)}"
-
-
-def _summarize(document: dict[str, Any], files: Sequence[Path]) -> str:
-    data, results, seconds = document["data"], document["results"], document["seconds"]
-    sizes = results["cluster_sizes"]
-    steps = ", ".join(f"{step} {time:.3f}" for step, time in seconds.items())
-    lines = {
-        "data": f"{data['name']}, {data['shape'][0]} x {data['shape'][1]} {data['dtype']}",
-        "clusters": f"{len(sizes)} of {min(sizes)} to {max(sizes)} rows, median {median(sizes):g}",
-        "dimensions": f"{results['n_components']} ({results['projection'] or 'no projection'})",
-        "inertia F": f"{results['inertia']:.6g}",
-        "normalized F~": f"{results['normalized_inertia']:.6f}",
-        "accuracy P": None if results["accuracy"] is None else f"{results['accuracy']:.4f}",
-        "iterations": f"{results['n_iter']} ({results['stopped']})",
-        "seconds": f"{sum(seconds.values()):.3f} ({steps})",
-    }
-    text = [f"{name:<14} {value}" for name, value in lines.items() if value is not None]
-    return "\n".join([*text, _list_files(files)] if files else text)
-
-
-def _tell_certificate(certificate: Certificate) -> str:
-    kind = "certain" if certificate.certain else f"probability {certificate.confidence:g}"
-    lines = {
-        "inertia F": f"{certificate.inertia:.6g}",
-        "lower bound": f"{certificate.lower_bound:.6g} ({certificate.method}, {kind})",
-        "ratio": f"{certificate.ratio:.6g}",
-        "seconds": f"{certificate.seconds:.3f}",
-    }
-    sentence = certificate.describe()
-    return "\n".join([sentence, *(f"{name:<14} {value}" for name, value in lines.items())])
-
-
-def _print_comparison(result: DemoResult) -> None:
-    runs = (result.original, result.projected)
-    n_samples, n_features = result.glyphs.images.shape
-    table = Table(title=f"{n_samples} images of {n_features} pixels, {PROGRAM} demo")
-    table.add_column("")
-    for run in runs:
-        table.add_column(run.name, justify="right")
-    table.add_row("dimensions", *(str(run.n_components) for run in runs))
-    for step in STEPS:
-        times = [run.seconds.get(step) for run in runs]
-        table.add_row(f"{step} (s)", *("-" if time is None else f"{time:.3f}" for time in times))
-    table.add_row("total (s)", *(f"{run.total_seconds:.3f}" for run in runs))
-    table.add_row("normalized inertia F~", *(f"{run.normalized_inertia:.5f}" for run in runs))
-    table.add_row("accuracy P", *(f"{run.accuracy:.4f}" for run in runs))
-    Console().print(table)
-    direction = "above" if result.inertia_change > 0 else "below"
-    click.echo(
-        f"ProjectedKMeans was {result.speed_ratio:.1f} times as fast, with F~ "
-        f"{abs(result.inertia_change):.2%} {direction} that of the original space."
-    )

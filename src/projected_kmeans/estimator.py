@@ -152,12 +152,8 @@ class ProjectedKMeans(
     go elsewhere than ``labels_`` says, as the partition comes from the sketch; the more polish
     passes, the fewer do.
 
-    ``solver="breathing"`` never ends above "lloyd" from the same first centers. Measured: 50 well
-    separated clusters (20,000 x 16), 8 draws: Lloyd found the planted clusters in 2, breathing in
-    all, up to 14 % and on average 7 % below Lloyd, in 42 further passes. Digits (90,000 x 64,
-    k = 100), 2 draws: 0.14 % below Lloyd, for twice Lloyd's time on top (345 passes after 260).
-    A third of these rows, 3 draws: 0.27 % in 444 passes after 130, where three restarts more
-    gained nothing. ``max_iter`` holds for both phases: raise it, or breathing ends early.
+    ``solver="breathing"`` never ends above "lloyd" from the same first centers. ``max_iter`` holds
+    for both phases: raise it, or breathing ends early. docs/kmeans.md has its measured cost.
 
     Ctrl-C during a fit in the main thread stops it after the pass it is in; it keeps the best
     result so far and warns. A second Ctrl-C, or one before the first pass of the solver has ended,

@@ -1,0 +1,82 @@
+"""What the command line says of a result: tables and sentences.
+
+Returns text and tables; `cli.py` prints them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from rich.table import Table
+
+from projected_kmeans.certificate import Certificate
+from projected_kmeans.demo import DemoResult
+
+STEPS = ("convert", "check", "reduce", "seed", "cluster", "lift", "polish")
+
+
+def summarize_fit(document: dict[str, Any], files: Sequence[Path]) -> str:
+    """Return the summary of a fit, a line each, and the files that were written."""
+    data, results, seconds = document["data"], document["results"], document["seconds"]
+    sizes = results["cluster_sizes"]
+    steps = ", ".join(f"{step} {time:.3f}" for step, time in seconds.items())
+    lines = {
+        "data": f"{data['name']}, {data['shape'][0]} x {data['shape'][1]} {data['dtype']}",
+        "clusters": f"{len(sizes)} of {min(sizes)} to {max(sizes)} rows, median {median(sizes):g}",
+        "dimensions": f"{results['n_components']} ({results['projection'] or 'no projection'})",
+        "inertia F": f"{results['inertia']:.6g}",
+        "normalized F~": f"{results['normalized_inertia']:.6f}",
+        "accuracy P": None if results["accuracy"] is None else f"{results['accuracy']:.4f}",
+        "iterations": f"{results['n_iter']} ({results['stopped']})",
+        "seconds": f"{sum(seconds.values()):.3f} ({steps})",
+    }
+    text = [f"{name:<14} {value}" for name, value in lines.items() if value is not None]
+    return "\n".join([*text, list_files(files)] if files else text)
+
+
+def summarize_certificate(certificate: Certificate) -> str:
+    """Return the sentence of a certificate and the numbers behind it."""
+    kind = "certain" if certificate.certain else f"probability {certificate.confidence:g}"
+    lines = {
+        "inertia F": f"{certificate.inertia:.6g}",
+        "lower bound": f"{certificate.lower_bound:.6g} ({certificate.method}, {kind})",
+        "ratio": f"{certificate.ratio:.6g}",
+        "seconds": f"{certificate.seconds:.3f}",
+    }
+    sentence = certificate.describe()
+    return "\n".join([sentence, *(f"{name:<14} {value}" for name, value in lines.items())])
+
+
+def compare_runs(result: DemoResult) -> Table:
+    """Return the demo's two runs side by side."""
+    runs = (result.original, result.projected)
+    n_samples, n_features = result.glyphs.images.shape
+    table = Table(title=f"{n_samples} images of {n_features} pixels, projected-kmeans demo")
+    table.add_column("")
+    for run in runs:
+        table.add_column(run.name, justify="right")
+    table.add_row("dimensions", *(str(run.n_components) for run in runs))
+    for step in STEPS:
+        times = [run.seconds.get(step) for run in runs]
+        table.add_row(f"{step} (s)", *("-" if time is None else f"{time:.3f}" for time in times))
+    table.add_row("total (s)", *(f"{run.total_seconds:.3f}" for run in runs))
+    table.add_row("normalized inertia F~", *(f"{run.normalized_inertia:.5f}" for run in runs))
+    table.add_row("accuracy P", *(f"{run.accuracy:.4f}" for run in runs))
+    return table
+
+
+def tell_speed(result: DemoResult) -> str:
+    """Return the sentence that compares time and inertia of the demo's runs."""
+    direction = "above" if result.inertia_change > 0 else "below"
+    return (
+        f"ProjectedKMeans was {result.speed_ratio:.1f} times as fast, with F~ "
+        f"{abs(result.inertia_change):.2%} {direction} that of the original space."
+    )
+
+
+def list_files(files: Sequence[Path]) -> str:
+    """Return where files were written, and their names."""
+    return f"written to {files[0].parent}: {', '.join(file.name for file in files)}"
