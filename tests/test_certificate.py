@@ -32,7 +32,7 @@ from projected_kmeans.cli import commands
 from projected_kmeans.files import read_matrix
 from projected_kmeans.lower_bounds import EFFORTS, Effort, bound_inertia
 from projected_kmeans.neighbour_bound import Dual, measure_neighbours
-from projected_kmeans.rounded_rows import CentredRows
+from projected_kmeans.rounded_rows import RoundedRows
 from projected_kmeans.sampled_bound import draw_subsets, lower_mean, sampled_bound
 
 CERTAIN = ("spectral", "neighbour", "tightened")
@@ -167,7 +167,7 @@ def test_equal_rows_cost_nothing() -> None:
 def test_margins_grow_with_what_they_are_margins_of() -> None:
     """Rows of integers have exact bounds, which the proven ones approach from below."""
     X = np.array([[0.0], [2.0], [10.0], [12.0]])
-    centred = CentredRows(X)
+    centred = RoundedRows(X)
     neighbours = measure_neighbours(centred, 2)
     dual = neighbours.maximise(neighbours.start(centred.squares))
     assert 4 * (1 - 1e-9) <= centred.to_original(neighbours.prove(dual)) <= 4
@@ -220,7 +220,7 @@ def test_sampled_bounds_fail_as_rarely_as_they_say() -> None:
     """
     X = (np.arange(1000) % 50 == 0).astype(np.float64)[:, None]
     optimum = inertia(X, np.zeros(1000, dtype=int))
-    whole = CentredRows(X)
+    whole = RoundedRows(X)
     values = []
     for key in range(200):
         subsets = draw_subsets(X, None, 2, 40, key)

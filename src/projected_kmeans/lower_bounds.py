@@ -25,7 +25,7 @@ from projected_kmeans.parameters import (
     check_weights,
 )
 from projected_kmeans.results import FitState, Floats
-from projected_kmeans.rounded_rows import CentredRows
+from projected_kmeans.rounded_rows import RoundedRows
 from projected_kmeans.sampled_bound import draw_subsets, sampled_bound
 from projected_kmeans.spectral_bound import SPECTRAL_LIMIT, spectral_bound
 from projected_kmeans.tightened_bound import TIGHTEN_LIMIT, tighten
@@ -200,7 +200,7 @@ def bound_inertia(
     if weights is not None and not weights.all():
         rows, weights = rows[weights > 0], weights[weights > 0]
     work = _Work(n_clusters, EFFORTS[method], time_limit, on_unit)
-    whole = CentredRows(rows, weights)
+    whole = RoundedRows(rows, weights)
     values = work.prove(whole)
     size = min(EFFORTS[method].subset_rows, len(rows) // N_SUBSETS)
     if not work.covers(whole) and not work.expired and size > n_clusters:
@@ -234,13 +234,13 @@ class _Work:
         self._deadline = math.inf if limit is None else self.begin + limit
         self._on_unit, self._done = on_unit, 0
 
-    def covers(self, centred: CentredRows) -> bool:
+    def covers(self, centred: RoundedRows) -> bool:
         """Tell whether the rows are few enough for what is sharpest within the effort."""
         if self._effort.neighbour_rows:
             return self._has_neighbours(centred)
         return min(centred.shape) <= SPECTRAL_LIMIT
 
-    def prove(self, centred: CentredRows) -> dict[str, float]:
+    def prove(self, centred: RoundedRows) -> dict[str, float]:
         """Return bounds for these rows by name; none where they are too many or time is over."""
         values: dict[str, float] = {}
         if self._effort.spectral and min(centred.shape) <= SPECTRAL_LIMIT:
@@ -257,11 +257,11 @@ class _Work:
             values["tightened"] = centred.to_original(bound)
         return values
 
-    def prove_best(self, centred: CentredRows) -> float:
+    def prove_best(self, centred: RoundedRows) -> float:
         """Return the best bound for these rows, and 0 where time is over."""
         return 0.0 if self.expired else max(self.prove(centred).values(), default=0.0)
 
-    def _has_neighbours(self, centred: CentredRows) -> bool:
+    def _has_neighbours(self, centred: RoundedRows) -> bool:
         limit = self._effort.neighbour_rows
         return centred.shape[0] <= (min(limit, 8192) if centred.is_weighted else limit)
 

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from projected_kmeans.results import Floats
-from projected_kmeans.rounded_rows import ROUNDING, UNDERFLOW, CentredRows, sum_error
+from projected_kmeans.rounded_rows import ROUNDING, UNDERFLOW, RoundedRows, sum_error
 
 # Numbers in the lists of neighbours: 512 MB.
 LIST_ENTRIES = 2**26
@@ -169,7 +169,7 @@ class Neighbours:
         return price - own * shares - paid, paid, mass
 
 
-def measure_neighbours(centred: CentredRows, n_clusters: int) -> Neighbours:
+def measure_neighbours(centred: RoundedRows, n_clusters: int) -> Neighbours:
     """Return lists of ||y_i - y_j||^2 / 2, none of them above the exact number.
 
     Computed as (|y|^2 + |z|^2) / 2 - <y, z>; both are off by gamma (|y|^2 + |z|^2) / 2 at most.

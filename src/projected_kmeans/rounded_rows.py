@@ -31,7 +31,7 @@ def sum_error(n_terms: int) -> float:
     return errors / (1 - errors)
 
 
-class CentredRows:
+class RoundedRows:
     """Rows y = (x - mean) 2^-e in float64, block by block, with weights of at most 1.
 
     The least inertia of the rows y is that of the rows x, but for the unit and for rounding:

@@ -13,16 +13,16 @@ from numpy.typing import NDArray
 
 from projected_kmeans.keys import CERTIFICATE, open_stream
 from projected_kmeans.results import Floats
-from projected_kmeans.rounded_rows import CentredRows
+from projected_kmeans.rounded_rows import RoundedRows
 
 # More than the rounding of everything that is not bounded elsewhere.
 SHARE = 1e-9
 
 
 def sampled_bound(
-    whole: CentredRows,
-    subsets: list[CentredRows],
-    bound: Callable[[CentredRows], float],
+    whole: RoundedRows,
+    subsets: list[RoundedRows],
+    bound: Callable[[RoundedRows], float],
     confidence: float,
 ) -> float:
     """Return a number that exceeds the least inertia with probability 1 - confidence at most.
@@ -39,9 +39,9 @@ def sampled_bound(
 
     Parameters
     ----------
-    whole : CentredRows
+    whole : RoundedRows
         All rows.
-    subsets : list of CentredRows
+    subsets : list of RoundedRows
         From `draw_subsets`, all of one size; their number is fixed before any is looked at.
     bound : callable
         From a subset to a certain lower bound on its least inertia; 0 will always do.
@@ -61,7 +61,7 @@ def sampled_bound(
 
 def draw_subsets(
     rows: NDArray[Any], weights: Floats | None, n_subsets: int, size: int, key: int
-) -> list[CentredRows]:
+) -> list[RoundedRows]:
     """Return subsets that have no row in common; with weights, rows drawn anew every time.
 
     Parameters
@@ -81,7 +81,7 @@ def draw_subsets(
         drawn = stream.choice(len(rows), total, replace=False)
     else:
         drawn = stream.choice(len(rows), total, p=weights / weights.sum())
-    return [CentredRows(rows[part]) for part in drawn.reshape(n_subsets, size)]
+    return [RoundedRows(rows[part]) for part in drawn.reshape(n_subsets, size)]
 
 
 def lower_mean(share: float, n_draws: int, delta: float) -> float:

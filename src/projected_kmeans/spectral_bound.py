@@ -11,13 +11,13 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from projected_kmeans.results import Floats
-from projected_kmeans.rounded_rows import ROUNDING, UNDERFLOW, CentredRows, sum_error
+from projected_kmeans.rounded_rows import ROUNDING, UNDERFLOW, RoundedRows, sum_error
 
 # Rows or columns of the largest Gram matrix: 128 MB, and about 10 s for its eigenvalues.
 SPECTRAL_LIMIT = 4096
 
 
-def spectral_bound(centred: CentredRows, n_clusters: int) -> float:
+def spectral_bound(centred: RoundedRows, n_clusters: int) -> float:
     """Return ||Y||^2 minus the k - 1 largest squared singular values of the centred rows Y.
 
     A clustering projects Y to k dimensions, one of them the mean, which is zero: what it keeps is
@@ -31,7 +31,7 @@ def spectral_bound(centred: CentredRows, n_clusters: int) -> float:
 
     Parameters
     ----------
-    centred : CentredRows
+    centred : RoundedRows
         At most `SPECTRAL_LIMIT` rows or columns.
     n_clusters : int
         k.
@@ -39,7 +39,7 @@ def spectral_bound(centred: CentredRows, n_clusters: int) -> float:
     Returns
     -------
     float
-        For the rows y, before `CentredRows.to_original`; may be negative.
+        For the rows y, before `RoundedRows.to_original`; may be negative.
     """
     gram = _multiply(centred)
     size = len(gram)
@@ -55,7 +55,7 @@ def spectral_bound(centred: CentredRows, n_clusters: int) -> float:
     return float(np.trace(gram)) - centred.drift - math.fsum(largest) - margin
 
 
-def _multiply(centred: CentredRows) -> Floats:
+def _multiply(centred: RoundedRows) -> Floats:
     """Return the smaller Gram matrix of the rows times the roots of their weights."""
     n_rows, n_columns = centred.shape
     roots = np.sqrt(centred.weights)[:, None]
