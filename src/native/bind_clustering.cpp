@@ -101,6 +101,18 @@ void squared_distances(Block block, In<C, 1> origin, double scale, In<C, 2> cent
 }
 
 template <class C>
+void direction_product(Block block, In<C, 1> origin, double scale, In<C, 2> directions,
+                       Out<C, 2> out, int n_threads) {
+    const Rows rows = rows_of(block);
+    const auto frame = frame_of<C>(rows, origin, scale);
+    const auto given = centers_of<C>(rows, directions);
+    require(out.shape(0) == block.shape(0) && out.shape(1) == directions.shape(0),
+            "out is n_rows x n_directions");
+    const nb::gil_scoped_release unlocked;
+    kernels_of<C>().direction_product(rows, frame, given, out.data(), thread_count(n_threads));
+}
+
+template <class C>
 void lower_distances(Block block, In<C, 1> origin, double scale, In<C, 2> centers,
                      Out<C, 1> nearest, int n_threads) {
     const Rows rows = rows_of(block);
@@ -256,6 +268,8 @@ template <class C> void bind_clustering_of(nb::module_ &m) {
           "n_threads"_a);
     m.def("squared_distances", squared_distances<C>, "block"_a.noconvert(), "origin"_a.noconvert(),
           "scale"_a, "centers"_a.noconvert(), "out"_a.noconvert(), "n_threads"_a);
+    m.def("direction_product", direction_product<C>, "block"_a.noconvert(), "origin"_a.noconvert(),
+          "scale"_a, "directions"_a.noconvert(), "out"_a.noconvert(), "n_threads"_a);
     m.def("lower_distances", lower_distances<C>, "block"_a.noconvert(), "origin"_a.noconvert(),
           "scale"_a, "centers"_a.noconvert(), "nearest"_a.noconvert(), "n_threads"_a);
     m.def("weigh_candidates", weigh_candidates<C>, "tiles"_a.noconvert(), "centers"_a.noconvert(),

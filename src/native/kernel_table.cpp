@@ -18,6 +18,7 @@ template <class C>
 std::int64_t bounded_assignment(const Rows &, Frame<C>, Centers<C>, Centers<double>, CenterGroups,
                                 Bounds, bool, std::int32_t *, int);
 template <class C> void squared_distances(const Rows &, Frame<C>, Centers<C>, C *, int);
+template <class C> void direction_product(const Rows &, Frame<C>, Centers<C>, C *, int);
 template <class C> void lower_distances(const Rows &, Frame<C>, Centers<C>, C *, int);
 template <class C>
 void weigh_candidates(Tiles<C>, Centers<C>, const C *, const C *, C *, double *, int);
@@ -49,6 +50,7 @@ constexpr KernelsOf<C> kernels_of = {
     .nearest_center = nearest_center<C>,
     .bounded_assignment = bounded_assignment<C>,
     .squared_distances = squared_distances<C>,
+    .direction_product = direction_product<C>,
     .lower_distances = lower_distances<C>,
     .weigh_candidates = weigh_candidates<C>,
     .move_points = move_points<C>,

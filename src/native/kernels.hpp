@@ -143,6 +143,8 @@ template <class C> struct KernelsOf {
                                        CenterGroups, Bounds, bool keep_ties, std::int32_t *labels,
                                        int n_threads);
     void (*squared_distances)(const Rows &, Frame<C>, Centers<C>, C *out, int n_threads);
+    // out[row][direction]: products of rows in the frame with directions.
+    void (*direction_product)(const Rows &, Frame<C>, Centers<C>, C *out, int n_threads);
     // Here centers are given outside the frame; nearest[row] <- least of it and their distances.
     void (*lower_distances)(const Rows &, Frame<C>, Centers<C>, C *nearest, int n_threads);
     // after[center][row] <- least of nearest[row] and the distance; sums[center] of after * shares.

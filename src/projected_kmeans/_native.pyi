@@ -83,6 +83,14 @@ def squared_distances(
     out: _Real[_C],
     n_threads: int,
 ) -> None: ...
+def direction_product(
+    block: _Block,
+    origin: _Real[_C],
+    scale: float,
+    directions: _Real[_C],
+    out: _Real[_C],
+    n_threads: int,
+) -> None: ...
 def lower_distances(
     block: _Block, origin: _Floats, scale: float, centers: _Floats, nearest: _Floats, n_threads: int
 ) -> None: ...
