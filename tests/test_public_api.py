@@ -147,6 +147,23 @@ def test_all_is_what_is_promised() -> None:
     assert len(set(projected_kmeans.__all__)) == len(projected_kmeans.__all__)
 
 
+def test_the_stub_names_what_is_public() -> None:
+    """Type checkers see the public names, each from the module that it is imported from."""
+    tree = ast.parse((SOURCES / "__init__.pyi").read_text())
+    imports = [node for node in tree.body if isinstance(node, ast.ImportFrom)]
+    named = {
+        alias.asname: f"{node.module}.{alias.name}"
+        for node in imports
+        if node.module != "typing"
+        for alias in node.names
+    }
+    homes = projected_kmeans._HOMES
+    assert named == {name: f"projected_kmeans.{home}.{name}" for name, home in homes.items()}
+    assert set(projected_kmeans.__all__) <= set(dir(projected_kmeans))
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        projected_kmeans.nothing  # noqa: B018
+
+
 def test_the_version_is_the_packages() -> None:
     """The version is the one in pyproject.toml."""
     text = (ROOT / "pyproject.toml").read_text()
@@ -232,6 +249,35 @@ def test_the_command_line_is_imported_by_nothing() -> None:
     for path in SOURCES.rglob("*.py"):
         if path.name != "__main__.py":
             assert "cli" not in package_imports_of(path), path
+
+
+def test_commands_stand_alone() -> None:
+    """Only the command line imports commands; a command imports of them the shared options only."""
+    for path in SOURCES.rglob("*.py"):
+        imported = {name for name in imports_of(path) if ".commands" in name}
+        if path.parent.name == "commands":
+            allowed = ("projected_kmeans.commands.options.", "projected_kmeans.commands.")
+            assert all(name.rpartition(".")[0] + "." in allowed for name in imported), path
+        elif path.name != "cli.py":
+            assert not imported, path
+
+
+@pytest.mark.parametrize("option", ["--help", "--version"])
+def test_the_overview_needs_no_numbers(option: str) -> None:
+    """The overview and the version come without numerical packages, whose import takes a second."""
+    program = (
+        "import sys\n"
+        "from projected_kmeans.cli import main\n"
+        "try:\n"
+        "    main(sys.argv[1:])\n"
+        "except SystemExit as left:\n"
+        "    heavy = {'numpy', 'scipy', 'sklearn', 'rich'} & set(sys.modules)\n"
+        "    sys.exit(f'{left.code} {sorted(heavy)}')"
+    )
+    command = [sys.executable, "-c", program, option]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.stderr.strip() == "0 []"
+    assert "projected-kmeans" in done.stdout
 
 
 def test_nothing_prints_but_the_command_line() -> None:
