@@ -39,16 +39,28 @@ STEPS = (
     "polishing",
     "scoring",
     "rounded_rows",
+    "scaled_rows",
     "spectral_bound",
     "neighbour_bound",
     "tightened_bound",
     "sampled_bound",
+    "proving",
     "lower_bounds",
     "certificate",
 )
 
 # What a step may import of the package: the ground that all steps stand on.
-GROUND = {"_native", "blocks", "bounds", "keys", "moments", "parameters", "passes", "results"}
+GROUND = {
+    "_native",
+    "blocks",
+    "bounds",
+    "deadlines",
+    "keys",
+    "moments",
+    "parameters",
+    "passes",
+    "results",
+}
 
 # Within the step that reduces: what maps have in common asks the rules for their dimension, and
 # both maps that look at the rows ask for directions.
@@ -67,19 +79,21 @@ SEED = {"seeding": {"plus_plus", "sampled_seeding"}, "sampled_seeding": {"plus_p
 
 # Within the step that scores: the certificate chooses among bounds, and tells where it stands.
 SCORE = {
+    "scaled_rows": {"rounded_rows"},
     "spectral_bound": {"rounded_rows"},
     "neighbour_bound": {"rounded_rows"},
     "tightened_bound": {"neighbour_bound"},
     "sampled_bound": {"rounded_rows"},
-    "lower_bounds": {
-        "rounded_rows",
+    "proving": {
         "journal",
         "neighbour_bound",
+        "rounded_rows",
         "sampled_bound",
         "spectral_bound",
         "tightened_bound",
     },
-    "certificate": {"lower_bounds", "scoring"},
+    "lower_bounds": {"journal", "proving", "rounded_rows", "scaled_rows"},
+    "certificate": {"journal", "lower_bounds", "scoring"},
 }
 
 FITTED = (

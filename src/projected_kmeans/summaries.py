@@ -30,6 +30,7 @@ def summarize_fit(document: dict[str, Any], files: Sequence[Path]) -> str:
         "inertia F": f"{results['inertia']:.6g}",
         "normalized F~": f"{results['normalized_inertia']:.6f}",
         "accuracy P": None if results["accuracy"] is None else f"{results['accuracy']:.4f}",
+        "certificate": results["certificate"] and results["certificate"]["sentence"],
         "iterations": f"{results['n_iter']} ({results['stopped']})",
         "seconds": f"{sum(seconds.values()):.3f} ({steps})",
     }
@@ -45,6 +46,7 @@ def summarize_certificate(certificate: Certificate) -> str:
         "lower bound": f"{certificate.lower_bound:.6g} ({certificate.method}, {kind})",
         "ratio": f"{certificate.ratio:.6g}",
         "seconds": f"{certificate.seconds:.3f}",
+        **{f"no {name}": reason for name, reason in certificate.skipped.items()},
     }
     sentence = certificate.describe()
     return "\n".join([sentence, *(f"{name:<14} {value}" for name, value in lines.items())])

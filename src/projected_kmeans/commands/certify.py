@@ -6,8 +6,6 @@ States the certificate; the bounds are the library's.
 from __future__ import annotations
 
 import json
-import math
-from dataclasses import asdict
 from pathlib import Path
 
 import click
@@ -16,8 +14,8 @@ from projected_kmeans.certificate import certify as certify_labels
 from projected_kmeans.commands.options import format_option, json_option, variable_option
 from projected_kmeans.files import read_matrix
 from projected_kmeans.label_files import read_labels_of
-from projected_kmeans.lower_bounds import EFFORTS
 from projected_kmeans.progress import show_progress
+from projected_kmeans.proving import EFFORTS
 from projected_kmeans.summaries import summarize_certificate
 
 
@@ -32,7 +30,10 @@ from projected_kmeans.summaries import summarize_certificate
     help="Which bounds to try; full tries longest.",
 )
 @click.option(
-    "--time-limit", type=float, metavar="SECONDS", help="Begin nothing new after so long."
+    "--time-limit",
+    type=float,
+    metavar="SECONDS",
+    help="Stop after so long and keep what is proven until then.",
 )
 @click.option(
     "--delta",
@@ -69,7 +70,7 @@ def certify(
     if not 0 < delta < 1:
         raise ValueError(f"--delta {delta:g} is no such probability; give one in (0, 1)")
     matrix = read_matrix(data, format=format, variable=variable)
-    clusters = read_labels_of(labels, len(matrix.rows))
+    clusters = read_labels_of(labels, matrix.rows.shape[0])
     with show_progress() as callback:
         certificate = certify_labels(
             matrix.rows,
@@ -81,7 +82,6 @@ def certify(
             callback=callback,
         )
     if as_json:
-        ratio = certificate.ratio if math.isfinite(certificate.ratio) else None
-        click.echo(json.dumps({"data": Path(data).name, **asdict(certificate), "ratio": ratio}))
+        click.echo(json.dumps({"data": Path(data).name, **certificate.to_document()}))
     else:
         click.echo(summarize_certificate(certificate))

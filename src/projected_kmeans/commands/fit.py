@@ -103,6 +103,20 @@ from projected_kmeans.summaries import summarize_fit
     help="How many of the nearest centers such an iteration looks at for each row.",
 )
 @click.option(
+    "--certificate",
+    type=click.Choice(["none", "auto", "spectral", "full"]),
+    default="none",
+    show_default=True,
+    callback=none_as_none,
+    help="How hard to try to prove that the inertia is near the least possible.",
+)
+@click.option(
+    "--certificate-time",
+    type=float,
+    metavar="SECONDS",
+    help="How long the certificate may take; what is proven until then counts.",
+)
+@click.option(
     "--threads", "n_threads", type=int, help="How many threads; all processors if left out."
 )
 @click.option(
@@ -135,7 +149,7 @@ def fit(
     """  # noqa: D301
     with nullcontext() if out is None else open_output_folder(out) as folder:
         matrix = read_matrix(data, format=format, variable=variable)
-        truth = matrix.labels if labels is None else read_labels_of(labels, len(matrix.rows))
+        truth = matrix.labels if labels is None else read_labels_of(labels, matrix.rows.shape[0])
         with show_progress() as callback:
             model = ProjectedKMeans(**parameters, callback=callback).fit(matrix.rows)
         model.set_params(callback=None)
