@@ -11,6 +11,7 @@ from typing import Any
 _HOMES = {
     "RULES": "dimensions",
     "Certificate": "certificate",
+    "ClusterCounts": "choices",
     "ColumnSampling": "column_sampling",
     "FitState": "results",
     "GaussianProjection": "gaussian_projection",
@@ -21,6 +22,7 @@ _HOMES = {
     "SparseSignProjection": "projections",
     "SpectralProjection": "spectral",
     "certify": "certificate",
+    "choose_n_clusters": "choosing",
     "clustering_accuracy": "scoring",
     "indicator_matrix": "scoring",
     "inertia": "scoring",

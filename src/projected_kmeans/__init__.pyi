@@ -2,6 +2,8 @@ from typing import Final
 
 from projected_kmeans.certificate import Certificate as Certificate
 from projected_kmeans.certificate import certify as certify
+from projected_kmeans.choices import ClusterCounts as ClusterCounts
+from projected_kmeans.choosing import choose_n_clusters as choose_n_clusters
 from projected_kmeans.column_sampling import ColumnSampling as ColumnSampling
 from projected_kmeans.dimensions import RULES as RULES
 from projected_kmeans.dimensions import target_dimension as target_dimension

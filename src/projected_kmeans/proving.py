@@ -122,7 +122,7 @@ class Prover:
     def _try_spectral(self, rows: ProofRows, values: dict[str, float]) -> None:
         size, left = min(rows.shape), self._deadline.seconds_left
         if size > SPECTRAL_LIMIT:
-            self._skip("spectral", f"{size} rows and columns or more exceed {SPECTRAL_LIMIT}")
+            self._skip("spectral", f"rows and columns, {size} at least, exceed {SPECTRAL_LIMIT}")
             return
         if self._deadline.is_over:
             self._skip("spectral", "the time was over before")

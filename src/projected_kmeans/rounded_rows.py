@@ -20,9 +20,9 @@ ROUNDING = 2.0**-53
 # More than all underflow can add up to, as rows are scaled to reach 1.
 UNDERFLOW = 1e-250
 BLOCK_ENTRIES = 2**21
-# Rows whose distances to all are computed at a time, fewer where it would take a second.
+# Rows whose distances to all are computed at a time, fewer where it would take long.
 STRETCH_ROWS = 512
-STRETCH_PRODUCTS = 2**33
+STRETCH_PRODUCTS = 2**31
 
 
 def sum_error(n_terms: int) -> float:

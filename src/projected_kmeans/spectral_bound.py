@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from threadpoolctl import threadpool_limits
@@ -18,9 +18,10 @@ from projected_kmeans.rounded_rows import ROUNDING, UNDERFLOW, ProofRows
 # Rows or columns of the largest Gram matrix: 128 MB, and about 10 s for its eigenvalues.
 SPECTRAL_LIMIT = 4096
 
-# Eigenvalues of a matrix of this size are timed to tell how long those of a larger one take. From
-# 1024 on an operation takes half as long as here, so that the answer is too long rather than short.
-TIMED_SIZE = 256
+# Eigenvalues of a matrix of this size, 8 ms, are timed to tell how long those of a larger one take.
+# There are 10 operations a nanosecond here, 14 at size 2048 and 11 at 4096: the answer is too long
+# rather than too short.
+TIMED_SIZE = 384
 
 
 def predict_seconds(size: int) -> float:
@@ -40,15 +41,6 @@ def predict_seconds(size: int) -> float:
 def spectral_bound(rows: ProofRows, n_clusters: int, check: Callable[[], None]) -> float:
     """Return ||Y||^2 minus the k - 1 largest squared singular values of the centred rows Y.
 
-    A clustering projects Y to k dimensions, one of them the mean, which is zero: what it keeps is
-    at most what the best k - 1 dimensions keep, and its inertia is the rest. (The paper's
-    Proposition 1 is the same without centring and with k dimensions: never more.)
-
-    The margin: the computed eigenvalues are exact for G + E, where the Frobenius norm of E is what
-    the Gram matrix itself is off by, and the N Householder steps of eigvalsh, each of at most 10 N
-    roundings, add 10 N^2 u ||G||_F (Higham 2002, lemma 19.3). The k - 1 largest sum up to more by
-    at most sqrt(k - 1) ||E||_F.
-
     Parameters
     ----------
     rows : ProofRows
@@ -63,14 +55,34 @@ def spectral_bound(rows: ProofRows, n_clusters: int, check: Callable[[], None]) 
     float
         For the rows y, before `ProofRows.to_original`; may be negative.
     """
+    return spectral_bounds(rows, [n_clusters], check)[0]
+
+
+def spectral_bounds(
+    rows: ProofRows, counts: Sequence[int], check: Callable[[], None]
+) -> list[float]:
+    """Return the same for several numbers of clusters, from one decomposition.
+
+    A clustering projects Y to k dimensions, one of them the mean, which is zero: what it keeps is
+    at most what the best k - 1 dimensions keep, and its inertia is the rest. (The paper's
+    Proposition 1 is the same without centring and with k dimensions: never more.)
+
+    The margin: the computed eigenvalues are exact for G + E, where the Frobenius norm of E is what
+    the Gram matrix itself is off by, and the N Householder steps of eigvalsh, each of at most 10 N
+    roundings, add 10 N^2 u ||G||_F (Higham 2002, lemma 19.3). The k - 1 largest sum up to more by
+    at most sqrt(k - 1) ||E||_F.
+    """
     gram = rows.gram(check)
     check()
-    size = len(gram.matrix)
-    kept = min(n_clusters - 1, size)
-    largest = np.maximum(_eigenvalues(gram.matrix)[size - kept :], 0.0)
+    size, total = len(gram.matrix), float(np.trace(gram.matrix))
+    eigenvalues = np.maximum(_eigenvalues(gram.matrix), 0.0)
     backward = 10 * size**2 * ROUNDING * float(np.linalg.norm(gram.matrix))
-    margin = gram.loss + math.sqrt(kept) * (gram.error + backward) + UNDERFLOW
-    return float(np.trace(gram.matrix)) - math.fsum(largest) - margin
+    bounds = []
+    for count in counts:
+        kept = min(count - 1, size)
+        margin = gram.loss + math.sqrt(kept) * (gram.error + backward) + UNDERFLOW
+        bounds.append(total - math.fsum(eigenvalues[size - kept :]) - margin)
+    return bounds
 
 
 def _eigenvalues(matrix: Floats) -> Floats:

@@ -16,6 +16,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = MappingProxyType(
             "commands.certify",
             "Prove how far the clustering LABELS of DATA can be from the best one.",
         ),
+        "choose-k": ("commands.choose_k", "Compare numbers of clusters for the rows of DATA."),
         "demo": ("commands.demo", "Compare with k-means in the original space, on embedded data."),
         "fit": ("commands.fit", "Cluster the rows of DATA (.npy, .npz, .mat, .csv, .tsv)."),
         "predict": ("commands.predict", "Label the rows of DATA by the nearest center of MODEL."),
