@@ -134,7 +134,7 @@ def test_margins_grow_with_what_they_are_margins_of() -> None:
     """Rows of integers have exact bounds, which the proven ones approach from below."""
     X = np.array([[0.0], [2.0], [10.0], [12.0]])
     centred = RoundedRows(X)
-    neighbours = measure_neighbours(centred, 2, lambda: None)
+    neighbours = measure_neighbours(centred, 2)
     dual = neighbours.maximise(neighbours.start(centred.squares))
     assert 4 * (1 - 1e-9) <= centred.to_original(neighbours.prove(dual)) <= 4
     # Shares that promise too much are lowered until they are true.

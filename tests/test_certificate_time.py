@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from commands import ROWS, Call, check_refusal
+from scipy.sparse import csr_array
 
 from projected_kmeans import Certificate, ProjectedKMeans, kmeans_lower_bound
 from projected_kmeans.deadlines import Deadline, OutOfTime
@@ -17,6 +18,7 @@ from projected_kmeans.journal import Journal
 from projected_kmeans.model_files import describe_fit, load_model, save_fit
 from projected_kmeans.neighbour_bound import Neighbours, measure_neighbours
 from projected_kmeans.rounded_rows import RoundedRows
+from projected_kmeans.scaled_rows import ScaledRows
 from projected_kmeans.spectral_bound import predict_seconds, spectral_bound
 from projected_kmeans.tightened_bound import tighten
 
@@ -34,26 +36,44 @@ class Patience:
             raise OutOfTime
 
 
-def draw_rows(n: int = 700) -> Any:
+def draw_rows() -> RoundedRows:
     """Return rows of no structure."""
-    return RoundedRows(np.random.default_rng(0).normal(size=(n, 4)))
+    return RoundedRows(np.random.default_rng(0).normal(size=(700, 4)))
 
 
 def open_neighbours(patience: Patience) -> Neighbours:
     """Return distances that were measured without haste, to be searched with some patience."""
-    measured = measure_neighbours(draw_rows(), 5, lambda: None)
+    measured = measure_neighbours(draw_rows(), 5)
     return Neighbours(measured.costs, measured.weights, 5, patience)
 
 
-def test_distances_stop_between_stretches() -> None:
-    """700 rows are two stretches: the second check comes between them."""
-    for n_checks, fails in ((0, True), (1, True), (2, True), (3, False)):
-        patience = Patience(n_checks)
-        if fails:
-            with pytest.raises(OutOfTime):
-                measure_neighbours(draw_rows(), 5, patience)
-        else:
-            measure_neighbours(draw_rows(), 5, patience)
+def open_rows(kind: str, X: Any, patience: Patience) -> RoundedRows | ScaledRows:
+    """Return rows that were prepared without haste, to be walked over with some patience."""
+    pause = Patience(np.inf)
+    rows = RoundedRows(X, None, pause) if kind == "dense" else ScaledRows(csr_array(X), None, pause)
+    pause.left = patience.left
+    return rows
+
+
+@pytest.mark.parametrize(("kind", "n_checks"), [("dense", 3), ("sparse", 2)])
+def test_distances_stop_between_stretches(kind: str, n_checks: int) -> None:
+    """700 rows are two stretches, and one block where they are dense: a check for each."""
+    X = np.random.default_rng(0).normal(size=(700, 4))
+    for short in range(n_checks):
+        with pytest.raises(OutOfTime):
+            measure_neighbours(open_rows(kind, X, Patience(short)), 5)
+    assert measure_neighbours(open_rows(kind, X, Patience(n_checks)), 5).costs.shape == (700, 700)
+
+
+def test_rows_are_not_even_centred_without_time() -> None:
+    """The walks that find range, mean and norms are left between blocks as well."""
+    X = np.random.default_rng(0).normal(size=(700, 4))
+    for short in range(4):
+        with pytest.raises(OutOfTime):
+            RoundedRows(X, None, Patience(short))
+    RoundedRows(X, None, Patience(4))
+    with pytest.raises(OutOfTime):
+        ScaledRows(csr_array(X), None, Patience(0))
 
 
 def test_a_search_that_is_cut_short_is_a_proof() -> None:
@@ -82,14 +102,17 @@ def test_tightening_stops_in_the_middle_of_a_step() -> None:
     assert whole.prove(start) < found <= tighten(whole, start, 50, lambda: False)
 
 
-@pytest.mark.parametrize("shape", [(30, 700), (700, 30)])
-def test_gram_matrices_stop_between_blocks(shape: tuple[int, int]) -> None:
-    """The last check comes right before the eigenvalues, which nothing stops."""
-    rows = RoundedRows(np.random.default_rng(0).normal(size=shape))
-    for n_checks in (0, 1):
+@pytest.mark.parametrize("kind", ["dense", "sparse"])
+@pytest.mark.parametrize("shape", [(600, 1200), (1200, 600)])
+def test_gram_matrices_stop_between_stretches(kind: str, shape: tuple[int, int]) -> None:
+    """With time for one block and no more there is no matrix; with enough there is a bound."""
+    X = np.random.default_rng(0).normal(size=shape)
+    with pytest.raises(OutOfTime):
+        spectral_bound(open_rows(kind, X, Patience(0)), 3)
+    if kind == "sparse" or shape[0] < shape[1]:
         with pytest.raises(OutOfTime):
-            spectral_bound(rows, 3, Patience(n_checks))
-    assert spectral_bound(rows, 3, Patience(2)) > 0
+            spectral_bound(open_rows(kind, X, Patience(1)), 3)
+    assert spectral_bound(open_rows(kind, X, Patience(3)), 3) > 0
 
 
 def test_eigenvalues_that_take_too_long_are_not_begun(
@@ -129,7 +152,9 @@ def test_no_time_is_told_by_the_certificate() -> None:
     assert model.stopped_ == "converged"
     assert np.isinf(model.certificate_.ratio)
     assert set(model.certificate_.skipped) == {"spectral", "neighbour"}
-    assert "spectral: the time was over before" in model.certificate_.describe()
+    assert (
+        "spectral: the time was over before the rows were centred" in model.certificate_.describe()
+    )
     enough = ProjectedKMeans(3, certificate="full", certificate_time=1e6, random_state=0).fit(ROWS)
     assert enough.certificate_.ratio < 1.2
     with pytest.raises(ValueError, match=r"certificate_time=-1 is out of range"):

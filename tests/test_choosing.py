@@ -147,7 +147,8 @@ def make_curves(gap: list[float], silhouette: list[float]) -> ClusterCounts:
         ([0.1, 0.4, 0.41, 0.4], [0.2, 0.5, 0.3, 0.2], 3, True, "agree"),
         ([0.1, 0.4, 0.41, 0.4], [0.6, 0.5, 0.3, 0.2], 3, False, "they disagree"),
         ([0.0, 0.0, 0.4, 0.39], [0.1, 0.1, 0.3, 0.2], 4, True, "agree"),
-        ([0.1, 0.2, 0.3, 0.4], [0.1, 0.2, 0.3, 0.4], None, False, "still rises"),
+        ([0.1, 0.2, 0.3, 0.4], [0.1, 0.2, 0.3, 0.4], None, False, "curves rise on"),
+        ([0.1, 0.2, 0.3, 0.4], [0.1, 0.3, 0.2, 0.1], 3, False, "by the silhouette, but not"),
         ([0.01, -0.1, 0.02, 0.03], [0.9, 0.2, 0.3, 0.4], None, False, "no faster"),
     ],
 )
@@ -158,6 +159,22 @@ def test_judgements(
     judged = judge(make_curves(gap, silhouette))
     assert (judged.suggestion, judged.is_clear) == (suggestion, is_clear)
     assert part in judged.describe()
+
+
+def test_a_gentle_rise_ends_at_no_number() -> None:
+    """A gap that grows as a logarithm has no end, so that the silhouette decides, unclearly."""
+    counts = np.arange(2, 41)
+    judged = judge(make_curves(list(np.log(counts)), list(-np.abs(counts - 9) + 50.0)))
+    assert (judged.suggestion, judged.is_clear) == (9, False)
+    assert "9 clusters by the silhouette, but not clearly" in judged.describe()
+    assert "at 40;" not in judged.describe()
+
+
+def test_a_silhouette_of_random_rows_is_none() -> None:
+    """Where the gap rises without an end, a silhouette must be above that of random rows."""
+    curves = make_curves([0.1, 0.2, 0.3, 0.4], [0.1, 0.3, 0.2, 0.1])
+    judged = judge(replace(curves, random_silhouette=np.full(4, 0.28)))
+    assert judged.suggestion is None
 
 
 def test_a_single_number_is_judged_against_one_cluster() -> None:

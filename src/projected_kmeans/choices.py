@@ -21,6 +21,14 @@ SURE = 4.0
 # true one curves of finite samples still rise by about a tenth.
 WORTH = 0.3
 
+# The rise of the gap ends at once where the next few numbers have less than this share of that of
+# the last few.
+SHARP = 0.5
+WINDOW = 3
+
+# A silhouette must be so many times that of random rows to be one.
+OUTSTANDING = 1.25
+
 
 @dataclass(frozen=True, eq=False)
 class ClusterCounts:
@@ -91,33 +99,63 @@ class ClusterCounts:
 def judge(curves: ClusterCounts) -> ClusterCounts:
     """Return the curves with the number that they suggest.
 
-    Where gap statistic and silhouette point to the same number, this is clear; else the gap
-    statistic decides, unless it ends at the last number of all.
+    Where gap statistic and silhouette point to the same number, this is clear. Else the gap
+    statistic decides if it ends its rise there at once; if it rises on gently, the silhouette does.
     """
     counts = curves.n_clusters
     by_gap, by_silhouette = _follow_gap(curves), int(np.argmax(curves.silhouette))
-    at = int(np.argmax(curves.gap)) if by_gap is None else by_gap
-    measured = (
-        f"(gap {curves.gap[at]:.3f} +- {curves.gap_error[at]:.3f} at {counts[at]}; silhouette "
-        f"{curves.silhouette[by_silhouette]:.2f} at {counts[by_silhouette]}, of random rows "
-        f"{curves.random_silhouette[by_silhouette]:.2f})"
-    )
+    last = len(counts) - 1 if len(counts) > 1 else None
     nothing = f"no clear number of clusters up to {counts[-1]}"
+    suggestion: int | None = None
     if by_gap is None:
-        reason = f"{nothing}: inertia falls no faster than that of random rows {measured}"
-        return replace(curves, reason=reason)
-    if by_gap == len(counts) - 1 > 0:
-        reason = f"{nothing}: the gap statistic still rises there {measured}"
-        return replace(curves, reason=reason)
-    suggestion, is_clear = int(counts[by_gap]), by_gap == by_silhouette
-    if is_clear:
-        reason = f"{suggestion} clusters: gap statistic and silhouette agree {measured}"
-    else:
-        reason = (
-            f"{suggestion} clusters by the gap statistic, {counts[by_silhouette]} by the "
-            f"silhouette: they disagree, so look at both {measured}"
+        told = f"{nothing}: inertia falls no faster than that of random rows"
+    elif by_gap == by_silhouette != last:
+        suggestion = by_gap
+        told = f"{counts[by_gap]} clusters: gap statistic and silhouette agree"
+    elif by_gap != last and _ends_at_once(curves, by_gap):
+        suggestion = by_gap
+        told = (
+            f"{counts[by_gap]} clusters by the gap statistic, {counts[by_silhouette]} by the "
+            "silhouette: they disagree, so look at both"
         )
-    return replace(curves, suggestion=suggestion, is_clear=is_clear, reason=reason)
+    elif by_silhouette != last and _stands_out(curves, by_silhouette):
+        suggestion = by_silhouette
+        told = (
+            f"{counts[by_silhouette]} clusters by the silhouette, but not clearly: the gap "
+            "statistic rises on without an end"
+        )
+    else:
+        told = f"{nothing}: the curves rise on without an end"
+    return replace(
+        curves,
+        suggestion=None if suggestion is None else int(counts[suggestion]),
+        is_clear=suggestion is not None and by_gap == by_silhouette,
+        reason=f"{told} {_tell_numbers(curves, by_gap, by_silhouette)}",
+    )
+
+
+def _tell_numbers(curves: ClusterCounts, by_gap: int | None, by_silhouette: int) -> str:
+    at = int(np.argmax(curves.gap)) if by_gap is None else by_gap
+    return (
+        f"(gap {curves.gap[at]:.3f} +- {curves.gap_error[at]:.3f} at {curves.n_clusters[at]}; "
+        f"silhouette {curves.silhouette[by_silhouette]:.2f} at {curves.n_clusters[by_silhouette]}, "
+        f"of random rows {curves.random_silhouette[by_silhouette]:.2f})"
+    )
+
+
+def _ends_at_once(curves: ClusterCounts, at: int) -> bool:
+    """Tell whether the gap statistic rises less than half as fast after a number as before it."""
+    if not np.isfinite(curves.gap[at]):
+        return True
+    counts = np.concatenate([[1], curves.n_clusters])
+    gap = np.concatenate([[0.0], curves.gap])
+    here, before, after = at + 1, max(0, at + 1 - WINDOW), min(len(gap) - 1, at + 1 + WINDOW)
+    rise = (gap[here] - gap[before]) / (counts[here] - counts[before])
+    return bool(gap[after] - gap[here] < SHARP * rise * (counts[after] - counts[here]))
+
+
+def _stands_out(curves: ClusterCounts, at: int) -> bool:
+    return bool(curves.silhouette[at] > OUTSTANDING * curves.random_silhouette[at])
 
 
 def _follow_gap(curves: ClusterCounts) -> int | None:

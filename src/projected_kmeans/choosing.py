@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -25,6 +26,9 @@ from projected_kmeans.rounded_rows import RoundedRows
 from projected_kmeans.spectral import AUTO_COMPONENTS
 from projected_kmeans.spectral_bound import SPECTRAL_LIMIT, spectral_bounds
 from projected_kmeans.sweeping import sweep_counts
+
+# So few rows are walked over by one thread: two would wait for one another most of the time.
+FEW_ROWS = 4096
 
 
 def choose_n_clusters(
@@ -124,10 +128,12 @@ def _compare(
         return log.report(next(done))
 
     with log.step("choose", (1 + (sample is not sketch)) * 2 * len(counts) + N_REFERENCES):
-        found = sweep_counts(sketch, counts, key, 0, report)
+        found = sweep_counts(_calm(sketch), counts, key, 0, report)
         if not found.inertia[0] > 0:
             raise ValueError("all rows of X are equal, so that they are one cluster; give others")
-        of_sample = found if sample is sketch else sweep_counts(sample, counts, key, 1, report)
+        of_sample = found
+        if sample is not sketch:
+            of_sample = sweep_counts(_calm(sample), counts, key, 1, report)
         gap = measure_gap(sample, of_sample, key, report)
     return judge(
         ClusterCounts(
@@ -147,6 +153,11 @@ def _compare(
     )
 
 
+def _calm(problem: Problem) -> Problem:
+    """Return the problem with one thread where its rows are few."""
+    return replace(problem, n_threads=1) if problem.source.shape[0] <= FEW_ROWS else problem
+
+
 def _bound(sketch: Problem, counts: Sequence[int]) -> Floats:
     """Return the spectral lower bounds on the sketch, 0 where no decomposition is small enough."""
     if min(sketch.source.shape) > SPECTRAL_LIMIT:
@@ -155,5 +166,5 @@ def _bound(sketch: Problem, counts: Sequence[int]) -> Floats:
     if weights is not None:
         rows, weights = rows[weights > 0], weights[weights > 0]
     rounded = RoundedRows(rows, weights)
-    bounds = spectral_bounds(rounded, counts, lambda: None)
+    bounds = spectral_bounds(rounded, counts)
     return np.array([rounded.to_original(bound) for bound in bounds])

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils import check_array
 
 from projected_kmeans.blocks import as_native, as_native_sparse
-from projected_kmeans.deadlines import Deadline
+from projected_kmeans.deadlines import Deadline, OutOfTime
 from projected_kmeans.journal import Journal
 from projected_kmeans.keys import RandomState, resolve_key
 from projected_kmeans.parameters import (
@@ -170,9 +170,14 @@ def bound_inertia(
     with log.step("certify", (2 + EFFORTS[method].steps) * (1 + N_SUBSETS)):
         deadline = Deadline(time_limit, log.is_over)
         prover = Prover(n_clusters, EFFORTS[method], deadline, log)
-        whole = _prepare(rows, weights)
-        values = prover.prove(whole)
-        values |= prover.prove_by_subsets(whole, confidence, key)
+        values: dict[str, float] = {}
+        try:
+            whole = _prepare(rows, weights, deadline.check)
+        except OutOfTime:
+            prover.skip_all("the time was over before the rows were centred")
+        else:
+            values |= prover.prove(whole)
+            values |= prover.prove_by_subsets(whole, confidence, key)
     best = max(values, key=lambda name: values[name], default="none")
     certain = best != "sampled"
     return LowerBound(
@@ -186,5 +191,7 @@ def bound_inertia(
     )
 
 
-def _prepare(rows: Any, weights: Floats | None) -> ProofRows:
-    return ScaledRows(rows, weights) if scipy.sparse.issparse(rows) else RoundedRows(rows, weights)
+def _prepare(rows: Any, weights: Floats | None, check: Callable[[], None]) -> ProofRows:
+    if scipy.sparse.issparse(rows):
+        return ScaledRows(rows, weights, check)
+    return RoundedRows(rows, weights, check)

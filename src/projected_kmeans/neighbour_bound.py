@@ -23,7 +23,13 @@ import numpy as np
 
 from projected_kmeans.deadlines import OutOfTime
 from projected_kmeans.results import Floats
-from projected_kmeans.rounded_rows import ROUNDING, UNDERFLOW, ProofRows, sum_error
+from projected_kmeans.rounded_rows import (
+    ROUNDING,
+    UNDERFLOW,
+    ProofRows,
+    never_stop,
+    sum_error,
+)
 
 # Numbers in the lists of neighbours: 512 MB.
 LIST_ENTRIES = 2**26
@@ -66,14 +72,24 @@ class Neighbours:
         Of the rows; all 1 where lists are shorter than n.
     n_clusters : int
         k.
-    check : callable
+    check : callable, optional
         Called between the pieces of a search; raises `OutOfTime` to end it.
+
+    Attributes
+    ----------
+    is_cut : bool
+        Whether a search was ended by this.
     """
 
     def __init__(
-        self, costs: Floats, weights: Floats, n_clusters: int, check: Callable[[], None]
+        self,
+        costs: Floats,
+        weights: Floats,
+        n_clusters: int,
+        check: Callable[[], None] = never_stop,
     ) -> None:
         self.costs, self.weights, self.n_clusters = costs, weights, n_clusters
+        self.is_cut = False
         self._check = check
         self._listed = weights if costs.shape[1] == len(costs) else np.ones(costs.shape[1])
         self._is_even = bool((weights == 1).all())
@@ -137,8 +153,8 @@ class Neighbours:
         try:
             for dual in self._search(start):
                 best = max(dual, best, key=lambda one: one.value)
-        except OutOfTime:
-            pass  # any price that was solved for is as true as the best
+        except OutOfTime:  # any price that was solved for is as true as the best
+            self.is_cut = True
         return best
 
     def _search(self, start: Dual) -> Iterator[Dual]:
@@ -194,7 +210,9 @@ class Neighbours:
         return price - own * shares - paid, paid, mass
 
 
-def measure_neighbours(rows: ProofRows, n_clusters: int, check: Callable[[], None]) -> Neighbours:
+def measure_neighbours(
+    rows: ProofRows, n_clusters: int, check: Callable[[], None] = never_stop
+) -> Neighbours:
     """Return lists of ||y_i - y_j||^2 / 2, none of them above the exact number.
 
     Parameters
@@ -203,14 +221,13 @@ def measure_neighbours(rows: ProofRows, n_clusters: int, check: Callable[[], Non
         What to measure.
     n_clusters : int
         k.
-    check : callable
-        Called between stretches of rows, and in every search; raises `OutOfTime` to end it.
+    check : callable, optional
+        Called in every search; raises `OutOfTime` to end it.
     """
     n_rows = rows.shape[0]
     length = n_rows if rows.is_weighted else min(n_rows, max(1, LIST_ENTRIES // n_rows))
     costs = np.empty((n_rows, length))
     first = 0
-    check()
     for halves in rows.walk_halves():
         own = np.arange(len(halves))
         halves[own, first + own] = np.inf
@@ -218,5 +235,4 @@ def measure_neighbours(rows: ProofRows, n_clusters: int, check: Callable[[], Non
             halves = np.partition(halves, length - 1, axis=1)[:, :length]
         costs[first : first + len(halves)] = halves
         first += len(halves)
-        check()
     return Neighbours(costs, rows.weights, n_clusters, check)

@@ -87,6 +87,13 @@ class Prover:
             self._try_neighbours(rows, values)
         return values
 
+    def skip_all(self, reason: str) -> None:
+        """Remember why nothing was tried."""
+        if self._effort.spectral:
+            self._skip("spectral", reason)
+        if self._effort.neighbour_rows:
+            self._skip("neighbour", reason)
+
     def prove_by_subsets(self, whole: ProofRows, confidence: float, key: int) -> dict[str, float]:
         """Return the bound from subsets, where all rows are too many and the subsets enough."""
         size = min(self._effort.subset_rows, whole.shape[0] // N_SUBSETS)
@@ -98,8 +105,12 @@ class Prover:
         if self._deadline.is_over:
             self._skip("sampled", "the time was over before")
             return {}
+        try:
+            subsets = draw_subsets(whole, N_SUBSETS, size, key)
+        except OutOfTime:
+            self._skip("sampled", "the time was over before the first subset")
+            return {}
         of_all = dict(self.skipped)
-        subsets = draw_subsets(whole, N_SUBSETS, size, key)
         value = sampled_bound(whole, subsets, self._prove_best, confidence)
         self.skipped = of_all  # what subsets had no room for is no news
         if self._deadline.is_over:
@@ -132,7 +143,7 @@ class Prover:
             self._skip("spectral", f"eigenvalues take about {needed:.2g} s, of {left:.2g} s left")
             return
         try:
-            bound = spectral_bound(rows, self._n_clusters, self._deadline.check)
+            bound = spectral_bound(rows, self._n_clusters)
         except OutOfTime:
             self._skip("spectral", "the time was over in the middle of its Gram matrix")
             return
@@ -152,7 +163,8 @@ class Prover:
             return
         dual = neighbours.maximise(dual)
         values["neighbour"] = rows.to_original(neighbours.prove(dual))
-        if self._tick():
+        self._tick()
+        if neighbours.is_cut:
             self._skip("neighbour", "the time was over in the middle of its search")
         if not self._effort.tighten_rows or dual.value <= 0:
             return

@@ -25,6 +25,10 @@ STRETCH_ROWS = 512
 STRETCH_PRODUCTS = 2**31
 
 
+def never_stop() -> None:
+    """Let work go on to its end."""
+
+
 def sum_error(n_terms: int) -> float:
     """Return gamma, the relative error of a float64 sum of so many products in any order.
 
@@ -53,7 +57,10 @@ class Gram(NamedTuple):
 
 
 class ProofRows(Protocol):
-    """What a bound asks of rows y, which are rows x in a power-of-two unit and about some point."""
+    """What a bound asks of rows y, which are rows x in a power-of-two unit and about some point.
+
+    Every walk over the rows may be left between two blocks by whoever opened them.
+    """
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -83,8 +90,8 @@ class ProofRows(Protocol):
     def original_weight(self) -> float:
         """The sum of the weights as they were given."""
 
-    def gram(self, check: Callable[[], None]) -> Gram:
-        """Return the smaller Gram matrix, calling ``check`` between its parts."""
+    def gram(self) -> Gram:
+        """Return the smaller Gram matrix."""
 
     def walk_halves(self) -> Iterator[Floats]:
         """Walk over stretches of rows: half their squared distances to all, none of them above."""
@@ -149,6 +156,8 @@ class RoundedRows:
         Of a type that kernels read.
     weights : ndarray of float64 (n,) or None
         Not negative; None counts every row once.
+    check : callable, optional
+        Called at every block of every walk over the rows; may raise to end it.
 
     Attributes
     ----------
@@ -164,13 +173,19 @@ class RoundedRows:
         At least ||sum of w y||^2 / sum of w, which exact centring would make zero.
     """
 
-    def __init__(self, rows: NDArray[Any], weights: Floats | None = None) -> None:
+    def __init__(
+        self,
+        rows: NDArray[Any],
+        weights: Floats | None = None,
+        check: Callable[[], None] = never_stop,
+    ) -> None:
+        self._check = check
         self._source = ArrayBlocks(rows, max(1, BLOCK_ENTRIES // rows.shape[1]))
         self.shape = self._source.shape
         self.is_weighted = weights is not None
         self.weights, self._weight_exponent = scale_weights(weights, len(rows))
         self._total_weight = math.fsum(self.weights)
-        ranges = scan_columns(self._source)
+        ranges = scan_columns(self._source, on_block=lambda done: check())
         self._exponent = 0
         self._first = self._second = np.zeros(self.shape[1])
         # The mean of numbers in a range lies in it; clipping keeps rounding from leaving it.
@@ -205,10 +220,11 @@ class RoundedRows:
     def __iter__(self) -> Iterator[Block]:
         """Walk over the rows y."""
         for block in self._source:
+            self._check()
             moved = np.ldexp(block.rows - self._first, -self._exponent)
             yield Block(block.start, moved - self._second)
 
-    def gram(self, check: Callable[[], None]) -> Gram:
+    def gram(self) -> Gram:
         """Return the smaller Gram matrix: of rows at once, of columns block by block.
 
         The products add gamma ||Y||^2 to the Frobenius norm, and to the trace; twice that is told.
@@ -219,12 +235,11 @@ class RoundedRows:
         if n_rows < n_columns:
             rows = roots * self._take_all()
             for first in range(0, n_rows, STRETCH_ROWS):
-                check()
+                self._check()
                 some = slice(first, first + STRETCH_ROWS)
                 np.matmul(rows[some], rows.T, out=matrix[some])
         else:
             for block in self:
-                check()
                 part = roots[block.span] * block.rows
                 matrix += part.T @ part
         error = 2 * sum_error(n_rows + n_columns) * float(np.trace(matrix))
@@ -237,12 +252,13 @@ class RoundedRows:
         squares = np.einsum("ij,ij->i", rows, rows)
         length = min(STRETCH_ROWS, max(64, STRETCH_PRODUCTS // (n_rows * n_columns)))
         for first in range(0, n_rows, length):
+            self._check()
             products = rows[first : first + length] @ rows.T
             yield lower_halves(products, squares, first, n_columns)
 
     def take(self, indices: NDArray[np.int64]) -> RoundedRows:
         """Return some rows, each counted once."""
-        return RoundedRows(self._source.array[indices])
+        return RoundedRows(self._source.array[indices], check=self._check)
 
     def _take_all(self) -> Floats:
         return np.concatenate([block.rows for block in self])

@@ -25,6 +25,7 @@ from projected_kmeans.rounded_rows import (
     UNDERFLOW,
     Gram,
     lower_halves,
+    never_stop,
     scale_back,
     scale_weights,
     sum_error,
@@ -40,6 +41,8 @@ class ScaledRows:
         Canonical, of float32 or float64.
     weights : ndarray of float64 (n,) or None
         Not negative; None counts every row once.
+    check : callable, optional
+        Called between parts of every product; may raise to end it.
 
     Attributes
     ----------
@@ -55,8 +58,12 @@ class ScaledRows:
         At least the largest ||y - mean||^2, plus their mean.
     """
 
-    def __init__(self, rows: Any, weights: Floats | None = None) -> None:
+    def __init__(
+        self, rows: Any, weights: Floats | None = None, check: Callable[[], None] = never_stop
+    ) -> None:
+        check()
         scan_sparse(rows)
+        self._check = check
         self.shape: tuple[int, int] = (int(rows.shape[0]), int(rows.shape[1]))
         self.is_weighted = weights is not None
         self.weights, self._weight_exponent = scale_weights(weights, self.shape[0])
@@ -82,11 +89,11 @@ class ScaledRows:
         farthest = float(np.max(np.maximum(from_mean, 0.0) + margins))
         self.reach = farthest + self.squares / self._total_weight + UNDERFLOW
 
-    def gram(self, check: Callable[[], None]) -> Gram:
+    def gram(self) -> Gram:
         """Return the smaller Gram matrix about the mean, from sparse products."""
         n_rows, n_columns = self.shape
         if n_rows < n_columns:
-            matrix = _multiply(self._rows, self._turned, check)
+            matrix = self._multiply(self._rows, self._turned)
             sides = matrix @ self.weights / self._total_weight
             matrix -= sides[:, None]
             matrix -= sides
@@ -96,7 +103,7 @@ class ScaledRows:
             matrix *= roots
         else:
             weighted = self._turned.multiply(self.weights[None]).tocsr()
-            matrix = _multiply(weighted, self._rows, check)
+            matrix = self._multiply(weighted, self._rows)
             matrix -= np.outer(self._total_weight * self._mean, self._mean)
         error = self._error * self._raw_squares
         return Gram(matrix, error, error)
@@ -105,6 +112,7 @@ class ScaledRows:
         """Walk over stretches of rows: half their squared distances to all, none of them above."""
         n_terms = int(np.diff(self._rows.indptr).max(initial=0))
         for first in range(0, self.shape[0], STRETCH_ROWS):
+            self._check()
             some = self._rows[first : first + STRETCH_ROWS]
             products = np.asarray((some @ self._turned).toarray(), dtype=np.float64)
             yield lower_halves(products, self._norms, first, n_terms)
@@ -113,7 +121,16 @@ class ScaledRows:
         """Return some rows, each counted once."""
         some = self._rows[indices]
         some.data = np.ldexp(some.data, self._exponent)
-        return ScaledRows(some)
+        return ScaledRows(some, check=self._check)
+
+    def _multiply(self, left: Any, right: Any) -> Floats:
+        """Return a product of sparse matrices as an array, in stretches of rows."""
+        product = np.empty((left.shape[0], right.shape[1]))
+        for first in range(0, len(product), STRETCH_ROWS):
+            self._check()
+            some = slice(first, first + STRETCH_ROWS)
+            product[some] = (left[some] @ right).toarray()
+        return product
 
     @property
     def unit(self) -> float:
@@ -143,13 +160,3 @@ def _exponent_of(rows: Any) -> int:
             "divide X by a large constant"
         )
     return math.frexp(largest)[1]
-
-
-def _multiply(left: Any, right: Any, check: Callable[[], None]) -> Floats:
-    """Return a product of sparse matrices as an array, in stretches of rows."""
-    product = np.empty((left.shape[0], right.shape[1]))
-    for first in range(0, len(product), STRETCH_ROWS):
-        check()
-        some = slice(first, first + STRETCH_ROWS)
-        product[some] = (left[some] @ right).toarray()
-    return product

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 from threadpoolctl import threadpool_limits
@@ -38,7 +38,7 @@ def predict_seconds(size: int) -> float:
     return sorted(seconds)[1] * max(1.0, size / TIMED_SIZE) ** 3
 
 
-def spectral_bound(rows: ProofRows, n_clusters: int, check: Callable[[], None]) -> float:
+def spectral_bound(rows: ProofRows, n_clusters: int) -> float:
     """Return ||Y||^2 minus the k - 1 largest squared singular values of the centred rows Y.
 
     Parameters
@@ -47,20 +47,16 @@ def spectral_bound(rows: ProofRows, n_clusters: int, check: Callable[[], None]) 
         At most `SPECTRAL_LIMIT` rows or columns.
     n_clusters : int
         k.
-    check : callable
-        Called between parts of the Gram matrix and before its eigenvalues; may raise.
 
     Returns
     -------
     float
         For the rows y, before `ProofRows.to_original`; may be negative.
     """
-    return spectral_bounds(rows, [n_clusters], check)[0]
+    return spectral_bounds(rows, [n_clusters])[0]
 
 
-def spectral_bounds(
-    rows: ProofRows, counts: Sequence[int], check: Callable[[], None]
-) -> list[float]:
+def spectral_bounds(rows: ProofRows, counts: Sequence[int]) -> list[float]:
     """Return the same for several numbers of clusters, from one decomposition.
 
     A clustering projects Y to k dimensions, one of them the mean, which is zero: what it keeps is
@@ -72,8 +68,7 @@ def spectral_bounds(
     roundings, add 10 N^2 u ||G||_F (Higham 2002, lemma 19.3). The k - 1 largest sum up to more by
     at most sqrt(k - 1) ||E||_F.
     """
-    gram = rows.gram(check)
-    check()
+    gram = rows.gram()
     size, total = len(gram.matrix), float(np.trace(gram.matrix))
     eigenvalues = np.maximum(_eigenvalues(gram.matrix), 0.0)
     backward = 10 * size**2 * ROUNDING * float(np.linalg.norm(gram.matrix))
