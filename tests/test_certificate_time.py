@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import logging
 from pathlib import Path
@@ -19,7 +20,7 @@ from projected_kmeans.model_files import describe_fit, load_model, save_fit
 from projected_kmeans.neighbour_bound import Neighbours, measure_neighbours
 from projected_kmeans.rounded_rows import RoundedRows
 from projected_kmeans.scaled_rows import ScaledRows
-from projected_kmeans.spectral_bound import predict_seconds, spectral_bound
+from projected_kmeans.spectral_bound import TIMED_SIZE, predict_seconds, spectral_bound
 from projected_kmeans.tightened_bound import tighten
 
 
@@ -129,10 +130,12 @@ def test_eigenvalues_that_take_too_long_are_not_begun(
     assert "spectral" in kmeans_lower_bound(ROWS, 3).values
 
 
-def test_predictions_grow_with_the_cube() -> None:
-    """A matrix ten times as large takes a thousand times as long, but for the noise of a clock."""
-    ratios = [predict_seconds(2560) / predict_seconds(256) for _ in range(5)]
-    assert 100 < sorted(ratios)[2] < 10000
+def test_predictions_grow_with_the_cube(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the matrix that is timed takes a second, one ten times as large takes a thousand."""
+    clock = itertools.count()
+    monkeypatch.setattr("projected_kmeans.spectral_bound.time.perf_counter", lambda: next(clock))
+    assert predict_seconds(TIMED_SIZE // 2) == predict_seconds(TIMED_SIZE) == 1
+    assert predict_seconds(10 * TIMED_SIZE) == pytest.approx(1000)
 
 
 def test_deadlines_ask_others_too() -> None:

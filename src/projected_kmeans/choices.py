@@ -21,10 +21,10 @@ SURE = 4.0
 # true one curves of finite samples still rise by about a tenth.
 WORTH = 0.3
 
-# The rise of the gap ends at once where the next few numbers have less than this share of that of
-# the last few.
-SHARP = 0.5
-WINDOW = 3
+# The rise of the gap ends at once where over the next few numbers it is less than this share of
+# what it was over the last few.
+SHARP = 0.3
+WINDOW = 5
 
 # A silhouette must be so many times that of random rows to be one.
 OUTSTANDING = 1.25
@@ -144,7 +144,7 @@ def _tell_numbers(curves: ClusterCounts, by_gap: int | None, by_silhouette: int)
 
 
 def _ends_at_once(curves: ClusterCounts, at: int) -> bool:
-    """Tell whether the gap statistic rises less than half as fast after a number as before it."""
+    """Tell whether the gap statistic rises by far less after a number than before it."""
     if not np.isfinite(curves.gap[at]):
         return True
     counts = np.concatenate([[1], curves.n_clusters])
