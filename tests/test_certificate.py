@@ -17,6 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from layouts import seeds
 from numpy.typing import NDArray
+from optima import exact_optimum, partitions
 from sklearn.datasets import load_digits
 
 from projected_kmeans import (
@@ -30,47 +31,12 @@ from projected_kmeans import (
 )
 from projected_kmeans.cli import commands
 from projected_kmeans.files import read_matrix
-from projected_kmeans.lower_bounds import EFFORTS, Effort, bound_inertia
 from projected_kmeans.neighbour_bound import Dual, measure_neighbours
+from projected_kmeans.proving import EFFORTS, Effort
 from projected_kmeans.rounded_rows import RoundedRows
 from projected_kmeans.sampled_bound import draw_subsets, lower_mean, sampled_bound
 
 CERTAIN = ("spectral", "neighbour", "tightened")
-
-
-def partitions(n: int, k: int) -> list[tuple[int, ...]]:
-    """Return all partitions of n rows into at most k clusters, each once."""
-    found = [(0,)]
-    for _ in range(n - 1):
-        found = [(*labels, label) for labels in found for label in range(min(max(labels) + 2, k))]
-    return found
-
-
-def exact_inertia(X: NDArray[Any], weights: NDArray[Any], labels: tuple[int, ...]) -> Fraction:
-    """Return the weighted inertia of a partition without any rounding."""
-    total = Fraction(0)
-    for label in set(labels):
-        rows = [i for i, one in enumerate(labels) if one == label]
-        mass = sum(Fraction(float(weights[i])) for i in rows)
-        for column in range(X.shape[1]):
-            terms = [(Fraction(float(weights[i])), Fraction(float(X[i, column]))) for i in rows]
-            mean = sum(w * x for w, x in terms) / mass if mass else Fraction(0)
-            total += sum(w * (x - mean) ** 2 for w, x in terms)
-    return total
-
-
-def exact_optimum(X: NDArray[Any], k: int, weights: NDArray[Any] | None = None) -> Fraction:
-    """Return the least inertia: the float64 optimum, then exactly among those as good."""
-    weights = np.ones(len(X)) if weights is None else weights
-    every = np.array(partitions(len(X), k))
-    member = every[:, :, None] == np.arange(k)
-    moved = X - X.mean(axis=0)
-    mass = np.maximum(np.einsum("pik,i->pk", member, weights), 1e-300)
-    sums = np.einsum("pik,i,id->pkd", member, weights, moved)
-    total = float(weights @ np.sum(moved**2, axis=1))
-    rough = total - np.sum(sums**2 / mass[:, :, None], axis=(1, 2))
-    near = every[rough <= rough.min() + 1e-9 * total]
-    return min(exact_inertia(X, weights, tuple(labels)) for labels in near[:20])
 
 
 def draw_instance(seed: int, n: int, d: int, kind: str) -> NDArray[np.float64]:
@@ -223,7 +189,7 @@ def test_sampled_bounds_fail_as_rarely_as_they_say() -> None:
     whole = RoundedRows(X)
     values = []
     for key in range(200):
-        subsets = draw_subsets(X, None, 2, 40, key)
+        subsets = draw_subsets(whole, 2, 40, key)
         values.append(
             sampled_bound(whole, subsets, lambda one: one.to_original(one.squares - one.drift), 0.9)
         )
@@ -259,9 +225,11 @@ def test_many_rows_are_sampled(monkeypatch: pytest.MonkeyPatch, weighted: bool) 
 
 
 def test_time_and_callbacks_limit_the_work() -> None:
-    """With no time the first bound alone is made; a callback sees the step and may stop it."""
+    """With no time no bound is made; a callback sees the step and may stop it."""
     X = draw_instance(2, 50, 3, "normal")
-    assert list(kmeans_lower_bound(X, 5, time_limit=0).values) == ["spectral"]
+    nothing = kmeans_lower_bound(X, 5, time_limit=0)
+    assert (nothing.value, nothing.method, nothing.values) == (0.0, "none", {})
+    assert set(nothing.skipped) == {"spectral", "neighbour"}
     states: list[FitState] = []
     full = kmeans_lower_bound(X, 5, callback=lambda state: len(states.append(state) or []) > 0)
     assert {state.step for state in states} == {"certify"}
@@ -275,10 +243,11 @@ def test_unreached_subsets_count_as_nothing(monkeypatch: pytest.MonkeyPatch) -> 
     """Where time ends among the subsets, the others count 0: their number is fixed before."""
     monkeypatch.setitem(EFFORTS, "auto", Effort(True, 500, 0, 0, 400))
     X = np.random.default_rng(0).normal(size=(2000, 2))
-    options: dict[str, Any] = {"method": "auto", "key": 0}
-    whole = bound_inertia(X, None, 5, **options)
-    part = bound_inertia(X, None, 5, **options, on_unit=lambda done: done >= 3)
+    whole = kmeans_lower_bound(X, 5, random_state=0)
+    part = kmeans_lower_bound(X, 5, random_state=0, callback=lambda state: state.iteration >= 3)
     assert part.values["sampled"] < whole.values["sampled"] / 2
+    assert part.skipped["sampled"] == "the time was over in the middle of its subsets"
+    assert set(whole.skipped) == {"neighbour"}
 
 
 def test_an_estimator_certifies_its_fit() -> None:

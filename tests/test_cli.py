@@ -13,7 +13,7 @@ import scipy.io
 from commands import ROWS, TRUTH, Call, check_refusal
 from rich.console import Console
 
-from projected_kmeans import ProjectedKMeans, cli
+from projected_kmeans import ProjectedKMeans
 from projected_kmeans.progress import show_progress
 from projected_kmeans.results import FitState
 
@@ -309,8 +309,8 @@ def test_output_is_checked_before_the_work(
     def work(*arguments: object, **options: object) -> None:
         pytest.fail("the work has started")
 
-    for name in ("run_demo", "read_matrix", "load_model"):
-        monkeypatch.setattr(cli, name, work)
+    for module, name in (("demo", "run_demo"), ("fit", "read_matrix"), ("predict", "load_model")):
+        monkeypatch.setattr(f"projected_kmeans.commands.{module}.{name}", work)
     before = sorted(data.parent.rglob("*"))
     out = data / "deep" / "labels.npy"
     arguments: dict[str, list[object]] = {
@@ -335,7 +335,7 @@ def test_too_little_memory(call: Call, data: Path, monkeypatch: pytest.MonkeyPat
     def work(*arguments: object, **options: object) -> None:
         raise MemoryError("Unable to allocate 7 TiB")
 
-    monkeypatch.setattr(cli, "read_matrix", work)
+    monkeypatch.setattr("projected_kmeans.commands.fit.read_matrix", work)
     check_refusal(call("fit", data, "-k", 3), "Unable to allocate 7 TiB")
 
 
@@ -347,7 +347,7 @@ def test_interruption_leaves_nothing(
     def work(*arguments: object, **options: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(cli, "read_matrix", work)
+    monkeypatch.setattr("projected_kmeans.commands.fit.read_matrix", work)
     run = call("fit", data, "-k", 3, "--out", tmp_path / "out")
     assert run.code == 130
     assert run.err.strip() == "projected-kmeans: interrupted"

@@ -172,9 +172,9 @@ def test_full_sizes() -> None:
 
 
 def test_the_command_line_starts_without_the_experiments() -> None:
-    """Importing the command line loads neither matplotlib nor any experiment or baseline."""
+    """Importing the command loads neither matplotlib nor any experiment or baseline."""
     script = (
-        "import sys, projected_kmeans.cli; print([name for name in sys.modules if "
+        "import sys, projected_kmeans.paper.command; print([name for name in sys.modules if "
         "name.startswith(('matplotlib', 'projected_kmeans.paper.')) and "
         "not name.endswith('.command')])"
     )

@@ -39,16 +39,31 @@ STEPS = (
     "polishing",
     "scoring",
     "rounded_rows",
+    "scaled_rows",
     "spectral_bound",
     "neighbour_bound",
     "tightened_bound",
     "sampled_bound",
+    "proving",
     "lower_bounds",
     "certificate",
+    "sweeping",
+    "gap_statistic",
+    "choices",
 )
 
 # What a step may import of the package: the ground that all steps stand on.
-GROUND = {"_native", "blocks", "bounds", "keys", "moments", "parameters", "passes", "results"}
+GROUND = {
+    "_native",
+    "blocks",
+    "bounds",
+    "deadlines",
+    "keys",
+    "moments",
+    "parameters",
+    "passes",
+    "results",
+}
 
 # Within the step that reduces: what maps have in common asks the rules for their dimension, and
 # both maps that look at the rows ask for directions.
@@ -67,20 +82,25 @@ SEED = {"seeding": {"plus_plus", "sampled_seeding"}, "sampled_seeding": {"plus_p
 
 # Within the step that scores: the certificate chooses among bounds, and tells where it stands.
 SCORE = {
+    "scaled_rows": {"rounded_rows"},
     "spectral_bound": {"rounded_rows"},
     "neighbour_bound": {"rounded_rows"},
     "tightened_bound": {"neighbour_bound"},
     "sampled_bound": {"rounded_rows"},
-    "lower_bounds": {
-        "rounded_rows",
+    "proving": {
         "journal",
         "neighbour_bound",
+        "rounded_rows",
         "sampled_bound",
         "spectral_bound",
         "tightened_bound",
     },
-    "certificate": {"lower_bounds", "scoring"},
+    "lower_bounds": {"journal", "proving", "rounded_rows", "scaled_rows"},
+    "certificate": {"journal", "lower_bounds", "scoring"},
 }
+
+# Comparing numbers of clusters is a solver of its own, and a score that runs it on random rows.
+CHOOSE = {"sweeping": {"lloyd", "plus_plus", "seeding"}, "gap_statistic": {"plus_plus", "sweeping"}}
 
 FITTED = (
     "ProjectedKMeans",
@@ -92,7 +112,12 @@ FITTED = (
 
 PUBLIC = [getattr(projected_kmeans, name) for name in projected_kmeans.__all__]
 CLASSES = [item for item in PUBLIC if inspect.isclass(item)]
-VALUES = (projected_kmeans.FitState, projected_kmeans.LowerBound, projected_kmeans.Certificate)
+VALUES = (
+    projected_kmeans.FitState,
+    projected_kmeans.LowerBound,
+    projected_kmeans.Certificate,
+    projected_kmeans.ClusterCounts,
+)
 FUNCTIONS = [item for item in PUBLIC if isinstance(item, FunctionType)]
 
 
@@ -145,6 +170,23 @@ def test_all_is_what_is_promised() -> None:
         "target_dimension",
     }
     assert len(set(projected_kmeans.__all__)) == len(projected_kmeans.__all__)
+
+
+def test_the_stub_names_what_is_public() -> None:
+    """Type checkers see the public names, each from the module that it is imported from."""
+    tree = ast.parse((SOURCES / "__init__.pyi").read_text())
+    imports = [node for node in tree.body if isinstance(node, ast.ImportFrom)]
+    named = {
+        alias.asname: f"{node.module}.{alias.name}"
+        for node in imports
+        if node.module != "typing"
+        for alias in node.names
+    }
+    homes = projected_kmeans._HOMES
+    assert named == {name: f"projected_kmeans.{home}.{name}" for name, home in homes.items()}
+    assert set(projected_kmeans.__all__) <= set(dir(projected_kmeans))
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        projected_kmeans.nothing  # noqa: B018
 
 
 def test_the_version_is_the_packages() -> None:
@@ -217,7 +259,7 @@ def test_optional_packages_are_optional() -> None:
 @pytest.mark.parametrize("step", STEPS)
 def test_steps_do_not_import_one_another(step: str) -> None:
     """A step imports the common ground only, or what belongs to the same step."""
-    allowed = GROUND | (REDUCE | SEED | SCORE).get(step, set())
+    allowed = GROUND | (REDUCE | SEED | SCORE | CHOOSE).get(step, set())
     assert package_imports_of(SOURCES / f"{step}.py") <= allowed
 
 
@@ -232,6 +274,35 @@ def test_the_command_line_is_imported_by_nothing() -> None:
     for path in SOURCES.rglob("*.py"):
         if path.name != "__main__.py":
             assert "cli" not in package_imports_of(path), path
+
+
+def test_commands_stand_alone() -> None:
+    """Only the command line imports commands; a command imports of them the shared options only."""
+    for path in SOURCES.rglob("*.py"):
+        imported = {name for name in imports_of(path) if ".commands" in name}
+        if path.parent.name == "commands":
+            allowed = ("projected_kmeans.commands.options.", "projected_kmeans.commands.")
+            assert all(name.rpartition(".")[0] + "." in allowed for name in imported), path
+        elif path.name != "cli.py":
+            assert not imported, path
+
+
+@pytest.mark.parametrize("option", ["--help", "--version"])
+def test_the_overview_needs_no_numbers(option: str) -> None:
+    """The overview and the version come without numerical packages, whose import takes a second."""
+    program = (
+        "import sys\n"
+        "from projected_kmeans.cli import main\n"
+        "try:\n"
+        "    main(sys.argv[1:])\n"
+        "except SystemExit as left:\n"
+        "    heavy = {'numpy', 'scipy', 'sklearn', 'rich'} & set(sys.modules)\n"
+        "    sys.exit(f'{left.code} {sorted(heavy)}')"
+    )
+    command = [sys.executable, "-c", program, option]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.stderr.strip() == "0 []"
+    assert "projected-kmeans" in done.stdout
 
 
 def test_nothing_prints_but_the_command_line() -> None:

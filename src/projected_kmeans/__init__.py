@@ -1,46 +1,53 @@
-"""k-means on randomly projected data: fast clustering in high dimension."""
+"""k-means on randomly projected data: fast clustering in high dimension.
 
-from importlib.metadata import version
+Public names are imported when they are first asked for, so that what needs none of them, such as
+``projected-kmeans --help``, does not wait for the numerical packages. `__init__.pyi` tells type
+checkers and editors the same.
+"""
 
-from projected_kmeans.certificate import Certificate, certify
-from projected_kmeans.column_sampling import ColumnSampling
-from projected_kmeans.dimensions import RULES, target_dimension
-from projected_kmeans.estimator import ProjectedKMeans
-from projected_kmeans.gaussian_projection import GaussianProjection
-from projected_kmeans.lower_bounds import LowerBound, kmeans_lower_bound
-from projected_kmeans.projections import (
-    HadamardProjection,
-    SignProjection,
-    SparseSignProjection,
-)
-from projected_kmeans.results import FitState
-from projected_kmeans.scoring import (
-    clustering_accuracy,
-    indicator_matrix,
-    inertia,
-    normalized_inertia,
-)
-from projected_kmeans.spectral import SpectralProjection
+from importlib import import_module
+from typing import Any
 
-__version__ = version("projected_kmeans")
+_HOMES = {
+    "RULES": "dimensions",
+    "Certificate": "certificate",
+    "ClusterCounts": "choices",
+    "ColumnSampling": "column_sampling",
+    "FitState": "results",
+    "GaussianProjection": "gaussian_projection",
+    "HadamardProjection": "projections",
+    "LowerBound": "lower_bounds",
+    "ProjectedKMeans": "estimator",
+    "SignProjection": "projections",
+    "SparseSignProjection": "projections",
+    "SpectralProjection": "spectral",
+    "certify": "certificate",
+    "choose_n_clusters": "choosing",
+    "clustering_accuracy": "scoring",
+    "indicator_matrix": "scoring",
+    "inertia": "scoring",
+    "kmeans_lower_bound": "lower_bounds",
+    "normalized_inertia": "scoring",
+    "target_dimension": "dimensions",
+}
 
-__all__ = [
-    "RULES",
-    "Certificate",
-    "ColumnSampling",
-    "FitState",
-    "GaussianProjection",
-    "HadamardProjection",
-    "LowerBound",
-    "ProjectedKMeans",
-    "SignProjection",
-    "SparseSignProjection",
-    "SpectralProjection",
-    "certify",
-    "clustering_accuracy",
-    "indicator_matrix",
-    "inertia",
-    "kmeans_lower_bound",
-    "normalized_inertia",
-    "target_dimension",
-]
+__all__ = list(_HOMES)
+
+
+def __getattr__(name: str) -> Any:
+    """Import what is public when it is asked for the first time, and keep it."""
+    if name == "__version__":
+        from importlib.metadata import version
+
+        value: Any = version("projected_kmeans")
+    elif name in _HOMES:
+        value = getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+    else:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    """List what is public beside what is there already."""
+    return sorted({*globals(), *__all__, "__version__"})

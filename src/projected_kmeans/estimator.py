@@ -22,12 +22,11 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from projected_kmeans.blocks import ArrayBlocks, compute_type, scan_columns
-from projected_kmeans.certificate import Certificate
+from projected_kmeans.certificate import certify_fit, check_certificate
 from projected_kmeans.interrupts import catch_interrupts
 from projected_kmeans.journal import Journal
 from projected_kmeans.keys import RandomState
-from projected_kmeans.lower_bounds import bound_inertia, count_units
-from projected_kmeans.parameters import check_choice, check_components, check_rows, check_weights
+from projected_kmeans.parameters import check_components, check_rows, check_weights
 from projected_kmeans.passes import Frame, Problem, measure_rows
 from projected_kmeans.pipeline import (
     cluster_sketch,
@@ -102,6 +101,9 @@ class ProjectedKMeans(
     certificate : {"auto", "spectral", "full"} or None, default=None
         How hard to try to prove that the inertia is near the least possible, see
         `kmeans_lower_bound`; None does not try and costs nothing.
+    certificate_time : float, optional
+        Seconds that the certificate may take, beside ``time_budget`` for the whole fit; what is
+        proven until then counts.
     random_state : int, RandomState instance or None, default=None
         An integer is the key of the run.
     n_threads : int, optional
@@ -190,6 +192,7 @@ class ProjectedKMeans(
         polish_iter: int | str = "auto",
         polish_candidates: int | str | None = "auto",
         certificate: str | None = None,
+        certificate_time: float | None = None,
         random_state: RandomState = None,
         n_threads: int | None = None,
         callback: Callable[[FitState], object] | None = None,
@@ -209,6 +212,7 @@ class ProjectedKMeans(
         self.polish_iter = polish_iter
         self.polish_candidates = polish_candidates
         self.certificate = certificate
+        self.certificate_time = certificate_time
         self.random_state = random_state
         self.n_threads = n_threads
         self.callback = callback
@@ -245,7 +249,7 @@ class ProjectedKMeans(
             finalists = cluster_sketch(recipe, original, sketch, log)
             lifted = lift_partition(original, sketch, finalists, log)
             polished = polish_partition(recipe, original, sketch, lifted, log)
-            self.certificate_ = self._certify(rows, weights, polished, log)
+            self.certificate_ = certify_fit(self, rows, weights, polished.inertia, log)
 
         self._keep(compute_type(rows.dtype), lifted.sketched, polished, log)
         return self
@@ -313,7 +317,7 @@ class ProjectedKMeans(
 
     def _check_parameters(self) -> None:
         check_parameters(self)
-        check_choice("certificate", self.certificate, (None, "auto", "spectral", "full"))
+        check_certificate(self)
 
     def _check_sizes(self, n_samples: int, n_features: int) -> None:
         if self.n_clusters > n_samples:
@@ -329,22 +333,6 @@ class ProjectedKMeans(
         recipe = resolve_recipe(self, n_samples, n_features)
         self.key_, self.projection_ = recipe.key, recipe.projection
         return recipe
-
-    def _certify(
-        self, rows: NDArray[Any], weights: Floats | None, found: Clustering, log: Journal
-    ) -> Certificate | None:
-        if self.certificate is None or log.stopped:
-            return None
-        with log.step("certify", count_units(self.certificate)):
-            bound = bound_inertia(
-                rows,
-                weights,
-                self.n_clusters,
-                method=self.certificate,
-                key=self.key_,
-                on_unit=log.report,
-            )
-        return Certificate.of(found.inertia, bound)
 
     def _keep(
         self, dtype: np.dtype[Any], sketched: Clustering, polished: Clustering, log: Journal

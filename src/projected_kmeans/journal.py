@@ -79,6 +79,10 @@ class Journal:
         self._log_progress(state, now - self._begin)
         if self._callback is not None and self._callback(state):
             self._stop("callback")
+        return self.is_over()
+
+    def is_over(self) -> bool:
+        """Tell whether to stop, also between two units of a long step."""
         if time.perf_counter() - self._start >= self._budget:
             self._stop("time")
         return self.stopped is not None

@@ -21,6 +21,8 @@ LOCAL_SEARCH = 2
 CERTIFICATE = 4
 SPECTRAL_ROWS = 5
 SAMPLED_COLUMNS = 6
+SWEEP = 11
+REFERENCE_ROWS = 12
 
 
 def resolve_key(random_state: RandomState) -> int:

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from projected_kmeans import _native
+from projected_kmeans.certificate import Certificate
 from projected_kmeans.estimator import ProjectedKMeans
 from projected_kmeans.output_files import write_array, write_atomically, write_json
 
@@ -90,6 +91,7 @@ def save_model(
         "key": int(model.key_),
         "inertia": float(model.inertia_),
         "normalized_inertia": float(model.normalized_inertia_),
+        "certificate": _describe_certificate(model),
         "feature_names": None if names is None else [str(name) for name in names],
         "dtype": model.cluster_centers_.dtype.name,
         "centers_sha256": hashlib.sha256(buffer.getvalue()).hexdigest(),
@@ -131,6 +133,7 @@ def load_model(path: str | os.PathLike[str]) -> ProjectedKMeans:
         model._check_parameters()
     except (TypeError, ValueError) as error:
         raise ValueError(f"{path} has wrong parameters ({error}); fit the model again") from error
+    model.certificate_ = _read_certificate(path, document)
     model.cluster_centers_ = centers
     model.n_features_in_ = document["n_features"]
     model.n_components_ = document["n_components"]
@@ -194,6 +197,7 @@ def describe_fit(
             "accuracy": accuracy,
             "projection": _projection_name(model),
             "n_components": int(model.n_components_),
+            "certificate": _describe_certificate(model),
             "n_iter": int(model.n_iter_),
             "stopped": model.stopped_,
             "cluster_sizes": sizes.tolist(),
@@ -249,6 +253,20 @@ def _projection_name(model: ProjectedKMeans) -> str | None:
     if not hasattr(model, "projection_"):
         return getattr(model, PROJECTION_NAME, None)
     return None if model.projection_ is None else type(model.projection_).__name__
+
+
+def _describe_certificate(model: ProjectedKMeans) -> dict[str, Any] | None:
+    return None if model.certificate_ is None else model.certificate_.to_document()
+
+
+def _read_certificate(path: Path, document: Mapping[str, Any]) -> Certificate | None:
+    stored = document.get("certificate")
+    if stored is None:
+        return None
+    try:
+        return Certificate.from_document(stored)
+    except (AttributeError, ValueError) as error:
+        raise ValueError(f"{path} has a bad certificate ({error}); fit the model again") from error
 
 
 def _describe_parameters(model: ProjectedKMeans) -> dict[str, dict[str, Any]]:

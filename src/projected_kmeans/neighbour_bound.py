@@ -16,12 +16,20 @@ s_ij = -s_ji: in the sum over a cluster s cancels.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
+from projected_kmeans.deadlines import OutOfTime
 from projected_kmeans.results import Floats
-from projected_kmeans.rounded_rows import ROUNDING, UNDERFLOW, RoundedRows, sum_error
+from projected_kmeans.rounded_rows import (
+    ROUNDING,
+    UNDERFLOW,
+    ProofRows,
+    never_stop,
+    sum_error,
+)
 
 # Numbers in the lists of neighbours: 512 MB.
 LIST_ENTRIES = 2**26
@@ -64,15 +72,34 @@ class Neighbours:
         Of the rows; all 1 where lists are shorter than n.
     n_clusters : int
         k.
+    check : callable, optional
+        Called between the pieces of a search; raises `OutOfTime` to end it.
+
+    Attributes
+    ----------
+    is_cut : bool
+        Whether a search was ended by this.
     """
 
-    def __init__(self, costs: Floats, weights: Floats, n_clusters: int) -> None:
+    def __init__(
+        self,
+        costs: Floats,
+        weights: Floats,
+        n_clusters: int,
+        check: Callable[[], None] = never_stop,
+    ) -> None:
         self.costs, self.weights, self.n_clusters = costs, weights, n_clusters
+        self.is_cut = False
+        self._check = check
         self._listed = weights if costs.shape[1] == len(costs) else np.ones(costs.shape[1])
         self._is_even = bool((weights == 1).all())
         # What is not listed costs at least as much as all that is: shares must not exceed it.
         full = costs.shape[1] == len(costs)
         self._reach = np.full(len(costs), np.inf) if full else costs.max(axis=1)
+
+    def replace_costs(self, costs: Floats) -> Neighbours:
+        """Return the same rows with other costs."""
+        return Neighbours(costs, self.weights, self.n_clusters, self._check)
 
     def start(self, squares: float) -> Dual:
         """Return the dual to search from, for rows of this sum of squared norms."""
@@ -86,6 +113,7 @@ class Neighbours:
         """
         shares, inside = start.copy(), np.empty(len(start))
         for piece in self._pieces():
+            self._check()
             for _ in range(NEWTON_STEPS):
                 slack, _, mass = self._slack(piece, price, shares[piece])
                 step = slack / mass
@@ -120,9 +148,30 @@ class Neighbours:
         return math.fsum(terms) - 8 * ROUNDING * math.fsum(np.abs(terms)) - UNDERFLOW
 
     def maximise(self, start: Dual) -> Dual:
-        """Return the dual at the best price: the value is concave in it, tangents show where."""
-        low, high = self._bracket(start)
-        best = max(low, high, key=lambda one: one.value)
+        """Return the dual at the best price, or the best so far where there is no time for more."""
+        best = start
+        try:
+            for dual in self._search(start):
+                best = max(dual, best, key=lambda one: one.value)
+        except OutOfTime:  # any price that was solved for is as true as the best
+            self.is_cut = True
+        return best
+
+    def _search(self, start: Dual) -> Iterator[Dual]:
+        """Walk over duals towards the best price: the value is concave in it, tangents show where.
+
+        The first are a bracket, one price below and one above the best, or 18 digits away from the
+        start. So far only go rows of which no more than k differ, or whose mean is one cluster.
+        """
+        low = high = self.solve(start.price, start.shares)
+        yield low
+        while self._slope(high) > 0 and high.price < 1e18 * start.price:
+            low, high = high, self.solve(4 * high.price, high.shares)
+            yield high
+        while self._slope(low) <= 0 and low.price > 1e-18 * start.price:
+            high, low = low, self.solve(low.price / 4, low.shares)
+            yield low
+        best = max(low.value, high.value)
         for step in range(PRICE_STEPS):
             gap = self._slope(low) - self._slope(high)
             if high.price - low.price <= 1e-9 * high.price or gap <= 0:
@@ -132,28 +181,20 @@ class Neighbours:
             if step % 3 == 2 or not low.price < price < high.price:
                 price = (low.price + high.price) / 2
             promised = low.value + self._slope(low) * (price - low.price)
-            if step % 3 != 2 and promised - best.value <= 1e-7 * abs(best.value):
+            if step % 3 != 2 and promised - best <= 1e-7 * abs(best):
                 break
             middle = self.solve(price, high.shares)
-            best = max(best, middle, key=lambda one: one.value)
+            yield middle
+            best = max(best, middle.value)
             low, high = (middle, high) if self._slope(middle) > 0 else (low, middle)
-        return best
-
-    def _bracket(self, start: Dual) -> tuple[Dual, Dual]:
-        """Return duals at a price below and one above the best, or 18 digits away from the start.
-
-        So far only go rows of which no more than k differ, or rows whose mean is one cluster.
-        """
-        low = high = self.solve(start.price, start.shares)
-        while self._slope(high) > 0 and high.price < 1e18 * start.price:
-            low, high = high, self.solve(4 * high.price, high.shares)
-        while self._slope(low) <= 0 and low.price > 1e-18 * start.price:
-            high, low = low, self.solve(low.price / 4, low.shares)
-        return low, high
 
     def _slope(self, dual: Dual) -> float:
-        """Return how the value grows with the price: clusters in the sets, beyond k."""
-        return float(np.sum(self.weights / dual.inside)) - self.n_clusters
+        """Return how the value grows with the price: clusters in the sets, beyond k.
+
+        What is only rounding is no slope: it would lead to prices beside which all values vanish.
+        """
+        slope = float(np.sum(self.weights / dual.inside)) - self.n_clusters
+        return 0.0 if abs(slope) <= 1e-12 * self.n_clusters else slope
 
     def _pieces(self) -> list[slice]:
         length = max(1, PIECE_ENTRIES // self.costs.shape[1])
@@ -169,25 +210,29 @@ class Neighbours:
         return price - own * shares - paid, paid, mass
 
 
-def measure_neighbours(centred: RoundedRows, n_clusters: int) -> Neighbours:
+def measure_neighbours(
+    rows: ProofRows, n_clusters: int, check: Callable[[], None] = never_stop
+) -> Neighbours:
     """Return lists of ||y_i - y_j||^2 / 2, none of them above the exact number.
 
-    Computed as (|y|^2 + |z|^2) / 2 - <y, z>; both are off by gamma (|y|^2 + |z|^2) / 2 at most.
-    A quarter more than both is subtracted, and where less than zero is left, zero is the distance.
+    Parameters
+    ----------
+    rows : ProofRows
+        What to measure.
+    n_clusters : int
+        k.
+    check : callable, optional
+        Called in every search; raises `OutOfTime` to end it.
     """
-    rows = centred.take_all()
-    n_rows, n_columns = rows.shape
-    length = n_rows if centred.is_weighted else min(n_rows, max(1, LIST_ENTRIES // n_rows))
-    squares = np.einsum("ij,ij->i", rows, rows)
+    n_rows = rows.shape[0]
+    length = n_rows if rows.is_weighted else min(n_rows, max(1, LIST_ENTRIES // n_rows))
     costs = np.empty((n_rows, length))
-    rate = (1 - 2.5 * sum_error(n_columns)) / 2
-    for start in range(0, n_rows, 512):
-        some = slice(start, start + 512)
-        halves = rate * (squares[some, None] + squares) - rows[some] @ rows.T
-        np.maximum(halves, 0.0, out=halves)
-        own = np.arange(start, start + len(halves))
-        halves[own - start, own] = np.inf
+    first = 0
+    for halves in rows.walk_halves():
+        own = np.arange(len(halves))
+        halves[own, first + own] = np.inf
         if length < n_rows:
             halves = np.partition(halves, length - 1, axis=1)[:, :length]
-        costs[some] = halves
-    return Neighbours(costs, centred.weights, n_clusters)
+        costs[first : first + len(halves)] = halves
+        first += len(halves)
+    return Neighbours(costs, rows.weights, n_clusters, check)

@@ -68,13 +68,14 @@ class FitState:
     Attributes
     ----------
     step : str
-        "check", "reduce", "seed", "cluster", "lift", "polish" or "certify".
+        "check", "reduce", "seed", "cluster", "lift", "polish" or "certify"; "choose" where numbers
+        of clusters are compared.
     restart : int
         Which of the restarts, from 0.
     iteration, total : int
         Units of this step done, and at most to do: blocks of rows for "check" and "reduce",
         centers for "seed", passes for "cluster", "lift" and "polish", bounds and
-        steps to tighten them for "certify".
+        steps to tighten them for "certify", clusterings for "choose".
     inertia : float or None
         The inertia reached, in the space that the step works in.
     seconds : float

@@ -7,22 +7,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
-
-from numpy.typing import NDArray
 
 from projected_kmeans.keys import CERTIFICATE, open_stream
-from projected_kmeans.results import Floats
-from projected_kmeans.rounded_rows import RoundedRows
+from projected_kmeans.rounded_rows import ProofRows
 
 # More than the rounding of everything that is not bounded elsewhere.
 SHARE = 1e-9
 
 
 def sampled_bound(
-    whole: RoundedRows,
-    subsets: list[RoundedRows],
-    bound: Callable[[RoundedRows], float],
+    whole: ProofRows,
+    subsets: list[ProofRows],
+    bound: Callable[[ProofRows], float],
     confidence: float,
 ) -> float:
     """Return a number that exceeds the least inertia with probability 1 - confidence at most.
@@ -39,9 +35,9 @@ def sampled_bound(
 
     Parameters
     ----------
-    whole : RoundedRows
+    whole : ProofRows
         All rows.
-    subsets : list of RoundedRows
+    subsets : list of ProofRows
         From `draw_subsets`, all of one size; their number is fixed before any is looked at.
     bound : callable
         From a subset to a certain lower bound on its least inertia; 0 will always do.
@@ -50,38 +46,33 @@ def sampled_bound(
     """
     size = subsets[0].shape[0]
     found = math.fsum(bound(one) for one in subsets) / (len(subsets) * size)
-    drift = math.sqrt(whole.drift / whole.total_weight)
-    reach = (math.sqrt(whole.largest) + drift) ** 2 + whole.squares / whole.total_weight
-    largest = reach * whole.unit * (1 + SHARE)
+    largest = whole.reach * whole.unit * (1 + SHARE)
     if not found > 0:
         return 0.0
     share = lower_mean(min(1.0, found / largest), size * len(subsets), 1 - confidence)
     return share * largest * whole.original_weight * (1 - SHARE)
 
 
-def draw_subsets(
-    rows: NDArray[Any], weights: Floats | None, n_subsets: int, size: int, key: int
-) -> list[RoundedRows]:
+def draw_subsets(whole: ProofRows, n_subsets: int, size: int, key: int) -> list[ProofRows]:
     """Return subsets that have no row in common; with weights, rows drawn anew every time.
 
     Parameters
     ----------
-    rows : ndarray (n, d)
-        At least n_subsets times size, unless they have weights.
-    weights : ndarray (n,) or None
-        Rows are drawn in proportion to them, and count once each.
+    whole : ProofRows
+        At least n_subsets times size, unless they have weights; rows are drawn in proportion to
+        these, and count once each.
     n_subsets, size : int
         How many, and of how many rows.
     key : int
         What fixes the draws.
     """
     stream = open_stream(key, CERTIFICATE)
-    total = n_subsets * size
-    if weights is None:
-        drawn = stream.choice(len(rows), total, replace=False)
+    n_rows, total = whole.shape[0], n_subsets * size
+    if whole.is_weighted:
+        drawn = stream.choice(n_rows, total, p=whole.weights / whole.weights.sum())
     else:
-        drawn = stream.choice(len(rows), total, p=weights / weights.sum())
-    return [RoundedRows(rows[part]) for part in drawn.reshape(n_subsets, size)]
+        drawn = stream.choice(n_rows, total, replace=False)
+    return [whole.take(part) for part in drawn.reshape(n_subsets, size)]
 
 
 def lower_mean(share: float, n_draws: int, delta: float) -> float:

@@ -5,6 +5,7 @@ Judges partitions; it does not make them.
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,13 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import linear_sum_assignment
 from sklearn.utils import check_array
 
-from projected_kmeans.blocks import ArrayBlocks, as_native, scan_columns
+from projected_kmeans.blocks import (
+    ArrayBlocks,
+    as_native,
+    as_native_sparse,
+    scan_columns,
+    scan_sparse,
+)
 from projected_kmeans.moments import ClusterSums, Moments
 
 
@@ -22,7 +29,7 @@ def inertia(X: ArrayLike, labels: ArrayLike) -> float:
 
     Parameters
     ----------
-    X : array-like (n, d)
+    X : array-like or sparse matrix (n, d)
         The rows.
     labels : array-like (n,)
         The cluster of every row; any hashable labels.
@@ -32,6 +39,8 @@ def inertia(X: ArrayLike, labels: ArrayLike) -> float:
     >>> inertia([[0.0], [2.0], [10.0]], [0, 0, 1])
     2.0
     """
+    if scipy.sparse.issparse(X):
+        return _sparse_inertia(X, labels)
     return _moments(X, labels).inertia
 
 
@@ -129,6 +138,31 @@ def indicator_matrix(
     return scipy.sparse.csr_array(
         (values, rows, np.arange(len(rows) + 1)), shape=(len(rows), width)
     )
+
+
+def _sparse_inertia(X: Any, labels: ArrayLike) -> float:
+    """Return F of sparse rows, cluster by cluster, by differences: nothing cancels.
+
+    A column of a cluster with mean m has (x - m)^2 for its nonzeros and m^2 for its zeros.
+    """
+    rows = as_native_sparse(check_array(X, accept_sparse="csr", ensure_all_finite=False))
+    scan_sparse(rows)
+    codes = _as_codes(labels, "labels")
+    if len(codes) != rows.shape[0]:
+        raise ValueError(
+            f"labels has {len(codes)} entries but X {rows.shape[0]} rows; pass one a row"
+        )
+    parts: list[float] = []
+    order = np.argsort(codes, kind="stable")
+    for members in np.split(order, np.cumsum(np.bincount(codes))[:-1]):
+        some = rows[members]
+        values, columns = some.data.astype(np.float64), some.indices
+        n_columns = rows.shape[1]
+        means = np.bincount(columns, weights=values, minlength=n_columns) / len(members)
+        n_zeros = len(members) - np.bincount(columns, minlength=n_columns)
+        gaps = values - means[columns]
+        parts += [float(gaps @ gaps), float(n_zeros @ means**2)]
+    return math.fsum(parts)
 
 
 def _moments(X: ArrayLike, labels: ArrayLike) -> Moments:

@@ -13,6 +13,7 @@ from typing import Any
 from rich.table import Table
 
 from projected_kmeans.certificate import Certificate
+from projected_kmeans.choices import ClusterCounts
 from projected_kmeans.demo import DemoResult
 
 STEPS = ("convert", "check", "reduce", "seed", "cluster", "lift", "polish")
@@ -30,6 +31,7 @@ def summarize_fit(document: dict[str, Any], files: Sequence[Path]) -> str:
         "inertia F": f"{results['inertia']:.6g}",
         "normalized F~": f"{results['normalized_inertia']:.6f}",
         "accuracy P": None if results["accuracy"] is None else f"{results['accuracy']:.4f}",
+        "certificate": results["certificate"] and results["certificate"]["sentence"],
         "iterations": f"{results['n_iter']} ({results['stopped']})",
         "seconds": f"{sum(seconds.values()):.3f} ({steps})",
     }
@@ -45,9 +47,39 @@ def summarize_certificate(certificate: Certificate) -> str:
         "lower bound": f"{certificate.lower_bound:.6g} ({certificate.method}, {kind})",
         "ratio": f"{certificate.ratio:.6g}",
         "seconds": f"{certificate.seconds:.3f}",
+        **{f"no {name}": reason for name, reason in certificate.skipped.items()},
     }
     sentence = certificate.describe()
     return "\n".join([sentence, *(f"{name:<14} {value}" for name, value in lines.items())])
+
+
+def compare_counts(choice: ClusterCounts) -> Table:
+    """Return the curves over numbers of clusters, the suggested one marked."""
+    table = Table(title=f"numbers of clusters, on a sketch of {choice.n_components} dimensions")
+    for name in ("k", "inertia", "share", "lower bound", "silhouette", "gap", "error", ""):
+        table.add_column(name, justify="right")
+    rows = zip(
+        choice.n_clusters,
+        choice.inertia,
+        choice.normalized_inertia,
+        choice.lower_bound,
+        choice.silhouette,
+        choice.gap,
+        choice.gap_error,
+        strict=True,
+    )
+    for count, inertia, share, bound, silhouette, gap, error in rows:
+        table.add_row(
+            str(count),
+            f"{inertia:.6g}",
+            f"{share:.4f}",
+            f"{bound:.6g}",
+            f"{silhouette:.3f}",
+            f"{gap:.4f}",
+            f"{error:.4f}",
+            "<-" if count == choice.suggestion else "",
+        )
+    return table
 
 
 def compare_runs(result: DemoResult) -> Table:

@@ -9,6 +9,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from projected_kmeans.deadlines import OutOfTime
 from projected_kmeans.neighbour_bound import Dual, Neighbours
 from projected_kmeans.results import Floats
 
@@ -58,10 +59,12 @@ def tighten(
         # Rounding is the same for both signs, so that terms stay antisymmetric to the bit.
         direction *= (best * (1 + aim) - now.value) / norm
         terms += direction
-        neighbours = Neighbours(costs + terms, neighbours.weights, neighbours.n_clusters)
-        if step % PRICE_EVERY:
+        neighbours = neighbours.replace_costs(costs + terms)
+        try:
             now = neighbours.solve(now.price, now.shares)
-        else:
+        except OutOfTime:
+            break
+        if step % PRICE_EVERY == 0:
             now = neighbours.maximise(now)
         idle = 0 if now.value > best * (1 + GAIN) else idle + 1
         if now.value > best:

@@ -1,0 +1,28 @@
+"""The commands by name: where each stands, and the sentence that the overview says of it.
+
+A command is a module with a function of its name: flags -> one library call. It is imported when it
+is called or asked for its own help, so that the overview and the version need no numerical package.
+"""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+PROGRAM = "projected-kmeans"
+INTERRUPTED = 130  # what shells call a program that Ctrl-C ended
+
+COMMANDS: Mapping[str, tuple[str, str]] = MappingProxyType(
+    {
+        "certify": (
+            "commands.certify",
+            "Prove how far the clustering LABELS of DATA can be from the best one.",
+        ),
+        "choose-k": ("commands.choose_k", "Compare numbers of clusters for the rows of DATA."),
+        "demo": ("commands.demo", "Compare with k-means in the original space, on embedded data."),
+        "fit": ("commands.fit", "Cluster the rows of DATA (.npy, .npz, .mat, .csv, .tsv)."),
+        "predict": ("commands.predict", "Label the rows of DATA by the nearest center of MODEL."),
+        "reproduce": (
+            "paper.command",
+            "Run the paper's own experiments and print each result beside the paper's.",
+        ),
+    }
+)

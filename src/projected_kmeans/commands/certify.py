@@ -1,0 +1,87 @@
+"""The command ``certify``: labels of a file and what is proven of them.
+
+States the certificate; the bounds are the library's.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import click
+
+from projected_kmeans.certificate import certify as certify_labels
+from projected_kmeans.commands.options import format_option, json_option, variable_option
+from projected_kmeans.files import read_matrix
+from projected_kmeans.label_files import read_labels_of
+from projected_kmeans.progress import show_progress
+from projected_kmeans.proving import EFFORTS
+from projected_kmeans.summaries import summarize_certificate
+
+
+@click.command()
+@click.argument("data", metavar="DATA")
+@click.argument("labels", metavar="LABELS")
+@click.option(
+    "--method",
+    type=click.Choice(list(EFFORTS)),
+    default="auto",
+    show_default=True,
+    help="Which bounds to try; full tries longest.",
+)
+@click.option(
+    "--time-limit",
+    type=float,
+    metavar="SECONDS",
+    help="Stop after so long and keep what is proven until then.",
+)
+@click.option(
+    "--delta",
+    default=0.01,
+    show_default=True,
+    help="How probably a bound from a part of the rows may be wrong, in (0, 1).",
+)
+@click.option("--seed", default=0, show_default=True, help="Where all randomness starts from.")
+@variable_option
+@format_option
+@json_option
+def certify(
+    data: str,
+    labels: str,
+    method: str,
+    time_limit: float | None,
+    delta: float,
+    seed: int,
+    variable: str | None,
+    format: str | None,
+    as_json: bool,
+) -> None:
+    """Prove how far the clustering LABELS of DATA can be from the best one.
+
+    LABELS has the cluster of every row, as fit writes it. No clustering into as many clusters has
+    an inertia below the lower bound, so that the inertia over this bound is how much could be
+    gained at most.
+
+    \b
+    Examples:
+      projected-kmeans certify rows.npy model/labels.npy
+      projected-kmeans certify faces.mat labels.npy --variable fea --method full
+    """  # noqa: D301
+    if not 0 < delta < 1:
+        raise ValueError(f"--delta {delta:g} is no such probability; give one in (0, 1)")
+    matrix = read_matrix(data, format=format, variable=variable)
+    clusters = read_labels_of(labels, matrix.rows.shape[0])
+    with show_progress() as callback:
+        certificate = certify_labels(
+            matrix.rows,
+            clusters,
+            method=method,
+            time_limit=time_limit,
+            confidence=1 - delta,
+            random_state=seed,
+            callback=callback,
+        )
+    if as_json:
+        click.echo(json.dumps({"data": Path(data).name, **certificate.to_document()}))
+    else:
+        click.echo(summarize_certificate(certificate))

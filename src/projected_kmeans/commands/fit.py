@@ -1,0 +1,160 @@
+"""The command ``fit``: flags become one fit, its result becomes a summary, JSON or a folder.
+
+It does not cluster, nor decide what a result file holds.
+"""
+
+from __future__ import annotations
+
+import json
+from contextlib import nullcontext
+from pathlib import Path
+from typing import Any
+
+import click
+
+from projected_kmeans.commands import INTERRUPTED
+from projected_kmeans.commands.options import (
+    AUTO_COUNT,
+    count_or_all,
+    format_option,
+    json_option,
+    none_as_none,
+    variable_option,
+)
+from projected_kmeans.estimator import ProjectedKMeans
+from projected_kmeans.files import read_matrix
+from projected_kmeans.label_files import read_labels_of
+from projected_kmeans.model_files import describe_fit, save_fit
+from projected_kmeans.output_files import open_output_folder
+from projected_kmeans.progress import show_progress
+from projected_kmeans.recipe import MAPS
+from projected_kmeans.scoring import clustering_accuracy
+from projected_kmeans.summaries import summarize_fit
+
+
+@click.command()
+@click.argument("data", metavar="DATA")
+@click.option("-k", "--clusters", "n_clusters", type=int, required=True, help="How many clusters.")
+@click.option(
+    "--components",
+    "n_components",
+    metavar="T|auto",
+    **AUTO_COUNT,
+    help="How many dimensions to keep.",
+)
+@click.option(
+    "--eps",
+    default=0.3,
+    show_default=True,
+    help="The error that auto components aim at, in (0, 1).",
+)
+@click.option(
+    "--projection",
+    type=click.Choice(["auto", *MAPS, "none"]),
+    default="auto",
+    show_default=True,
+    callback=none_as_none,
+    help="How to reduce the columns: random maps, principal directions (svd) or columns drawn by "
+    "leverage; none clusters all of them.",
+)
+@click.option(
+    "--solver",
+    type=click.Choice(["lloyd", "hartigan", "breathing"]),
+    default="lloyd",
+    show_default=True,
+    help="How to improve the clusters.",
+)
+@click.option(
+    "--n-init", metavar="N|auto", **AUTO_COUNT, help="How many restarts; the best one counts."
+)
+@click.option("--max-iter", default=300, show_default=True, help="At most so many iterations.")
+@click.option(
+    "--inertia-tol",
+    default=0.0,
+    show_default=True,
+    help="Stop when an iteration lowers the inertia by less than this share.",
+)
+@click.option(
+    "--time-budget",
+    type=float,
+    metavar="SECONDS",
+    help="Stop after so long and keep the best result so far.",
+)
+@click.option(
+    "--seed",
+    "random_state",
+    default=0,
+    show_default=True,
+    help="Where all randomness starts from.",
+)
+@click.option(
+    "--polish",
+    "polish_iter",
+    metavar="N|auto",
+    **AUTO_COUNT,
+    help="Iterations in the original space at the end; 0 is the pure algorithm.",
+)
+@click.option(
+    "--polish-candidates",
+    metavar="N|auto|all",
+    type=count_or_all,
+    default="auto",
+    show_default=True,
+    help="How many of the nearest centers such an iteration looks at for each row.",
+)
+@click.option(
+    "--certificate",
+    type=click.Choice(["none", "auto", "spectral", "full"]),
+    default="none",
+    show_default=True,
+    callback=none_as_none,
+    help="How hard to try to prove that the inertia is near the least possible.",
+)
+@click.option(
+    "--certificate-time",
+    type=float,
+    metavar="SECONDS",
+    help="How long the certificate may take; what is proven until then counts.",
+)
+@click.option(
+    "--threads", "n_threads", type=int, help="How many threads; all processors if left out."
+)
+@click.option(
+    "--labels", metavar="FILE", help="True labels, for the accuracy; else those found in DATA."
+)
+@variable_option
+@format_option
+@click.option("--out", metavar="DIR", help="Write labels, centers, model and result there.")
+@json_option
+def fit(
+    data: str,
+    labels: str | None,
+    variable: str | None,
+    format: str | None,
+    out: str | None,
+    as_json: bool,
+    **parameters: Any,
+) -> int:
+    """Cluster the rows of DATA (.npy, .npz, .mat, .csv, .tsv).
+
+    Ctrl-C stops after the iteration under way and keeps the best result so far: it is printed and
+    written as always, and the exit code is 130. A second Ctrl-C, or one before there is a result,
+    leaves at once and writes nothing.
+
+    \b
+    Examples:
+      projected-kmeans fit rows.npy -k 40
+      projected-kmeans fit faces.mat -k 40 --variable fea --components 80 --out model
+      projected-kmeans fit table.csv -k 5 --labels truth.csv --json
+    """  # noqa: D301
+    with nullcontext() if out is None else open_output_folder(out) as folder:
+        matrix = read_matrix(data, format=format, variable=variable)
+        truth = matrix.labels if labels is None else read_labels_of(labels, matrix.rows.shape[0])
+        with show_progress() as callback:
+            model = ProjectedKMeans(**parameters, callback=callback).fit(matrix.rows)
+        model.set_params(callback=None)
+        accuracy = None if truth is None else clustering_accuracy(truth, model.labels_)
+        document = describe_fit(model, matrix.rows, name=Path(data).name, accuracy=accuracy)
+        files = () if folder is None else save_fit(model, document, folder, matrix.feature_names)
+    click.echo(json.dumps(document) if as_json else summarize_fit(document, files))
+    return INTERRUPTED if model.stopped_ == "interrupted" else 0
