@@ -19,6 +19,7 @@ from projected_kmeans import (
     GaussianProjection,
     ProjectedKMeans,
     SignProjection,
+    SpectralProjection,
     blocks,
     clustering_accuracy,
     restarts,
@@ -77,16 +78,16 @@ def test_far_clusters_are_found(projection: Any, solver: str, init: str) -> None
 
 
 def test_auto_projects_only_where_it_saves_dimensions() -> None:
-    """Signs are used where the rule asks for fewer dimensions than there are, else nothing."""
+    """Principal directions are used where they are at most half of the columns, else nothing."""
     X, _ = draw_blobs(d=200)
     wide = ProjectedKMeans(5, random_state=0).fit(X)
-    assert wide.n_components_ == target_dimension(5)
-    assert isinstance(wide.projection_, SignProjection)
-    assert (wide.projection_.key_, wide.projection_.n_components_) == (0, target_dimension(5))
+    assert wide.n_components_ == target_dimension(5, rule="cohen2015-svd") == 17
+    assert isinstance(wide.projection_, SpectralProjection)
+    assert (wide.projection_.key_, wide.projection_.n_components_) == (0, 17)
     narrow = ProjectedKMeans(5, random_state=0).fit(X[:, :20])
     assert narrow.projection_ is None
     assert narrow.n_components_ == 20
-    assert ProjectedKMeans(5, eps=0.9, random_state=0).fit(X[:, :20]).n_components_ == 3
+    assert ProjectedKMeans(5, eps=0.9, random_state=0).fit(X[:, :20]).n_components_ == 6
     assert ProjectedKMeans(5, n_components=20, random_state=0).fit(X[:, :20]).projection_ is None
     assert ProjectedKMeans(5, n_components=7, random_state=0).fit(X[:, :20]).n_components_ == 7
 
@@ -137,7 +138,7 @@ def test_auto_polish_and_restarts() -> None:
 def test_restarts_that_differ_by_rounding_keep_the_first(monkeypatch: pytest.MonkeyPatch) -> None:
     """A restart that is better by rounding alone does not win: other machines round otherwise."""
     X, _ = draw_blobs(gap=3.0)
-    options = {"random_state": 2, "polish_iter": 0}
+    options = {"random_state": 2, "polish_iter": 0, "projection": "sign", "solver": "lloyd"}
     first = ProjectedKMeans(5, n_init=1, **options).fit(X)
     calls: list[Clustering] = []
 

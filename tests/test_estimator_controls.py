@@ -82,7 +82,7 @@ def test_a_pass_that_gains_too_little_is_the_last(solver: str) -> None:
 def test_inertia_tol_ends_the_polishing() -> None:
     """A polish pass that gains too little is the last one too."""
     states: list[FitState] = []
-    fit(inertia_tol=0.5, polish_iter=9, callback=states.append)
+    fit(projection="sign", inertia_tol=0.5, polish_iter=9, callback=states.append)
     assert [state.step for state in states].count("polish") == 1
 
 

@@ -25,7 +25,7 @@ def collect(**options: Any) -> tuple[list[FitState], ProjectedKMeans]:
 
 def test_the_callback_sees_every_step_in_order() -> None:
     """Steps come in the order of the pipeline, and restarts one after the other."""
-    states, model = collect(n_init=2)
+    states, model = collect(n_init=2, projection="sign")
     order = list(dict.fromkeys((state.step, state.restart) for state in states))
     assert order == [
         ("check", 0),

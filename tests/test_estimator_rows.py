@@ -203,7 +203,7 @@ PARAMETERS = [
     ({"init": lambda *_, **__: [9, 9]}, ValueError, "init names rows 9 to 9"),
     ({"n_init": 0}, ValueError, "n_init=0 is too small; use an integer of at least 1 or 'auto'"),
     ({"n_init": 1.5}, TypeError, "n_init=1.5 is not a number of things"),
-    ({"solver": "elkan"}, ValueError, "solver='elkan' is not known; use one of 'lloyd', 'hartig"),
+    ({"solver": "elkan"}, ValueError, "solver='elkan' is not known; use one of 'auto', 'lloyd'"),
     ({"max_iter": 0}, ValueError, "max_iter=0 is too small"),
     ({"tol": -1e-9}, ValueError, "tol=-1e-09 is out of range"),
     ({"tol": np.nan}, ValueError, "tol=nan is out of range"),

@@ -117,6 +117,7 @@ VALUES = (
     projected_kmeans.LowerBound,
     projected_kmeans.Certificate,
     projected_kmeans.ClusterCounts,
+    projected_kmeans.Plan,
 )
 FUNCTIONS = [item for item in PUBLIC if isinstance(item, FunctionType)]
 
@@ -128,7 +129,9 @@ def parameters_of(documented: Any) -> list[str]:
         r"^Parameters\n-+\n(.*?)(?=^\w[\w ]*\n-+$|\Z)", text, re.DOTALL | re.MULTILINE
     )
     lines = found.group(1).splitlines() if found else []
-    heads = [line.split(" : ")[0] for line in lines if re.match(r"\w[\w, ]* : ", line)]
+    heads = [
+        line.split(" : ")[0].lstrip("*") for line in lines if re.match(r"[*]*\w[\w, ]* : ", line)
+    ]
     return [name for head in heads for name in head.split(", ")]
 
 

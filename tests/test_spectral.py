@@ -89,14 +89,16 @@ def test_a_sketch_loses_little_more_than_the_best(
 def test_a_row_sample_suffices() -> None:
     """Directions from 2,000 of 20,000 rows lose 2 % more than the best, and the loss is told."""
     # The key is fixed. Over keys 0 to 19 the loss was 1.0048 times the best at most, and the
-    # measured loss had a standard deviation of 0.5 % of the true one: 3 % are five of them.
+    # measured loss had a standard deviation of 1 % of the true one: 5 % are five of them.
     stream = np.random.default_rng(2)
     X = stream.normal(size=(20_000, 300)) * np.r_[np.full(10, 5.0), np.full(290, 0.5)] + 3
     found = SpectralProjection(10, sample_rows=2000, random_state=0).fit(X.astype(np.float32))
     assert found.n_sampled_rows_ == 2000
     assert lost(X, found) <= 1.02 * best(X, 10)[1]
-    assert found.lost_variance_ == pytest.approx(lost(X, found), rel=0.03)
-    np.testing.assert_allclose(found.mean_, X.mean(axis=0), atol=1e-6)
+    assert found.lost_variance_ == pytest.approx(lost(X, found), rel=0.05)
+    # Five standard errors of a mean of 2,000 rows in 300 columns: fails once in 6,000 keys.
+    bound = 5 * np.r_[np.full(10, 5.0), np.full(290, 0.5)] / np.sqrt(2000)
+    assert np.all(np.abs(found.mean_ - X.mean(axis=0)) < bound)
 
 
 def test_auto_sample() -> None:
@@ -202,7 +204,7 @@ def test_any_layout(order: str) -> None:
 
 
 def test_threads_and_blocks_do_not_show() -> None:
-    """On any number of threads the bits are the same; the sketch of a part differs by rounding."""
+    """On any number of threads and in any block a row's sketch has the same bits."""
     X = draw_rows(5000, 300).astype(np.float32)
     one = SpectralProjection(9, random_state=0, n_threads=1, sample_rows=None).fit(X)
     three = SpectralProjection(9, random_state=0, n_threads=3, sample_rows=None).fit(X)
@@ -210,7 +212,7 @@ def test_threads_and_blocks_do_not_show() -> None:
     whole = one.transform(X)
     np.testing.assert_array_equal(three.transform(X), whole)
     for block in ArrayBlocks(X, 777):
-        np.testing.assert_allclose(one.transform(block.rows), whole[block.span], atol=1e-5)
+        np.testing.assert_array_equal(one.transform(block.rows), whole[block.span])
 
 
 def test_beyond_the_rank() -> None:

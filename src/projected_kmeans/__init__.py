@@ -17,6 +17,7 @@ _HOMES = {
     "GaussianProjection": "gaussian_projection",
     "HadamardProjection": "projections",
     "LowerBound": "lower_bounds",
+    "Plan": "plans",
     "ProjectedKMeans": "estimator",
     "SignProjection": "projections",
     "SparseSignProjection": "projections",
@@ -28,6 +29,7 @@ _HOMES = {
     "inertia": "scoring",
     "kmeans_lower_bound": "lower_bounds",
     "normalized_inertia": "scoring",
+    "plan_fit": "plans",
     "target_dimension": "dimensions",
 }
 

@@ -11,6 +11,8 @@ from projected_kmeans.estimator import ProjectedKMeans as ProjectedKMeans
 from projected_kmeans.gaussian_projection import GaussianProjection as GaussianProjection
 from projected_kmeans.lower_bounds import LowerBound as LowerBound
 from projected_kmeans.lower_bounds import kmeans_lower_bound as kmeans_lower_bound
+from projected_kmeans.plans import Plan as Plan
+from projected_kmeans.plans import plan_fit as plan_fit
 from projected_kmeans.projections import HadamardProjection as HadamardProjection
 from projected_kmeans.projections import SignProjection as SignProjection
 from projected_kmeans.projections import SparseSignProjection as SparseSignProjection

@@ -16,7 +16,6 @@ from typing import Any, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
-from threadpoolctl import threadpool_limits
 
 from projected_kmeans import _native
 from projected_kmeans.blocks import ArrayBlocks, ColumnRanges, compute_type
@@ -256,28 +255,6 @@ class SparseRows:
 
     def _roots(self) -> Floats:
         return np.ones(self.shape[0]) if self.weights is None else np.sqrt(self.weights)
-
-
-def project_rows(
-    block: NDArray[Any], center: Floats, columns: Floats, out: NDArray[Any], n_threads: int
-) -> None:
-    """Write the coordinates of rows about a center along some directions into ``out``.
-
-    A row's rounding may depend on its place in the block, as BLAS likes, but not on threads.
-    """
-    length = stretch_rows(block.shape[1])
-    middle, right = center.astype(out.dtype), columns.astype(out.dtype)
-
-    def project(span: slice) -> None:
-        with np.errstate(over="ignore", invalid="ignore"):
-            out[span] = np.subtract(block[span], middle, dtype=out.dtype) @ right
-
-    with (
-        threadpool_limits(limits=1, user_api="blas"),
-        ThreadPoolExecutor(n_threads or _native.max_threads()) as pool,
-    ):
-        for _ in pool.map(project, _spans(len(block), length)):
-            pass
 
 
 def stretch_rows(n_columns: int) -> int:

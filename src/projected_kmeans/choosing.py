@@ -20,6 +20,7 @@ from projected_kmeans.keys import RandomState
 from projected_kmeans.parameters import check_count, check_rows, check_weights
 from projected_kmeans.passes import Problem
 from projected_kmeans.pipeline import open_rows, reduce_rows
+from projected_kmeans.planning import Sizes
 from projected_kmeans.recipe import check_parameters, resolve_recipe
 from projected_kmeans.results import FitState, Floats
 from projected_kmeans.rounded_rows import RoundedRows
@@ -95,7 +96,7 @@ def choose_n_clusters(
         projection="svd" if is_reduced else None,
         n_components=width if is_reduced else "auto",
     )
-    recipe = resolve_recipe(model, *rows.shape)
+    recipe = resolve_recipe(model, Sizes.of(rows, model.n_clusters))
     log = Journal(callback, verbose=0)
     sketch = reduce_rows(recipe, open_rows(recipe, rows, weights, log), log)
     lost = float(recipe.projection.lost_variance_) if is_reduced else 0.0

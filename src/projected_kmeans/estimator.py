@@ -35,6 +35,7 @@ from projected_kmeans.pipeline import (
     polish_partition,
     reduce_rows,
 )
+from projected_kmeans.planning import Sizes, forecast
 from projected_kmeans.recipe import Recipe, check_parameters, resolve_recipe
 from projected_kmeans.results import Clustering, FitState, Floats
 from projected_kmeans.scoring import normalize
@@ -55,15 +56,17 @@ class ProjectedKMeans(
         k.
     projection : {"auto", "sign", "sparse-sign", "hadamard", "gaussian", "svd", "columns"}, None \
             or transformer, default="auto"
-        How rows are reduced. "auto" takes signs where they save dimensions; "svd" takes the
-        principal directions of the rows, "columns" draws columns by their leverage; None clusters
-        in the original space; any scikit-learn transformer will do.
+        How rows are reduced. "auto" takes principal directions, signs where there are too many
+        columns for them, and nothing where a sketch would save no work; ``approach_`` tells why.
+        "svd" takes the principal directions of the rows, "columns" draws columns by their
+        leverage; None clusters in the original space; any scikit-learn transformer will do.
     n_components : int or "auto", default="auto"
         t, dimensions of the sketch. "auto" asks `target_dimension` with ``n_clusters`` and
-        ``eps``; for "svd" it is ceil(k / eps), at most 64. Ignored where ``projection`` is None or
-        a transformer.
-    eps : float, default=0.3
-        Error parameter in (0, 1), used by ``n_components="auto"``.
+        ``eps``; for "svd" it is ceil(k / 0.3), at most 64, where eps is None. Ignored where
+        ``projection`` is None or a transformer.
+    eps : float, optional
+        Error parameter in (0, 1): ``n_components="auto"`` is then what the theorem of the map asks
+        for, all columns where they are fewer. By default it is what has proven enough.
     init : {"k-means++", "k-means||", "afk-mc2", "random", "orss06"}, array-like or callable, \
             default="k-means++"
         First centers, in the sketch: greedy k-means++; k-means|| (Bahmani et al. 2012) and
@@ -74,8 +77,12 @@ class ProjectedKMeans(
     n_init : int or "auto", default="auto"
         Seedings to start from. Above 3, all make a few passes in the sketch, the better half goes
         on for twice as many, and so on; three run to their end, and the one with the lowest
-        inertia in the original space is kept. "auto" is 3, or 1 where ``init`` fixes the centers.
-    solver : {"lloyd", "hartigan", "breathing"}, default="lloyd"
+        inertia in the original space is kept. Where there are many rows and the solver is "lloyd",
+        restarts run on a sample of the sketch instead, of 256 rows a cluster, and the best goes on
+        with all rows. "auto" is 1 where ``init`` fixes the centers or much work leaves no time for
+        more, else 3 to 8.
+    solver : {"auto", "lloyd", "hartigan", "breathing"}, default="auto"
+        "auto" is "breathing" for small data, where it costs less than a second, else "lloyd".
         "hartigan" lets Lloyd come to a standstill and goes on with moves of single points, as
         MatLab's kmeans does. "breathing" goes on with a local search that adds and removes
         centers (Fritzke 2020); see the notes for its cost and gain.
@@ -84,15 +91,17 @@ class ProjectedKMeans(
     tol : float, default=1e-4
         Lloyd stops when the squared shift of the centers is below this share of the mean variance
         of the sketch's columns. "hartigan" goes on to a standstill.
-    inertia_tol : float, default=0.0
+    inertia_tol : float or "auto", default="auto"
         Each phase of the solver, and the polishing, also stops when a pass lowers the inertia by
-        less than this share of it. 0 never does.
+        less than this share of it. 0 never does. "auto" is 3e-7 a cluster,
+        3e-5 at most, for "lloyd" on more than small data, else 0.
     time_budget : float, optional
         Seconds after which the fit stops at the end of the pass it is in, and keeps the best
         result so far. Reading, one seeding, one pass and lifting are done in any case.
     polish_iter : int or "auto", default="auto"
         Lloyd passes in the original space afterwards. 0 is the paper's algorithm exactly; "auto"
-        is 2, or 0 where nothing was projected.
+        is 1 after principal directions, 2 after other maps, 4 for small data, and 0 where nothing
+        was projected.
     polish_candidates : int, "auto" or None, default="auto"
         How many centers a polish pass looks at for each row: the nearest in the sketch, found once,
         the row's own always among them. None makes full passes over all centers. "auto" is 16 from
@@ -130,6 +139,10 @@ class ProjectedKMeans(
         before.
     n_components_ : int
         Dimensions that were clustered in.
+    approach_ : Approach
+        What every "auto" stood for, and why.
+    forecast_ : Forecast
+        Seconds of each step and memory, as predicted before the first row was read.
     projection_ : transformer or None
         The fitted map.
     key_ : int
@@ -172,7 +185,7 @@ class ProjectedKMeans(
     >>> sorted(np.bincount(model.labels_).tolist())
     [20, 20, 20]
     >>> model.n_components_
-    26
+    10
     """
 
     def __init__(
@@ -181,13 +194,13 @@ class ProjectedKMeans(
         *,
         projection: Any = "auto",
         n_components: int | str = "auto",
-        eps: float = 0.3,
+        eps: float | None = None,
         init: Any = "k-means++",
         n_init: int | str = "auto",
-        solver: str = "lloyd",
+        solver: str = "auto",
         max_iter: int = 300,
         tol: float = 1e-4,
-        inertia_tol: float = 0.0,
+        inertia_tol: float | str = "auto",
         time_budget: float | None = None,
         polish_iter: int | str = "auto",
         polish_candidates: int | str | None = "auto",
@@ -240,7 +253,7 @@ class ProjectedKMeans(
         rows = check_rows(self, X, reset=True)
         self._check_sizes(*rows.shape)
         weights = check_weights(sample_weight, rows)
-        recipe = self._resolve(*rows.shape)
+        recipe = self._resolve(Sizes.of(rows, self.n_clusters))
         log = Journal(self.callback, self.verbose, self.time_budget)
 
         with catch_interrupts(log.interrupt):
@@ -328,10 +341,12 @@ class ProjectedKMeans(
         if isinstance(self.projection, str):
             check_components(self.n_components, n_features)
 
-    def _resolve(self, n_samples: int, n_features: int) -> Recipe:
+    def _resolve(self, sizes: Sizes) -> Recipe:
         """Return the recipe of the run: every "auto" replaced by what it stands for here."""
-        recipe = resolve_recipe(self, n_samples, n_features)
+        recipe = resolve_recipe(self, sizes)
         self.key_, self.projection_ = recipe.key, recipe.projection
+        self.approach_ = recipe.approach
+        self.forecast_ = forecast(sizes, recipe.approach, recipe.n_threads)
         return recipe
 
     def _keep(

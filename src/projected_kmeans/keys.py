@@ -23,6 +23,8 @@ SPECTRAL_ROWS = 5
 SAMPLED_COLUMNS = 6
 SWEEP = 11
 REFERENCE_ROWS = 12
+REHEARSAL = 13
+PROBE = 14
 
 
 def resolve_key(random_state: RandomState) -> int:

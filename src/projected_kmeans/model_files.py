@@ -203,6 +203,11 @@ def describe_fit(
             "cluster_sizes": sizes.tolist(),
         },
         "seconds": {step: float(seconds) for step, seconds in model.timings_.items()},
+        "plan": {
+            "reason": model.approach_.reason,
+            "seconds": model.forecast_.total,
+            "megabytes": model.forecast_.megabytes,
+        },
     }
 
 

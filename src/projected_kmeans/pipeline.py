@@ -23,9 +23,12 @@ from projected_kmeans.plus_plus import OnCenter
 from projected_kmeans.polishing import CandidateSearch, list_candidates
 from projected_kmeans.random_maps import RandomMap, sketch_rows
 from projected_kmeans.recipe import Recipe
-from projected_kmeans.restarts import Effort, first_of_least, run_restarts
+from projected_kmeans.restarts import Effort, draw_rehearsal, first_of_least, run_restarts
 from projected_kmeans.results import Clustering, Floats, Lifted
 from projected_kmeans.seeding import seed_centers
+
+# Multiplications of a pass below which one thread is done before a second has begun.
+WORK_TO_SHARE = 4e6
 
 
 def open_rows(recipe: Recipe, rows: NDArray[Any], weights: Floats | None, log: Journal) -> Problem:
@@ -54,13 +57,15 @@ def cluster_sketch(
     recipe: Recipe, original: Problem, sketch: Problem, log: Journal
 ) -> list[Clustering]:
     """Run the solver from several first centers; return the partitions that came to the end."""
-    tol = 0.0 if recipe.solver == "hartigan" else recipe.tol * sketch.mean_variance
-    effort = Effort(recipe.solver, recipe.key, recipe.max_iter, tol, recipe.inertia_tol)
+    approach = recipe.approach
+    tol = 0.0 if approach.solver == "hartigan" else recipe.tol * sketch.mean_variance
+    effort = Effort(approach.solver, recipe.key, recipe.max_iter, tol, approach.inertia_tol)
+    sample = draw_rehearsal(sketch, approach.rehearsal_rows, recipe.key)
 
     def seed(restart: int, on_center: OnCenter) -> Floats:
-        return _seed(recipe, original, sketch, restart, on_center)
+        return _seed(recipe, original, sample or sketch, restart, on_center)
 
-    return run_restarts(sketch, recipe.n_clusters, recipe.n_init, seed, effort, log)
+    return run_restarts(sketch, recipe.n_clusters, approach.n_init, seed, effort, log, sample)
 
 
 def lift_partition(
@@ -82,15 +87,16 @@ def polish_partition(
 ) -> Clustering:
     """Run a few passes of Lloyd's method in the original space, over all or the nearest centers."""
     start = lifted.original
-    if recipe.polish_iter == 0 or log.stopped:
+    limit = recipe.approach.polish_iter
+    if limit == 0 or log.stopped:
         return start
-    limit = recipe.polish_iter
-    on_pass = Plateau(log.report, recipe.inertia_tol, start.inertia)
+    on_pass = Plateau(log.report, recipe.approach.inertia_tol, start.inertia)
     with log.step("polish", limit):
         run = partial(run_lloyd, original, start.centers, max_iter=limit, on_pass=on_pass)
-        if not recipe.polish_candidates:
+        n_candidates = recipe.approach.polish_candidates
+        if not n_candidates:
             return run(start=start)
-        candidates = list_candidates(sketch, lifted.sketched, recipe.polish_candidates)
+        candidates = list_candidates(sketch, lifted.sketched, n_candidates)
         search = CandidateSearch(original, candidates)
         found = run(start=start, search=search)
         n_rows, n_columns = original.source.shape
@@ -116,7 +122,8 @@ def _open_sketch(recipe: Recipe, sketch: NDArray[Any], weights: Floats | None) -
             if own
             else f"projection={recipe.projection!r} made a number that is not finite; use another"
         ) from None
-    return Problem(blocks, ranges, weights, recipe.n_threads)
+    work = sketch.size * recipe.n_clusters
+    return Problem(blocks, ranges, weights, recipe.n_threads if work > WORK_TO_SHARE else 1)
 
 
 def _seed(

@@ -6,16 +6,25 @@ Knows defaults and sizes; it looks at no row.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any
 
 from sklearn.base import clone
 
 from projected_kmeans.column_sampling import ColumnSampling
-from projected_kmeans.dimensions import check_eps, target_dimension
+from projected_kmeans.dimensions import check_eps
 from projected_kmeans.keys import resolve_key
 from projected_kmeans.parameters import check_choice, check_count, check_not_negative
+from projected_kmeans.planning import (
+    FEW_RESTARTS,
+    PLAIN_EPS,
+    Approach,
+    Sizes,
+    choose_components,
+    choose_effort,
+    choose_projection,
+)
 from projected_kmeans.projections import PROJECTIONS
 from projected_kmeans.random_maps import fit_shape
 from projected_kmeans.seeding import SEEDINGS
@@ -27,15 +36,6 @@ MAPS: Mapping[str, Any] = MappingProxyType(
 )
 
 SOLVERS = ("lloyd", "hartigan", "breathing")
-
-# Restarts cost little in the sketch; passes in the original space repair what it blurred.
-AUTO_RESTARTS = 3
-AUTO_POLISH = 2
-
-# On digits, 16 candidates from a sketch of 64 signs gain 97 to 99 % of what full polish passes
-# gain, in the time of about 50 centers; with fewer clusters that saves too little to pay for it.
-AUTO_CANDIDATES = 16
-CANDIDATES_FROM = 128
 
 
 @dataclass(frozen=True)
@@ -52,14 +52,12 @@ class Recipe:
         A map with its dimensions; another transformer, to be fitted; None for the original space.
     init : str, array-like or callable
         First centers, as `ProjectedKMeans` takes them.
-    n_init, max_iter, polish_iter : int
-        Restarts, passes over the sketch, passes in the original space.
-    solver : str
-        "lloyd", "hartigan" or "breathing".
-    tol, inertia_tol : float
-        As `ProjectedKMeans` takes them.
-    polish_candidates : int
-        Centers that a polish pass looks at for each row; 0 for all.
+    max_iter : int
+        Passes over the sketch.
+    tol : float
+        As `ProjectedKMeans` takes it.
+    approach : Approach
+        Restarts, solver, tolerance and polishing.
     n_threads : int
         0 takes what OpenMP allows.
     """
@@ -68,13 +66,9 @@ class Recipe:
     key: int
     projection: Any
     init: Any
-    n_init: int
-    solver: str
     max_iter: int
     tol: float
-    inertia_tol: float
-    polish_iter: int
-    polish_candidates: int
+    approach: Approach
     n_threads: int
 
 
@@ -87,9 +81,11 @@ def check_parameters(model: Any) -> None:
     if model.polish_candidates is not None:
         check_count("polish_candidates", model.polish_candidates, word="auto")
     check_not_negative("tol", model.tol)
-    check_not_negative("inertia_tol", model.inertia_tol)
-    check_eps(model.eps)
-    check_choice("solver", model.solver, SOLVERS)
+    if not (isinstance(model.inertia_tol, str) and model.inertia_tol == "auto"):
+        check_not_negative("inertia_tol", model.inertia_tol)
+    if model.eps is not None:
+        check_eps(model.eps)
+    check_choice("solver", model.solver, ("auto", *SOLVERS))
     if model.time_budget is not None:
         check_not_negative("time_budget", model.time_budget)
     if model.n_threads is not None:
@@ -100,61 +96,73 @@ def check_parameters(model: Any) -> None:
         check_choice("projection", model.projection, ("auto", *MAPS, None))
 
 
-def resolve_recipe(model: Any, n_samples: int, n_features: int) -> Recipe:
-    """Return the recipe of a `ProjectedKMeans` for rows of this shape."""
+def resolve_recipe(model: Any, sizes: Sizes) -> Recipe:
+    """Return the recipe of a `ProjectedKMeans` for rows of this size."""
     key = resolve_key(model.random_state)
-    projection = _choose_projection(model, key, n_samples, n_features)
-    n_init, polish_iter = model.n_init, model.polish_iter
-    if n_init == "auto":
-        drawn = isinstance(model.init, str) or callable(model.init)
-        n_init = AUTO_RESTARTS if drawn else 1
-    if polish_iter == "auto":
-        polish_iter = 0 if projection is None else AUTO_POLISH
+    projection, name, reason = _choose_projection(model, key, sizes)
+    t = getattr(projection, "n_components_", sizes.n_columns)
+    drawn = isinstance(model.init, str)
+    planned = choose_effort(sizes, name, t, reason, drawn=drawn)
     return Recipe(
         n_clusters=int(model.n_clusters),
         key=key,
         projection=projection,
         init=model.init,
-        n_init=int(n_init),
-        solver=model.solver,
         max_iter=int(model.max_iter),
         tol=float(model.tol),
-        inertia_tol=float(model.inertia_tol),
-        polish_iter=int(polish_iter),
-        polish_candidates=_choose_candidates(model, projection),
+        approach=_follow_wishes(model, planned),
         n_threads=model.n_threads or 0,
     )
 
 
-def _choose_candidates(model: Any, projection: Any) -> int:
-    """Return how many centers a polish pass looks at for each row, 0 for all."""
-    wanted = model.polish_candidates
-    if wanted == "auto":
-        worth = projection is not None and model.n_clusters >= CANDIDATES_FROM
-        return AUTO_CANDIDATES if worth else 0
-    return 0 if wanted is None or wanted >= model.n_clusters else int(wanted)
+def _follow_wishes(model: Any, planned: Approach) -> Approach:
+    """Return the approach with what the caller fixed in the place of what was planned."""
+    wishes: dict[str, Any] = {
+        name: getattr(model, name)
+        for name in ("solver", "n_init", "inertia_tol", "polish_iter")
+        if getattr(model, name) != "auto"
+    }
+    if callable(model.init) and "n_init" not in wishes:
+        wishes["n_init"] = FEW_RESTARTS
+    candidates = model.polish_candidates
+    if candidates != "auto":
+        every = candidates is None or candidates >= model.n_clusters
+        wishes["polish_candidates"] = 0 if every else int(candidates)
+    approach = replace(planned, **wishes)
+    if approach.n_init == 1 or approach.solver != "lloyd":
+        # A single run needs no rehearsal, and other solvers are asked for their last digit.
+        approach = replace(approach, rehearsal_rows=0)
+    if approach.solver != "lloyd" and "inertia_tol" not in wishes:
+        approach = replace(approach, inertia_tol=0.0)
+    return approach
 
 
-def _choose_projection(model: Any, key: int, n_samples: int, n_features: int) -> Any:
-    """Return the map for rows of this shape, or the caller's own; None for all dimensions."""
-    name = model.projection
+def _choose_projection(model: Any, key: int, sizes: Sizes) -> tuple[Any, str | None, str]:
+    """Return the map for rows of this size, or the caller's own, its name, and the reason."""
+    name, wanted, d = model.projection, model.n_components, sizes.n_columns
     if name is None:
-        return None
+        return None, None, "the caller wants no projection"
     if hasattr(name, "transform"):
-        return clone(name)
+        return clone(name), "transformer", "the caller has a map of their own"
+    reason = "the caller wants this map"
     if name == "auto":
-        wanted = model.n_components
+        name, t, reason = choose_projection(sizes, model.eps)
         if isinstance(wanted, str):
-            wanted = target_dimension(model.n_clusters, eps=model.eps, n_features=n_features)
-        if wanted >= n_features:
-            return None
-        name = "sign"
+            wanted = t
+        elif wanted >= d:
+            name, reason = None, f"n_components={wanted} keeps all columns"
+        elif name is None:
+            name, reason = "svd", f"n_components={wanted} is fewer than {d} columns"
+        if name is None:
+            return None, None, reason
+    if wanted == "auto" and name in ("svd", "sign", "sparse-sign", "hadamard", "gaussian"):
+        wanted = choose_components(name, sizes.n_clusters, d, model.eps)
     projection = MAPS[name](
-        model.n_components,
-        eps=model.eps,
+        wanted,
+        eps=PLAIN_EPS if model.eps is None else model.eps,
         n_clusters=model.n_clusters,
         random_state=key,
         n_threads=model.n_threads,
     )
-    fit_shape(projection, n_samples, n_features)
-    return projection
+    fit_shape(projection, sizes.n_rows, d)
+    return projection, name, reason

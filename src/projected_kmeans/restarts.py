@@ -1,4 +1,4 @@
-"""CLUSTER: several restarts on the sketch by successive halving: only the better half goes on.
+"""CLUSTER: several restarts on the sketch: they compete on a sample of its rows, or by halving.
 
 Runs the solvers and compares inertias on the sketch; the finalists are judged elsewhere.
 """
@@ -13,9 +13,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from projected_kmeans.blocks import ArrayBlocks
 from projected_kmeans.hartigan import move_single_points
 from projected_kmeans.journal import Journal, Plateau, Stopped
-from projected_kmeans.keys import LOCAL_SEARCH, open_stream
+from projected_kmeans.keys import LOCAL_SEARCH, REHEARSAL, open_stream
 from projected_kmeans.lloyd import run_lloyd
 from projected_kmeans.local_search import breathe
 from projected_kmeans.passes import Problem
@@ -32,6 +33,9 @@ FIRST_PASSES = 5
 
 # Inertias that differ by less are the same up to rounding.
 ROUNDING = 1e-12
+
+# A rehearsal ends where a pass gains less: the sample's last digits are not those of all rows.
+REHEARSAL_TOL = 1e-4
 
 Seed = Callable[[int, OnCenter], Floats]
 
@@ -67,12 +71,40 @@ class Restart:
         return replace(self.found, labels=self.labels.astype(np.int32))
 
 
+def draw_rehearsal(problem: Problem, n_rows: int, key: int) -> Problem | None:
+    """Return a sample of the rows that count, for restarts to compete on; None where none is due.
+
+    Parameters
+    ----------
+    problem : Problem
+        Rows of which the sample is a part.
+    n_rows : int
+        How many to draw, uniformly; each brings its weight along. 0 asks for no sample.
+    key : int
+        What fixes the draw.
+    """
+    weights = problem.weights
+    some = np.arange(problem.source.shape[0]) if weights is None else np.flatnonzero(weights)
+    if not 0 < n_rows < len(some):
+        return None
+    drawn = np.sort(open_stream(key, REHEARSAL).choice(some, n_rows, replace=False))
+    source = ArrayBlocks(problem.source.array[drawn])
+    return replace(problem, source=source, weights=None if weights is None else weights[drawn])
+
+
 def run_restarts(
-    problem: Problem, n_clusters: int, n_init: int, seed: Seed, effort: Effort, log: Journal
+    problem: Problem,
+    n_clusters: int,
+    n_init: int,
+    seed: Seed,
+    effort: Effort,
+    log: Journal,
+    sample: Problem | None = None,
 ) -> list[Clustering]:
     """Return the finalists among ``n_init`` restarts, in the order of their numbers.
 
-    All restarts make `FIRST_PASSES` passes. Then the better half goes on for twice as many, and so
+    With a sample, restarts run on it, and the one of least inertia there goes on with all rows.
+    Without, all make `FIRST_PASSES` passes. Then the better half goes on for twice as many, and so
     on until `FINALISTS` are left, which run to their end. Up to `FINALISTS` restarts all run to it.
 
     Parameters
@@ -89,8 +121,34 @@ def run_restarts(
         What the solver may spend on one restart.
     log : Journal
         Told of every center and every pass; it may stop the run, whose best are then the finalists.
+    sample : Problem, optional
+        Some of the rows; ``seed`` is to seed on them.
     """
+    if sample is not None:
+        rehearsal = replace(effort, inertia_tol=max(effort.inertia_tol, REHEARSAL_TOL))
+        running = _start_all(sample, n_clusters, n_init, seed, rehearsal, log, effort.max_iter)
+        (best,) = _choose(running, 1)
+        with log.step("cluster", effort.max_iter, best.index):
+            return [_begin(problem, best.found.centers, best.index, effort.max_iter, effort, log)]
     limit = effort.max_iter if n_init <= FINALISTS else min(FIRST_PASSES, effort.max_iter)
+    running = _start_all(problem, n_clusters, n_init, seed, effort, log, limit)
+    while len(running) > FINALISTS:
+        running = _choose(running, max(FINALISTS, -(-len(running) // 2)))
+        limit = effort.max_iter if len(running) == FINALISTS else min(2 * limit, effort.max_iter)
+        running = [_go_on(problem, restart, limit, effort, log) for restart in running]
+    return [restart.clustering for restart in running]
+
+
+def _start_all(
+    problem: Problem,
+    n_clusters: int,
+    n_init: int,
+    seed: Seed,
+    effort: Effort,
+    log: Journal,
+    limit: int,
+) -> list[Restart]:
+    """Seed all restarts and let each make up to ``limit`` passes, or fewer where the log stops."""
     running: list[Restart] = []
     for index in range(n_init):
         try:
@@ -103,11 +161,7 @@ def run_restarts(
             running.append(Restart.keep(index, found))
         if log.stopped:
             break
-    while len(running) > FINALISTS:
-        running = _choose(running, max(FINALISTS, -(-len(running) // 2)))
-        limit = effort.max_iter if len(running) == FINALISTS else min(2 * limit, effort.max_iter)
-        running = [_go_on(problem, restart, limit, effort, log) for restart in running]
-    return [restart.clustering for restart in running]
+    return running
 
 
 def first_of_least(values: Sequence[float]) -> int:

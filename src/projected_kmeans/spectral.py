@@ -12,8 +12,9 @@ import scipy.sparse
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
+from projected_kmeans import _native
 from projected_kmeans.blocks import ColumnRanges
-from projected_kmeans.centred_rows import about, mean_of, project_rows
+from projected_kmeans.centred_rows import about, mean_of
 from projected_kmeans.dimensions import target_dimension
 from projected_kmeans.directions import find_directions
 from projected_kmeans.keys import SPECTRAL_ROWS, RandomState, open_stream
@@ -35,15 +36,16 @@ POWER_ON_SAMPLE = 1
 LEAST_OVERSAMPLES = 10
 
 # Rows on which the loss is measured, and how many of them at a time.
-LOSS_ROWS = 4096
-LOSS_STRETCH = 64
+LOSS_ROWS = 1024
+LOSS_STRETCH = 256
 
 
 class SpectralProjection(LearnedTransformer):
     """Coordinates of rows along their principal directions: (A - mean) V_t, that is U_t Sigma_t.
 
-    The directions are found by a sign sketch: one pass for the exact means, one for A^T (A R) by
-    table look-up and a matrix product, and the sketch is the third. Where min(n, d) is at most 256
+    The directions are found by a sign sketch: one pass for the exact mean, one for A^T (A R) by
+    table look-up and a matrix product, and the sketch is the third; from a sample of the rows the
+    first two are passes over the sample only. Where min(n, d) is at most 256
     the decomposition is exact up to rounding. Nothing is centred in a copy, and sparse rows are
     never made dense.
 
@@ -79,9 +81,9 @@ class SpectralProjection(LearnedTransformer):
         Of the rows that directions were found from, about the mean; estimates from below where
         a sketch was decomposed.
     mean_ : ndarray (d,)
-        The (weighted) mean of all rows.
+        The (weighted) mean of the rows that directions were found from.
     lost_variance_ : float
-        The share of the variance that is not along the directions, measured on up to 4,096 rows
+        The share of the variance that is not along the directions, measured on up to 1,024 rows
         that the directions were not found from; exact where all rows are so few.
     n_sampled_rows_ : int
         How many rows the directions were found from.
@@ -98,9 +100,8 @@ class SpectralProjection(LearnedTransformer):
     -----
     On one machine directions have the same bits for any number of threads and any blocks: rows are
     multiplied in stretches that follow from d alone, each by BLAS on one thread, and added in
-    order. The sketch of the same rows has the same bits on any number of threads; beside other
-    rows a row's sketch may differ by rounding, as BLAS decides. Another BLAS or instruction set
-    rounds otherwise.
+    order. Given the directions, a dense row's sketch depends on that row alone, to the bit. Another
+    BLAS or instruction set rounds otherwise.
 
     Examples
     --------
@@ -156,7 +157,6 @@ class SpectralProjection(LearnedTransformer):
 
     def learn(self, rows: Any, weights: Floats | None, ranges: ColumnRanges | None) -> None:
         """Find the directions, and measure what they lose."""
-        self.mean_ = mean_of(rows, weights, ranges, self.n_threads or 0)
         sample = self._draw(rows, weights)
         n_power, n_oversamples = self.n_power, self.n_oversamples
         if isinstance(n_power, str):
@@ -164,6 +164,7 @@ class SpectralProjection(LearnedTransformer):
         if isinstance(n_oversamples, str):
             n_oversamples = max(self.n_components_, LEAST_OVERSAMPLES)
         chosen, kept = _select(rows, weights, sample.learnt)
+        self.mean_ = mean_of(chosen, kept, ranges, self.n_threads or 0)
         centred = about(chosen, self.mean_, kept, ranges, self.n_threads or 0)
         found = find_directions(
             centred,
@@ -181,7 +182,8 @@ class SpectralProjection(LearnedTransformer):
 
     def project_block(self, block: NDArray[Any], out: NDArray[Any]) -> None:
         """Write the sketch of a block of dense rows into ``out``."""
-        project_rows(block, self.mean_, self.components_.T, out, self.n_threads or 0)
+        origin, directions = self.mean_.astype(out.dtype), self.components_.astype(out.dtype)
+        _native.direction_product(block, origin, 1.0, directions, out, self.n_threads or 0)
 
     def project_sparse(self, rows: SparseMatrix, out: NDArray[Any]) -> None:
         """Write the sketch of sparse rows into ``out``."""
@@ -243,8 +245,8 @@ def _lost_share(
                 left = squares - np.sum((part @ columns - along) ** 2, axis=1)
             else:
                 part -= center
-                squares = np.sum(part**2, axis=1)
-                left = np.sum((part - (part @ columns) @ columns.T) ** 2, axis=1)
+                squares = np.einsum("ij,ij->i", part, part)
+                left = squares - np.sum((part @ columns) ** 2, axis=1)
             counts = 1.0 if weights is None else weights[span]
             total += float(np.sum(counts * squares))
             lost += float(np.sum(counts * left))

@@ -15,6 +15,7 @@ from rich.table import Table
 from projected_kmeans.certificate import Certificate
 from projected_kmeans.choices import ClusterCounts
 from projected_kmeans.demo import DemoResult
+from projected_kmeans.plans import Plan
 
 STEPS = ("convert", "check", "reduce", "seed", "cluster", "lift", "polish")
 
@@ -34,6 +35,8 @@ def summarize_fit(document: dict[str, Any], files: Sequence[Path]) -> str:
         "certificate": results["certificate"] and results["certificate"]["sentence"],
         "iterations": f"{results['n_iter']} ({results['stopped']})",
         "seconds": f"{sum(seconds.values()):.3f} ({steps})",
+        "planned": f"{document['plan']['seconds']:.3g} s, {document['plan']['megabytes']:.3g} MB "
+        f"beyond the data: {document['plan']['reason']}",
     }
     text = [f"{name:<14} {value}" for name, value in lines.items() if value is not None]
     return "\n".join([*text, list_files(files)] if files else text)
@@ -51,6 +54,30 @@ def summarize_certificate(certificate: Certificate) -> str:
     }
     sentence = certificate.describe()
     return "\n".join([sentence, *(f"{name:<14} {value}" for name, value in lines.items())])
+
+
+def compare_options(plan: Plan) -> Table:
+    """Return the ways of a plan, the chosen one first."""
+    table = Table(
+        title=f"{plan.sizes.n_rows} x {plan.sizes.n_columns}, k = {plan.sizes.n_clusters}",
+        caption=f"gaps: {plan.sample_rows} rows in {plan.sample_clusters} clusters"
+        if plan.sample_rows
+        else None,
+    )
+    for name in ("projection", "t", "restarts", "polish", "seconds", "MB", "gap"):
+        table.add_column(name, justify="left" if name == "projection" else "right")
+    for option in (plan.chosen, *plan.alternatives):
+        way, cost = option.approach, option.forecast
+        table.add_row(
+            f"{option.name} (chosen)" if option is plan.chosen else option.name,
+            str(way.n_components),
+            str(way.n_init),
+            str(way.polish_iter),
+            f"{cost.total:.3g}",
+            f"{cost.megabytes:.3g}",
+            "" if option.gap is None else f"{100 * option.gap:+.2f} %",
+        )
+    return table
 
 
 def compare_counts(choice: ClusterCounts) -> Table:

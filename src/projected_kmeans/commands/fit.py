@@ -19,6 +19,7 @@ from projected_kmeans.commands.options import (
     format_option,
     json_option,
     none_as_none,
+    share_or_auto,
     variable_option,
 )
 from projected_kmeans.estimator import ProjectedKMeans
@@ -44,9 +45,8 @@ from projected_kmeans.summaries import summarize_fit
 )
 @click.option(
     "--eps",
-    default=0.3,
-    show_default=True,
-    help="The error that auto components aim at, in (0, 1).",
+    type=float,
+    help="Take the dimensions that a theorem asks for this error, in (0, 1); else fewer do.",
 )
 @click.option(
     "--projection",
@@ -59,8 +59,8 @@ from projected_kmeans.summaries import summarize_fit
 )
 @click.option(
     "--solver",
-    type=click.Choice(["lloyd", "hartigan", "breathing"]),
-    default="lloyd",
+    type=click.Choice(["auto", "lloyd", "hartigan", "breathing"]),
+    default="auto",
     show_default=True,
     help="How to improve the clusters.",
 )
@@ -70,7 +70,9 @@ from projected_kmeans.summaries import summarize_fit
 @click.option("--max-iter", default=300, show_default=True, help="At most so many iterations.")
 @click.option(
     "--inertia-tol",
-    default=0.0,
+    metavar="SHARE|auto",
+    type=share_or_auto,
+    default="auto",
     show_default=True,
     help="Stop when an iteration lowers the inertia by less than this share.",
 )

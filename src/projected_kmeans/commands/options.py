@@ -22,6 +22,16 @@ def count_or_auto(text: str) -> int | str:
         ) from None
 
 
+def share_or_auto(text: str) -> float | str:
+    """Return a number, or "auto" itself."""
+    try:
+        return text if text == "auto" else float(text)
+    except ValueError:
+        raise click.BadParameter(
+            f"{text!r} is neither 'auto' nor a number; give one of them"
+        ) from None
+
+
 def count_or_all(text: str) -> int | str | None:
     """Return a whole number, "auto" itself, or None for "all"."""
     return None if text == "all" else count_or_auto(text)

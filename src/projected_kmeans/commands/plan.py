@@ -1,0 +1,70 @@
+"""The command ``plan``: what a fit would do, as a table with its alternatives.
+
+It does not fit, beyond a sample of the rows.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+
+import click
+from rich.console import Console
+
+from projected_kmeans.commands.options import format_option, json_option, variable_option
+from projected_kmeans.files import read_matrix
+from projected_kmeans.plans import plan_fit
+from projected_kmeans.summaries import compare_options
+
+
+@click.command()
+@click.argument("data", metavar="DATA")
+@click.option("-k", "--clusters", "n_clusters", type=int, required=True, help="How many clusters.")
+@click.option(
+    "--eps", type=float, help="Plan for the dimensions that a theorem asks for this error."
+)
+@click.option(
+    "--threads", "n_threads", type=int, help="How many threads; all processors if left out."
+)
+@click.option("--seed", default=0, show_default=True, help="What fixes the sample.")
+@click.option(
+    "--probe/--no-probe",
+    default=True,
+    show_default=True,
+    help="Whether to measure on a sample how much inertia each way loses.",
+)
+@variable_option
+@format_option
+@json_option
+def plan(
+    data: str,
+    n_clusters: int,
+    eps: float | None,
+    n_threads: int | None,
+    seed: int,
+    probe: bool,
+    variable: str | None,
+    format: str | None,
+    as_json: bool,
+) -> None:
+    """Tell what fit would do with DATA, and what it would cost.
+
+    The table has the way that fit would take first, then the alternatives: seconds on this machine,
+    memory beyond the data, and the gap, by how much the inertia was above that without projection
+    on a sample of up to 4096 rows.
+
+    \b
+    Examples:
+      projected-kmeans plan rows.npy -k 40
+      projected-kmeans plan rows.npy -k 40 --no-probe --json
+    """  # noqa: D301
+    matrix = read_matrix(data, format=format, variable=variable)
+    found = plan_fit(
+        matrix.rows, n_clusters, probe=probe, eps=eps, random_state=seed, n_threads=n_threads
+    )
+    if as_json:
+        click.echo(json.dumps({"data": Path(data).name, **asdict(found)}))
+    else:
+        click.echo(found.describe())
+        Console().print(compare_options(found))
