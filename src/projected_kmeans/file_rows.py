@@ -1,0 +1,296 @@
+"""READ: what the readers of all file formats share: lazy handles, errors in one sentence, folders.
+
+Knows no format; a reader hands over what its file holds.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import os
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Generic, Protocol, Self, TypeVar
+
+import numpy as np
+import scipy.sparse
+from numpy.typing import NDArray
+
+from projected_kmeans.row_sources import (
+    Rows,
+    RowSource,
+    UnreadableFile,
+    check_range,
+    plain_dtype,
+    plain_rows,
+)
+
+Handle = TypeVar("Handle")
+
+# Bytes that a fingerprint takes from each of three places of a file.
+SAMPLE_BYTES = 2**16
+
+
+class Reader(Protocol):
+    """What a format's module knows of opened files; `FileRows` makes a row source of it."""
+
+    shape: tuple[int, int]
+    dtype: np.dtype[Any]
+    sparse: bool
+    feature_names: tuple[str, ...] | None
+    labels: NDArray[Any] | None
+
+    def read(self, start: int, stop: int) -> Any:
+        """Return rows of a range that is known to be right, in any layout."""
+
+    def close(self) -> None:
+        """Let go of open files; a later read opens them again."""
+
+
+class LazyHandle(Generic[Handle]):
+    """Something that is opened at its first use in a process, and not carried when pickled.
+
+    Closing forgets it: what it holds is released once the last thread that reads has finished.
+    """
+
+    def __init__(self, opener: Callable[..., Handle], *arguments: Any) -> None:
+        self._opener = opener
+        self._arguments = arguments
+        self._lock = threading.Lock()
+        self._opened: tuple[int, Handle] | None = None
+
+    def get(self) -> Handle:
+        """Return the handle of this process."""
+        with self._lock:
+            # A handle that a fork has copied shares its position in the file with its original.
+            if self._opened is None or self._opened[0] != os.getpid():
+                self._opened = (os.getpid(), self._opener(*self._arguments))
+            return self._opened[1]
+
+    def close(self) -> None:
+        """Forget the handle."""
+        with self._lock:
+            self._opened = None
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return LazyHandle, (self._opener, *self._arguments)
+
+
+class FileRows:
+    """The row source of one file, or of files that are read together.
+
+    Parameters
+    ----------
+    files : sequence of Path
+        The files, for errors and the fingerprint.
+    format : str
+        The format's name, for the same.
+    reader : Reader
+        Reads ranges.
+    """
+
+    def __init__(self, files: Sequence[Path], format: str, reader: Reader) -> None:
+        self.files = tuple(files)
+        self.format = format
+        self._reader = reader
+
+    @property
+    def name(self) -> str:
+        """What errors call the source."""
+        return str(self.files[0] if len(self.files) == 1 else self.files[0].parent)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows and columns in all."""
+        return self._reader.shape
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The element type of what `read` returns."""
+        return plain_dtype(self._reader.dtype)
+
+    @property
+    def sparse(self) -> bool:
+        """Whether `read` returns CSR rows."""
+        return self._reader.sparse
+
+    @property
+    def feature_names(self) -> tuple[str, ...] | None:
+        """The names of the columns, where the file has them."""
+        return self._reader.feature_names
+
+    @property
+    def labels(self) -> NDArray[Any] | None:
+        """A label for each row, where the file has them."""
+        return self._reader.labels
+
+    def read(self, start: int, stop: int) -> Rows:
+        """Return the rows start, ..., stop - 1."""
+        check_range(start, stop, self.shape[0])
+        with one_sentence(self.name, self.format):
+            rows = plain_rows(self._reader.read(start, stop), self.dtype)
+        if rows.shape != (stop - start, self.shape[1]):
+            raise UnreadableFile(
+                f"{self.name} has changed: its rows {start}:{stop} have shape {rows.shape}; open "
+                "it again"
+            )
+        return rows
+
+    def identity(self) -> str:
+        """Return a hash of sizes, times of change, shape, type and some bytes; not of paths."""
+        digest = hashlib.sha256(repr((self.format, self.shape, self.dtype.str)).encode())
+        digest.update(repr(self.feature_names).encode())
+        for file in self.files:
+            for part in sorted(file.rglob("*")) if file.is_dir() else [file]:
+                _add_file(digest, part)
+        return digest.hexdigest()
+
+    def close(self) -> None:
+        """Let go of open files; a later read opens them again."""
+        self._reader.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+
+class JoinedRows:
+    """Several sources as one, the rows of the first before those of the second.
+
+    Parameters
+    ----------
+    sources : sequence of FileRows
+        They agree in columns and in being sparse; numbers are read in a type that holds all.
+    """
+
+    def __init__(self, sources: Sequence[FileRows]) -> None:
+        _check_alike(sources)
+        self.sources = tuple(sources)
+        ends = np.cumsum([source.shape[0] for source in sources])
+        self._starts = np.concatenate([[0], ends])
+        self.shape = (int(ends[-1]), sources[0].shape[1])
+        self.dtype: np.dtype[Any] = np.result_type(*(source.dtype for source in sources))
+        self.sparse = sources[0].sparse
+        self.feature_names = sources[0].feature_names
+        labels = [source.labels for source in sources if source.labels is not None]
+        self.labels = np.concatenate(labels) if len(labels) == len(sources) else None
+
+    def read(self, start: int, stop: int) -> Rows:
+        """Return the rows start, ..., stop - 1."""
+        check_range(start, stop, self.shape[0])
+        first = int(np.searchsorted(self._starts[:-1], start, side="right")) - 1
+        last = max(first + 1, int(np.searchsorted(self._starts, stop, side="left")))
+        parts: list[Any] = []
+        for source, begin in zip(
+            self.sources[first:last], self._starts[first:last].tolist(), strict=True
+        ):
+            end = min(stop - begin, source.shape[0])
+            parts.append(source.read(max(start - begin, 0), end))
+            if end == source.shape[0]:
+                source.close()  # a folder may have more files than a process may open
+        if len(parts) == 1:
+            return plain_rows(parts[0], self.dtype)
+        if self.sparse:
+            return plain_rows(scipy.sparse.vstack(parts, format="csr"), self.dtype)
+        return np.concatenate(parts, axis=0, dtype=self.dtype)
+
+    def identity(self) -> str:
+        """Return a hash of what identifies the parts."""
+        return hashlib.sha256("".join(one.identity() for one in self.sources).encode()).hexdigest()
+
+    def close(self) -> None:
+        """Let go of open files; a later read opens them again."""
+        for source in self.sources:
+            source.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+
+def open_each(
+    files: Sequence[Path], format: str, open_reader: Callable[[Path], Reader]
+) -> RowSource:
+    """Return one source of files that are opened one by one."""
+    sources = []
+    for file in files:
+        with one_sentence(file, format):
+            sources.append(FileRows([file], format, open_reader(file)))
+        if len(files) > 1:
+            sources[-1].close()
+    return sources[0] if len(sources) == 1 else JoinedRows(sources)
+
+
+@contextmanager
+def one_sentence(path: str | Path, format: str) -> Iterator[None]:
+    """Turn whatever a parser raises into one sentence on the file."""
+    try:
+        yield
+    except (UnreadableFile, MemoryError):
+        raise
+    except Exception as error:  # on a damaged file the parsers raise nearly anything
+        reason = (str(error).splitlines() or [type(error).__name__])[0].rstrip(".")
+        raise UnreadableFile(
+            f"{path} cannot be read as {format} ({reason}); check that it is complete and of that "
+            "format, or write it again"
+        ) from error
+
+
+def load_extra(module: str, extra: str, what: str) -> Any:
+    """Return a module of an optional dependency, or raise with the command that installs it."""
+    try:
+        return importlib.import_module(module)
+    except ImportError as error:
+        package = module.partition(".")[0]
+        raise UnreadableFile(
+            f"{what} needs {package}, which cannot be imported; install it with "
+            f"pip install 'projected_kmeans[{extra}]'"
+        ) from error
+
+
+def _check_alike(sources: Sequence[FileRows]) -> None:
+    first = sources[0]
+    for other in sources[1:]:
+        if other.shape[1] != first.shape[1]:
+            raise UnreadableFile(
+                f"{other.name} has {other.shape[1]} columns and {first.name} has {first.shape[1]}; "
+                "give all files of a folder the same"
+            )
+        if other.feature_names != first.feature_names:
+            raise UnreadableFile(
+                f"{other.name} names its columns other than {first.name}; give all files of a "
+                "folder the same names in the same order"
+            )
+        if other.sparse != first.sparse:
+            kind = "sparse" if other.sparse else "dense"
+            raise UnreadableFile(
+                f"{other.name} is {kind} and {first.name} is not; store all files of a folder alike"
+            )
+
+
+def _add_file(digest: Any, file: Path) -> None:
+    state = file.stat()
+    digest.update(repr((state.st_size, state.st_mtime_ns)).encode())
+    if not file.is_file():
+        return
+    with open(file, "rb") as handle:
+        for start in (0, state.st_size // 2, max(0, state.st_size - SAMPLE_BYTES)):
+            handle.seek(start)
+            digest.update(handle.read(SAMPLE_BYTES))
