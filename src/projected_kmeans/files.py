@@ -1,35 +1,33 @@
-"""READ: data files of all formats as row sources, and files of labels.
+"""READ: data files of all formats as row sources.
 
 The table of formats is here; what a format looks like inside is its own module's business.
 """
 
 from __future__ import annotations
 
-import csv
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from projected_kmeans.archive_rows import Archive, list_mat, list_npz, open_mat, open_npz
+from projected_kmeans.archive_rows import open_mat, open_npz
 from projected_kmeans.arrow_rows import ArrowFile, ArrowRows, ParquetFile
-from projected_kmeans.file_rows import FileRows, Reader, one_sentence, open_each
-from projected_kmeans.hdf5_rows import is_matlab_hdf5, list_hdf5, open_hdf5
+from projected_kmeans.file_rows import FileRows, Reader, one_sentence
+from projected_kmeans.hdf5_rows import is_matlab_hdf5, open_hdf5
 from projected_kmeans.image_rows import ImageRows
-from projected_kmeans.mapped_rows import find_array, open_npy
+from projected_kmeans.joined_rows import open_each
+from projected_kmeans.mapped_rows import open_npy
 from projected_kmeans.row_sources import RowSource, UnreadableFile
 from projected_kmeans.svmlight_rows import SvmlightRows
-from projected_kmeans.text_index import BYTE_ORDER_MARK, is_number
 from projected_kmeans.text_rows import TextRows
 from projected_kmeans.vector_rows import ELEMENT_TYPES, open_vectors
 from projected_kmeans.zarr_rows import is_store, open_zarr
 
-__all__ = ["FORMATS", "Matrix", "UnreadableFile", "open_rows", "read_labels", "read_matrix"]
+__all__ = ["FORMATS", "Matrix", "UnreadableFile", "open_rows", "read_matrix"]
 
 
 @dataclass(frozen=True)
@@ -175,66 +173,30 @@ def read_matrix(
         return Matrix(rows, source.feature_names, source.labels)
 
 
-def read_labels(path: str | os.PathLike[str]) -> NDArray[Any]:
-    r"""Read a vector of labels: ``.npy``, ``.npz``, ``.mat``, or text with one label a line.
-
-    Parameters
-    ----------
-    path : str or path
-        The file.
-
-    Returns
-    -------
-    ndarray of shape (n_samples,)
-        Numbers, or strings where a text file holds anything else.
-
-    Examples
-    --------
-    >>> import pathlib, tempfile
-    >>> file = pathlib.Path(tempfile.mkdtemp()) / "labels.csv"
-    >>> _ = file.write_text("0\n0\n1\n")
-    >>> read_labels(file)
-    array([0, 0, 1])
-    """
-    path = Path(path)
-    _check_exists(path)
-    if path.is_dir():
-        raise UnreadableFile(f"{path} is a folder; name a file in it")
-    extension = path.suffix.lower()
-    if extension not in LABEL_FORMATS:
-        raise _unknown_format(path, extension, LABEL_FORMATS)
-    with one_sentence(path, extension):
-        labels = LABEL_FORMATS[extension](path)
-    is_vector = labels.size == max(labels.shape, default=0) > 0
-    if labels.dtype.kind not in "biufUS" or not is_vector:
-        raise UnreadableFile(
-            f"{path} holds {labels.dtype} values of shape {labels.shape}; give one label a row"
-        )
-    return np.array(labels).reshape(-1)
-
-
-def _check_exists(path: Path) -> None:
+def check_exists(path: Path) -> None:
+    """Raise where there is neither a file nor a folder."""
     if not path.exists():
         raise UnreadableFile(f"{path} does not exist; check the path")
     if not (path.is_file() or path.is_dir()):
         raise UnreadableFile(f"{path} is not a regular file; save the data to a file first")
 
 
-def _unknown_format(path: Path, extension: str, known: dict[str, Any]) -> UnreadableFile:
+def unknown_format(path: Path, extension: str, known: dict[str, Any]) -> UnreadableFile:
+    """Return the error on an extension that is not among the known ones."""
     what = f"{path} has the unknown format {extension!r}" if extension else f"{path} has no format"
     return UnreadableFile(f"{what}; use one of {', '.join(known)}")
 
 
 def _find_files(path: Path, format: str | None) -> tuple[list[Path], str]:
     """Return the files in the order of their rows, and the extension that tells the format."""
-    _check_exists(path)
+    check_exists(path)
     named = None if format is None else "." + format.lower().removeprefix(".")
     extension = path.suffix.lower() if named is None else named
     if path.is_dir() and named is None and is_store(path):
         extension = ".zarr"
     if path.is_file() or extension == ".zarr" or (named is not None and named not in FORMATS):
         if extension not in FORMATS:
-            raise _unknown_format(path, extension, FORMATS)
+            raise unknown_format(path, extension, FORMATS)
         return [path], extension
     return _find_in_folder(path, named)
 
@@ -289,30 +251,6 @@ def _open_images(files: Sequence[Path], extension: str, choice: Choice) -> RowSo
     return FileRows(files, extension, ImageRows(files, choice.image_size))
 
 
-def _list_matlab(path: Path) -> Archive:
-    return list_hdf5(path, matlab=True) if is_matlab_hdf5(path) else list_mat(path)
-
-
-def _load_text_labels(delimiter: str, path: Path) -> NDArray[Any]:
-    text = path.read_bytes().removeprefix(BYTE_ORDER_MARK).decode("utf-8")
-    lines = csv.reader(text.splitlines(), delimiter=delimiter)
-    labels = []
-    for cells in lines:
-        if len(cells) > 1:
-            raise UnreadableFile(
-                f"{path} has {len(cells)} cells on line {lines.line_num}; give one label"
-            )
-        labels += [cell.strip() for cell in cells]
-    if len(labels) > 1 and not is_number(labels[0]) and all(map(is_number, labels[1:])):
-        labels = labels[1:]  # a header
-    for kind in (np.int64, np.float64):
-        try:
-            return np.array(labels, dtype=kind)
-        except ValueError:
-            continue
-    return np.array(labels)
-
-
 DELIMITERS = {".csv": ",", ".tsv": "\t"}
 IMAGES = (".png", ".jpg", ".jpeg", ".bmp", ".tif", ".tiff", ".gif", ".webp", ".pgm", ".ppm")
 NAMED = ("columns", "drop")
@@ -357,13 +295,3 @@ TABLE = (
     Format(IMAGES, _open_images, ("image_size",)),
 )
 FORMATS = {extension: entry for entry in TABLE for extension in entry.extensions}
-
-LABEL_FORMATS: dict[str, Callable[[Path], NDArray[Any]]] = {
-    ".npy": lambda path: find_array(path).open(),
-    ".npz": lambda path: list_npz(path).load_labels(),
-    ".mat": lambda path: _list_matlab(path).load_labels(),
-    **{
-        extension: partial(_load_text_labels, mark)
-        for extension, mark in (DELIMITERS | {".txt": "\t"}).items()
-    },
-}
