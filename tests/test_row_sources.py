@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import pickle
 import subprocess
 import sys
+import tomllib
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -14,11 +16,15 @@ import pytest
 import scipy.sparse
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from row_files import CONTAINERS, FILES, NAMES, SINGLES, Case
+from hypothesis.extra import numpy as hnp
+from row_files import CONTAINERS, FILES, NAMES, SINGLES, Case, save_text
 
+from projected_kmeans import arrow_rows, joined_rows
 from projected_kmeans.array_rows import as_row_source
+from projected_kmeans.file_rows import FileRows
 from projected_kmeans.files import FORMATS, open_rows, read_matrix
 from projected_kmeans.row_sources import RowSource
+from projected_kmeans.text_rows import TextRows
 
 CASES = FILES | CONTAINERS
 
@@ -146,15 +152,31 @@ def test_identity_tells_data_apart(tmp_path: Path) -> None:
         assert here == there
         identities |= {here, as_row_source(rows).identity()}
         assert len(identities) == 2 * number + 2
+    np.savez(tmp_path / "two.npz", X=SINGLES, Z=SINGLES * 2)
+    chosen = {open_rows(tmp_path / "two.npz", variable=name).identity() for name in "XZ"}
+    assert len(chosen) == 2
     stamp(tmp_path / "one" / "rows.npy", 10**9 + 1)
     assert open_rows(tmp_path / "one" / "rows.npy").identity() not in identities
 
 
 def stamp(path: Path, seconds: int) -> None:
     """Set the time of change of a file."""
-    import os
-
     os.utime(path, (seconds, seconds))
+
+
+def test_folders_keep_few_files_open(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """However many files have been looked into, only a few of them stay open."""
+    monkeypatch.setattr(joined_rows, "N_OPEN", 2)
+    closed: list[str] = []
+    monkeypatch.setattr(FileRows, "close", lambda self: closed.append(self.files[0].stem))
+    for number in range(6):
+        np.save(tmp_path / f"{number}.npy", SINGLES[number * 10 : number * 10 + 10])
+    source = open_rows(tmp_path)
+    closed.clear()
+    for number in (0, 1, 2, 3, 2, 4, 0):
+        rows = source.read(number * 10, number * 10 + 5)
+        np.testing.assert_array_equal(rows, SINGLES[number * 10 : number * 10 + 5])
+    assert closed == ["0", "1", "3", "2"]
 
 
 def test_labels_are_kept(tmp_path: Path) -> None:
@@ -222,3 +244,46 @@ def test_optional_packages_are_optional(tmp_path: Path) -> None:
         else:
             assert f"pip install 'projected_kmeans[{extra}]'" in line
     assert lines[-1] == "(1, 1)"
+
+
+def test_the_page_names_every_format_and_extra() -> None:
+    """docs/files.md has every extension, and every extra, which pyproject.toml has too."""
+    root = Path(__file__).parents[1]
+    page = (root / "docs" / "files.md").read_text()
+    extras = tomllib.loads((root / "pyproject.toml").read_text())["project"][
+        "optional-dependencies"
+    ]
+    for extension, entry in FORMATS.items():
+        assert f"`{extension}`" in page
+        assert entry.extra is None or (entry.extra in extras and f"`[{entry.extra}]`" in page)
+
+
+def test_walks_over_parquet_in_small_batches(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Ranges that end within batches and row groups have their rows, on several threads too."""
+    monkeypatch.setattr(arrow_rows, "BATCH_ROWS", 300)
+    case = FILES["parquet"]
+    source = open_case(case, tmp_path)
+    test_neighbouring_ranges((case, source))
+    test_several_threads_read_at_once((case, source))
+
+
+@given(
+    hnp.arrays(
+        np.float64,
+        st.tuples(st.integers(1, 6), st.integers(1, 4)),
+        elements=st.floats(allow_subnormal=True),
+    )
+)
+def test_both_parsers_of_text_agree(
+    tmp_path_factory: pytest.TempPathFactory, rows: np.ndarray
+) -> None:
+    """By pyarrow and by NumPy, the numbers are those that were written."""
+    path = save_text(tmp_path_factory.mktemp("text"), rows=rows)
+    reader = TextRows(path, ",")
+    content = path.read_bytes()
+    by_pyarrow, by_numpy = reader._parse_by_pyarrow(content), reader._parse_by_numpy(content, 0)
+    assert by_pyarrow is not None
+    np.testing.assert_array_equal(by_pyarrow, rows, strict=True)
+    np.testing.assert_array_equal(by_numpy, rows, strict=True)

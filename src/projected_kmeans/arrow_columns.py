@@ -41,26 +41,25 @@ class VectorColumns:
     length: int | None
     where: str
 
-    def to_matrix(self, batch: Any, n_features: int, first_row: int) -> NDArray[Any]:
-        """Return a record batch of these columns as rows.
+    def fill(self, rows: NDArray[Any], batch: Any, first_row: int) -> None:
+        """Write a record batch of these columns into rows.
 
         Parameters
         ----------
+        rows : ndarray (n, d)
+            Gets the numbers.
         batch : pyarrow.RecordBatch
-            Has these columns.
-        n_features : int
-            How many numbers a row has.
+            Has these columns, and n rows.
         first_row : int
             Which row of the data is the batch's first, for errors.
         """
         if self.is_list:
-            return self._flatten(batch.column(self.names[0]), n_features, first_row)
-        rows = np.empty((batch.num_rows, n_features), self.dtype)
+            rows[:] = self._flatten(batch.column(self.names[0]), rows.shape[1], first_row)
+            return
         for column, name in enumerate(self.names):
             cells = batch.column(name)
             self._check_filled(cells, name, first_row)
             rows[:, column] = _numbers(cells)
-        return rows
 
     def _flatten(self, vectors: Any, n_features: int, first_row: int) -> NDArray[Any]:
         name = self.names[0]

@@ -18,8 +18,9 @@ from projected_kmeans.arrow_columns import VectorColumns, find_vectors
 from projected_kmeans.file_rows import LazyHandle, load_extra
 from projected_kmeans.row_sources import UnreadableFile
 
-# Rows that are decoded together: their numbers are laid out anew while the cache holds them.
-BATCH_ROWS = 4096
+# Rows that are decoded together, fewer if they are long.
+BATCH_ROWS = 2**14
+BATCH_BYTES = 2**24
 
 # Walks over a file that are kept, so that as many threads can each go on where they were.
 N_CURSORS = 4
@@ -33,11 +34,18 @@ class Cursor:
 
     def __init__(self, file: Any, vectors: VectorColumns, first_group: int, row: int) -> None:
         groups = list(range(first_group, file.num_row_groups))
+        row_bytes = vectors.dtype.itemsize * (vectors.length or 1)
         self.row = row
+        self._step = max(1, min(BATCH_ROWS, BATCH_BYTES // row_bytes))
         self._batches = file.iter_batches(
-            batch_size=BATCH_ROWS, row_groups=groups, columns=list(vectors.names)
+            batch_size=self._step, row_groups=groups, columns=list(vectors.names)
         )
         self._rest: Any = None
+
+    def skip_to(self, row: int) -> None:
+        """Go on to a row, a batch at a time, as what is skipped is decoded too."""
+        while self.row < row:
+            self.take(min(self._step, row - self.row))
 
     def take(self, n_rows: int) -> list[tuple[int, Any]]:
         """Return the next rows as batches, each with its first row."""
@@ -72,8 +80,7 @@ class ParquetFile:
     def take(self, vectors: VectorColumns, start: int, stop: int) -> list[tuple[int, Any]]:
         """Return rows as batches, each with its first row."""
         cursor = self._find_cursor(vectors, start)
-        while cursor.row < start:  # batch by batch, as what is skipped is decoded too
-            cursor.take(min(BATCH_ROWS, start - cursor.row))
+        cursor.skip_to(start)
         batches = cursor.take(stop - start)
         with self._lock:
             self._cursors = [*self._cursors[1 - N_CURSORS :], cursor]
@@ -126,8 +133,7 @@ class ArrowFile:
                 break
             low, high = max(start, begin), min(stop, end)
             batch = self._get_batch(index).slice(low - begin, high - low)
-            for offset in range(0, high - low, BATCH_ROWS):
-                taken.append((low + offset, batch.slice(offset, BATCH_ROWS)))
+            taken.append((low, batch))
         return taken
 
     def _get_batch(self, index: int) -> Any:
@@ -179,8 +185,8 @@ class ArrowRows:
         rows = np.empty((stop - start, self.shape[1]), self.dtype)
         if start < stop:
             for first, batch in self._handle.get().take(self._vectors, start, stop):
-                block = self._vectors.to_matrix(batch, self.shape[1], first)
-                rows[first - start : first - start + len(block)] = block
+                begin = first - start
+                self._vectors.fill(rows[begin : begin + batch.num_rows], batch, first)
         return rows
 
     def close(self) -> None:

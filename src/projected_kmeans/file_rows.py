@@ -86,13 +86,16 @@ class FileRows:
         The files, for errors and the fingerprint.
     format : str
         The format's name, for the same.
+    choice : object
+        What was chosen of the files, for the fingerprint, by its repr.
     reader : Reader
         Reads ranges.
     """
 
-    def __init__(self, files: Sequence[Path], format: str, reader: Reader) -> None:
+    def __init__(self, files: Sequence[Path], format: str, choice: object, reader: Reader) -> None:
         self.files = tuple(files)
         self.format = format
+        self._choice = repr(choice)
         self._reader = reader
 
     @property
@@ -139,8 +142,8 @@ class FileRows:
 
     def identity(self) -> str:
         """Return a hash of sizes, times of change, shape, type and some bytes; not of paths."""
-        digest = hashlib.sha256(repr((self.format, self.shape, self.dtype.str)).encode())
-        digest.update(repr(self.feature_names).encode())
+        known = (self.format, self.shape, self.dtype.str, self.feature_names, self._choice)
+        digest = hashlib.sha256(repr(known).encode())
         for file in self.files:
             for part in sorted(file.rglob("*")) if file.is_dir() else [file]:
                 _add_file(digest, part)

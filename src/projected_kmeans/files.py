@@ -228,7 +228,9 @@ def _each(
     """Return an opener of several files from that of one."""
 
     def open_all(files: Sequence[Path], extension: str, choice: Choice) -> RowSource:
-        return open_each(files, extension, lambda file: open_reader(file, extension, choice))
+        return open_each(
+            files, extension, choice, lambda file: open_reader(file, extension, choice)
+        )
 
     return open_all
 
@@ -244,11 +246,11 @@ def _open_matlab(path: Path, extension: str, choice: Choice) -> Reader:
 
 
 def _open_svmlight(files: Sequence[Path], extension: str, choice: Choice) -> RowSource:
-    return FileRows(files, extension, SvmlightRows(files, choice.n_features))
+    return FileRows(files, extension, choice, SvmlightRows(files, choice.n_features))
 
 
 def _open_images(files: Sequence[Path], extension: str, choice: Choice) -> RowSource:
-    return FileRows(files, extension, ImageRows(files, choice.image_size))
+    return FileRows(files, extension, choice, ImageRows(files, choice.image_size))
 
 
 DELIMITERS = {".csv": ",", ".tsv": "\t"}

@@ -6,6 +6,8 @@ Reads each through its own source; it knows no format.
 from __future__ import annotations
 
 import hashlib
+import threading
+from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import TracebackType
@@ -23,6 +25,9 @@ from projected_kmeans.row_sources import (
     plain_rows,
 )
 
+# A folder may have more files than a process may open, or than the memory holds if they are loaded.
+N_OPEN = 4
+
 
 class JoinedRows:
     """Several sources as one, the rows of the first before those of the second.
@@ -36,6 +41,8 @@ class JoinedRows:
     def __init__(self, sources: Sequence[FileRows]) -> None:
         _check_alike(sources)
         self.sources = tuple(sources)
+        self._open: OrderedDict[int, FileRows] = OrderedDict()
+        self._lock = threading.Lock()
         ends = np.cumsum([source.shape[0] for source in sources])
         self._starts = np.concatenate([[0], ends])
         self.shape = (int(ends[-1]), sources[0].shape[1])
@@ -51,13 +58,10 @@ class JoinedRows:
         first = int(np.searchsorted(self._starts[:-1], start, side="right")) - 1
         last = max(first + 1, int(np.searchsorted(self._starts, stop, side="left")))
         parts: list[Any] = []
-        for source, begin in zip(
-            self.sources[first:last], self._starts[first:last].tolist(), strict=True
-        ):
-            end = min(stop - begin, source.shape[0])
-            parts.append(source.read(max(start - begin, 0), end))
-            if end == source.shape[0]:
-                source.close()  # a folder may have more files than a process may open
+        for index in range(first, last):
+            begin, source = int(self._starts[index]), self.sources[index]
+            parts.append(source.read(max(start - begin, 0), min(stop - begin, source.shape[0])))
+            self._close_others(index)
         if len(parts) == 1:
             return plain_rows(parts[0], self.dtype)
         if self.sparse:
@@ -67,6 +71,17 @@ class JoinedRows:
     def identity(self) -> str:
         """Return a hash of what identifies the parts."""
         return hashlib.sha256("".join(one.identity() for one in self.sources).encode()).hexdigest()
+
+    def _close_others(self, index: int) -> None:
+        """Close the source that was not read for longest, if too many are open."""
+        with self._lock:
+            self._open[index] = self.sources[index]
+            self._open.move_to_end(index)
+            if len(self._open) > N_OPEN:
+                self._open.popitem(last=False)[1].close()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return JoinedRows, (self.sources,)
 
     def close(self) -> None:
         """Let go of open files; a later read opens them again."""
@@ -86,13 +101,13 @@ class JoinedRows:
 
 
 def open_each(
-    files: Sequence[Path], format: str, open_reader: Callable[[Path], Reader]
+    files: Sequence[Path], format: str, choice: object, open_reader: Callable[[Path], Reader]
 ) -> RowSource:
     """Return one source of files that are opened one by one."""
     sources = []
     for file in files:
         with one_sentence(file, format):
-            sources.append(FileRows([file], format, open_reader(file)))
+            sources.append(FileRows([file], format, choice, open_reader(file)))
         if len(files) > 1:
             sources[-1].close()
     return sources[0] if len(sources) == 1 else JoinedRows(sources)

@@ -126,7 +126,7 @@ class ArrowTable:
         begin = 0
         for batch in self._table.slice(start, stop - start).to_batches():
             end = begin + batch.num_rows
-            rows[begin:end] = self._vectors.to_matrix(batch, self.shape[1], start + begin)
+            self._vectors.fill(rows[begin:end], batch, start + begin)
             begin = end
         return rows
 

@@ -177,8 +177,9 @@ def _find_header(path: Path, delimiter: str) -> tuple[tuple[str, ...] | None, in
         handle.seek(offset)
         while text := handle.readline(LONGEST_LINE):
             n_lines = 1
-            while text.count(b'"') % 2 and (more := handle.readline(LONGEST_LINE)):
-                text, n_lines = text + more, n_lines + 1  # a name may have a line end in quotes
+            # A name may have a line end in quotes; a quote that never ends is no such name.
+            while text.count(b'"') % 2 and len(text) < STEP_BYTES and (more := handle.readline()):
+                text, n_lines = text + more, n_lines + 1
             if text.strip(b"\r\n"):
                 break
             offset, line = offset + len(text), line + 1

@@ -1,6 +1,6 @@
 """READ: ranges of rows of Zarr stores.
 
-Reads arrays by the zarr package, of version 2 or 3; a store is a folder or a zip file.
+Reads arrays by the zarr package, of version 2 or 3; a store is a folder.
 """
 
 from __future__ import annotations
