@@ -131,7 +131,8 @@ def test_text_columns_can_be_left_out(tmp_path: Path) -> None:
 def test_choices_that_mean_nothing(tmp_path: Path) -> None:
     """An option of another format is refused by its name."""
     np.save(tmp_path / "rows.npy", SINGLES)
-    assert "columns chooses nothing; leave it out" in sentence(tmp_path / "rows.npy", columns=["a"])
+    message = sentence(tmp_path / "rows.npy", columns=["a"])
+    assert "is read as .npy, so columns=['a'] cannot be chosen; leave it out" in message
     save_text(tmp_path)
     assert "has no names of columns" in sentence(tmp_path / "rows.csv", columns=["a"])
 

@@ -132,9 +132,11 @@ def open_rows(
     files = [file.absolute() for file in found]  # a source may be opened again from elsewhere
     entry = FORMATS[extension]
     for field in fields(choice):
-        if getattr(choice, field.name) is not None and field.name not in entry.choices:
+        value = getattr(choice, field.name)
+        if value is not None and field.name not in entry.choices:
             raise UnreadableFile(
-                f"{path} is read as {extension}, where {field.name} chooses nothing; leave it out"
+                f"{path} is read as {extension}, so {field.name}={value!r} cannot be chosen; "
+                "leave it out"
             )
     with one_sentence(Path(path), extension):
         return entry.open(files, extension, choice)

@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from PIL import Image
 
 from projected_kmeans.file_rows import one_sentence
 from projected_kmeans.row_sources import UnreadableFile
@@ -76,6 +75,8 @@ class ImageRows:
         """Do nothing: files are opened for each read."""
 
     def _decode(self, path: Path, row: NDArray[np.uint8]) -> None:
+        from PIL import Image  # here, so that other formats are read without it
+
         with one_sentence(path, "image"), Image.open(path) as image:
             picture = image.convert(self._mode)
             if self._resize is not None:
@@ -85,6 +86,8 @@ class ImageRows:
 
 def _look_at(path: Path) -> tuple[str, tuple[int, int]]:
     """Return mode and size from an image's head."""
+    from PIL import Image
+
     with one_sentence(path, "image"), Image.open(path) as image:
         mode, size = image.mode, image.size
     if mode not in GREY_MODES | COLOUR_MODES:

@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 from numpy.typing import NDArray
-from sklearn.datasets import load_svmlight_file
 
 from projected_kmeans.row_sources import UnreadableFile
 from projected_kmeans.text_index import whole_lines
@@ -100,6 +99,8 @@ def _pieces_of(path: Path) -> Iterator[tuple[int, int, bytes]]:
 
 def _parse(text: bytes, path: Path, n_lines: int | None) -> tuple[Any, NDArray[np.float64]]:
     """Return rows with indices as they are written, and labels."""
+    from sklearn.datasets import load_svmlight_file  # slow to import, and only needed here
+
     try:
         rows, labels = load_svmlight_file(io.BytesIO(text), zero_based=True)
     except ValueError as error:
