@@ -21,7 +21,7 @@ from row_files import CONTAINERS, FILES, NAMES, SINGLES, Case, save_text
 
 from projected_kmeans import arrow_rows, joined_rows
 from projected_kmeans.array_rows import as_row_source
-from projected_kmeans.file_rows import FileRows
+from projected_kmeans.file_rows import FileRows, LazyHandle
 from projected_kmeans.files import FORMATS, open_rows, read_matrix
 from projected_kmeans.row_sources import RowSource
 from projected_kmeans.text_rows import TextRows
@@ -162,6 +162,19 @@ def test_identity_tells_data_apart(tmp_path: Path) -> None:
 def stamp(path: Path, seconds: int) -> None:
     """Set the time of change of a file."""
     os.utime(path, (seconds, seconds))
+
+
+def test_another_process_opens_its_own_handle(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A handle is opened once, and again after a close, in a copy, and in a forked process."""
+    handle = LazyHandle(list)
+    first = handle.get()
+    assert handle.get() is first
+    assert pickle.loads(pickle.dumps(handle)).get() is not first
+    monkeypatch.setattr(os, "getpid", lambda: -1)
+    second = handle.get()
+    assert second is not first
+    handle.close()
+    assert handle.get() is not second
 
 
 def test_folders_keep_few_files_open(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
