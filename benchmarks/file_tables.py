@@ -30,9 +30,10 @@ def render_files(page: str, document: dict[str, Any], machine: str) -> str:
         HEADING,
         machine,
         "Files of 256 columns in the page cache, read from the first to the last row in blocks of "
-        "64 MB. GB/s count the numbers as they are read; the last column is the time over that of "
-        "merely reading the file's bytes into a buffer. Below 1, pages are mapped rather than "
-        "copied. `python benchmarks/bench_files.py` and `python benchmarks/render.py` repeat it.",
+        "64 MB, opening included. GB/s count the numbers as they are read; the last column is the "
+        "time over that of merely reading the file's bytes into a buffer. In both, each number is "
+        "looked at once; below 1, the file is mapped and not copied. To repeat: "
+        "`python benchmarks/bench_files.py`, then `python benchmarks/render.py`.",
         speed_table(document["files"]),
     ]
     return before + "\n\n".join(parts) + "\n"

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from projected_kmeans.column_choice import choose_columns, list_names
-from projected_kmeans.row_sources import UnreadableFile, plain_dtype
+from projected_kmeans.row_sources import UnreadableFile, plain_dtype, turn_columns
 
 
 @dataclass(frozen=True)
@@ -56,10 +56,12 @@ class VectorColumns:
         if self.is_list:
             rows[:] = self._flatten(batch.column(self.names[0]), rows.shape[1], first_row)
             return
+        columns = np.empty(rows.shape[::-1], rows.dtype)
         for column, name in enumerate(self.names):
             cells = batch.column(name)
             self._check_filled(cells, name, first_row)
-            rows[:, column] = _numbers(cells)
+            columns[column] = _numbers(cells)
+        turn_columns(columns, rows)
 
     def _flatten(self, vectors: Any, n_features: int, first_row: int) -> NDArray[Any]:
         name = self.names[0]

@@ -133,7 +133,8 @@ class ArrowFile:
                 break
             low, high = max(start, begin), min(stop, end)
             batch = self._get_batch(index).slice(low - begin, high - low)
-            taken.append((low, batch))
+            for offset in range(0, high - low, BATCH_ROWS):  # as each is copied once more
+                taken.append((low + offset, batch.slice(offset, BATCH_ROWS)))
         return taken
 
     def _get_batch(self, index: int) -> Any:

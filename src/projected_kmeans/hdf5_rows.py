@@ -18,9 +18,6 @@ from projected_kmeans.archive_rows import Archive, LoadedRows, Variable
 from projected_kmeans.file_rows import LazyHandle, Reader, load_extra
 from projected_kmeans.row_sources import check_matrix
 
-# Decoded chunks that a file keeps, as ranges seldom end where chunks do.
-CACHE_BYTES = 2**26
-
 MATLAB_HEAD = b"MATLAB 7.3"
 MATLAB_SPARSE = "MATLAB_sparse"
 
@@ -114,7 +111,7 @@ def _belongs_elsewhere(item: Any, name: str) -> bool:
 
 def _open_dataset(path: Path, name: str) -> tuple[Any, Any]:
     h5py = load_extra("h5py", "hdf5", str(path))
-    file = h5py.File(path, "r", rdcc_nbytes=CACHE_BYTES)
+    file = h5py.File(path, "r")
     return file, file[name]
 
 

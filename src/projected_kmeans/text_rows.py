@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from projected_kmeans.column_choice import choose_columns
-from projected_kmeans.row_sources import UnreadableFile
+from projected_kmeans.row_sources import UnreadableFile, turn_columns
 from projected_kmeans.text_index import TextIndex, index_text, is_number, split_lines
 
 # Text that pyarrow parses on one thread at a time.
@@ -116,8 +116,8 @@ class TextRows:
         rows = np.empty((table.num_rows, len(kept)))
         start = 0
         for batch in table.to_batches():
-            for column, cells in enumerate(batch.columns):
-                rows[start : start + batch.num_rows, column] = cells.to_numpy()
+            columns = np.array([cells.to_numpy() for cells in batch.columns])
+            turn_columns(columns, rows[start : start + batch.num_rows])
             start += batch.num_rows
         return rows
 
