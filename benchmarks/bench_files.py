@@ -66,7 +66,7 @@ def save_hdf5(path: Path, rows: NDArray[Any]) -> None:
 def save_matlab(path: Path, rows: NDArray[Any]) -> None:
     """Write rows as columns, as MatLab 7.3 does."""
     with h5py.File(path, "w", userblock_size=512) as file:
-        file.create_dataset("X", data=rows.T, chunks=(min(64, rows.shape[1]), 4096))
+        file.create_dataset("X", data=rows.T, chunks=(64, min(4096, len(rows))))
     with path.open("r+b") as handle:
         handle.write(b"MATLAB 7.3 MAT-file".ljust(124) + b"\x00\x02IM")
 
