@@ -125,9 +125,12 @@ def render_page(folder: Path) -> str:
 
 
 def render_files_page(folder: Path) -> str:
-    """Return the page on files, its times from the results that are stored in a folder."""
-    document = json.loads((folder / "files.json").read_text())
-    return render_files(FILES_PAGE.read_text(), document, describe(document))
+    """Return the page on files, with the times that are stored in a folder, if there are any."""
+    page, stored = FILES_PAGE.read_text(), folder / "files.json"
+    if not stored.is_file():
+        return page
+    document = json.loads(stored.read_text())
+    return render_files(page, document, describe(document))
 
 
 def main() -> None:
