@@ -36,6 +36,7 @@ format: $(VENV)/.built
 bench: $(VENV)/.peers
 	$(BIN)/python benchmarks/bench_projection.py
 	$(BIN)/python benchmarks/bench_kmeans.py
+	$(BIN)/python benchmarks/bench_files.py
 	$(BIN)/python benchmarks/render.py
 
 reproduce: $(VENV)/.built

@@ -1,4 +1,4 @@
-"""Make docs/benchmarks.md from the stored results.
+"""Make docs/benchmarks.md, and the end of docs/files.md, from the stored results.
 
 Run ``python benchmarks/render.py``; it measures nothing.
 """
@@ -10,10 +10,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from file_tables import render_files
 from kmeans_tables import render_kmeans
 from measuring import RESULTS, format_table
 
 PAGE = Path(__file__).parents[1] / "docs" / "benchmarks.md"
+FILES_PAGE = PAGE.with_name("files.md")
 
 INTRODUCTION = """# Benchmarks
 
@@ -122,9 +124,19 @@ def render_page(folder: Path) -> str:
     return "\n".join([*parts, ""])
 
 
+def render_files_page(folder: Path) -> str:
+    """Return the page on files, with the times that are stored in a folder, if there are any."""
+    page, stored = FILES_PAGE.read_text(), folder / "files.json"
+    if not stored.is_file():
+        return page
+    document = json.loads(stored.read_text())
+    return render_files(page, document, describe(document))
+
+
 def main() -> None:
     """Render all stored results."""
     PAGE.write_text(render_page(RESULTS))
+    FILES_PAGE.write_text(render_files_page(RESULTS))
 
 
 if __name__ == "__main__":

@@ -7,7 +7,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import bench_files
 import bench_kmeans
+import file_tables
 import growth
 import kmeans_tables
 import numpy as np
@@ -157,6 +159,19 @@ def test_memory_is_measured() -> None:
     assert growth.run_in_memory(1, 50) >= 0
 
 
-def test_the_stored_page_is_up_to_date() -> None:
-    """docs/benchmarks.md is what the stored results give."""
+def test_files_are_timed(tmp_path: Path) -> None:
+    """Every format is written, read to its last row and drawn as a line; its files are gone."""
+    rows = bench_files.bench_files(200, tmp_path, 1)
+    assert [row["format"] for row in rows] == list(bench_files.CASES)
+    assert all(row["row_bytes"] >= row["n"] * bench_files.N_FEATURES for row in rows)
+    assert list(tmp_path.iterdir()) == []
+    page = file_tables.render_files("# Files\n\n## How fast\nold", {"files": rows}, "*machine*")
+    assert page.startswith("# Files\n\n## How fast\n\n*machine*")
+    assert "old" not in page
+    assert page.count("\n| ") == len(rows) + 2
+
+
+def test_the_stored_pages_are_up_to_date() -> None:
+    """docs/benchmarks.md and the end of docs/files.md are what the stored results give."""
     assert render.PAGE.read_text() == render.render_page(render.RESULTS)
+    assert render.FILES_PAGE.read_text() == render.render_files_page(render.RESULTS)

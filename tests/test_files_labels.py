@@ -9,7 +9,8 @@ import pytest
 import scipy.io
 from test_files import LABELS, ROWS
 
-from projected_kmeans.files import UnreadableFile, read_labels
+from projected_kmeans.label_formats import read_labels
+from projected_kmeans.row_sources import UnreadableFile
 
 
 def test_labels_from_every_format(tmp_path: Path) -> None:

@@ -11,7 +11,8 @@ from typing import Any
 from numpy.typing import NDArray
 
 from projected_kmeans.estimator import ProjectedKMeans
-from projected_kmeans.files import Matrix, read_labels
+from projected_kmeans.files import Matrix
+from projected_kmeans.label_formats import read_labels
 from projected_kmeans.output_files import write_array, write_atomically
 
 

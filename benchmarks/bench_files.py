@@ -1,0 +1,198 @@
+"""Time the reading of rows from files of every format beside the mere reading of their bytes.
+
+Run ``python benchmarks/bench_files.py [--quick]``; it writes results/files.json. Files are written
+one at a time to a temporary folder and are in the page cache when they are read.
+"""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import h5py
+import numpy as np
+import pyarrow as pa
+import pyarrow.feather
+import pyarrow.parquet
+import zarr
+from measuring import describe_machine, store_results
+from numpy.typing import NDArray
+from PIL import Image
+
+from projected_kmeans.files import open_rows
+from projected_kmeans.read_ahead import read_ahead
+
+N_FEATURES = 256
+BLOCK_BYTES = 64 * 2**20
+READ_BYTES = 2**24
+
+
+def save_vectors(path: Path, rows: NDArray[Any]) -> None:
+    """Write vectors, each behind its length."""
+    lengths = np.full((len(rows), 1), rows.shape[1], "<i4").view(rows.dtype)
+    np.hstack([lengths, rows]).tofile(path)
+
+
+def save_columns(path: Path, rows: NDArray[Any]) -> None:
+    """Write a Parquet file with one column a feature, as pyarrow does by itself."""
+    names = [f"f{column}" for column in range(rows.shape[1])]
+    pyarrow.parquet.write_table(pa.table(list(rows.T), names=names), path)
+
+
+def save_lists(path: Path, rows: NDArray[Any]) -> None:
+    """Write a Parquet file with one column of vectors."""
+    vectors = pa.FixedSizeListArray.from_arrays(pa.array(rows.reshape(-1)), rows.shape[1])
+    pyarrow.parquet.write_table(pa.table({"vector": vectors}), path)
+
+
+def save_feather(path: Path, rows: NDArray[Any]) -> None:
+    """Write a Feather file with one column of vectors, not compressed."""
+    vectors = pa.FixedSizeListArray.from_arrays(pa.array(rows.reshape(-1)), rows.shape[1])
+    pyarrow.feather.write_feather(
+        pa.table({"vector": vectors}), path, compression="uncompressed", chunksize=65536
+    )
+
+
+def save_hdf5(path: Path, rows: NDArray[Any]) -> None:
+    """Write an HDF5 file in one piece."""
+    with h5py.File(path, "w") as file:
+        file["X"] = rows
+
+
+def save_matlab(path: Path, rows: NDArray[Any]) -> None:
+    """Write rows as columns, as MatLab 7.3 does."""
+    with h5py.File(path, "w", userblock_size=512) as file:
+        file.create_dataset("X", data=rows.T, chunks=(64, min(4096, len(rows))))
+    with path.open("r+b") as handle:
+        handle.write(b"MATLAB 7.3 MAT-file".ljust(124) + b"\x00\x02IM")
+
+
+def save_zarr(path: Path, rows: NDArray[Any]) -> None:
+    """Write a Zarr store with the package's own compression."""
+    array = zarr.open_array(
+        str(path), mode="w", shape=rows.shape, chunks=(16384, rows.shape[1]), dtype=rows.dtype
+    )
+    array[:] = rows
+
+
+def save_text(path: Path, rows: NDArray[Any]) -> None:
+    """Write numbers with six digits."""
+    np.savetxt(path, rows, delimiter=",", fmt="%.6g")
+
+
+def save_images(path: Path, rows: NDArray[Any]) -> None:
+    """Write grey images of 16 x 16 pixels."""
+    path.mkdir()
+    pixels = (rows * 40 + 128).clip(0, 255).astype(np.uint8).reshape(len(rows), 16, 16)
+    for number, image in enumerate(pixels):
+        Image.fromarray(image).save(path / f"{number:06}.png")
+
+
+# For each case: the file's name, how it is written, and the share of all rows that it gets.
+CASES: dict[str, tuple[str, Callable[[Path, NDArray[Any]], object], float]] = {
+    ".npy": ("rows.npy", np.save, 1),
+    ".npy, Fortran order": (
+        "rows.npy",
+        lambda path, rows: np.save(path, np.asfortranarray(rows)),
+        1,
+    ),
+    ".npz, not compressed": ("rows.npz", lambda path, rows: np.savez(path, X=rows), 1),
+    ".fvecs": ("rows.fvecs", save_vectors, 1),
+    "Feather, vectors": ("rows.feather", save_feather, 1),
+    "Parquet, vectors": ("rows.parquet", save_lists, 1),
+    "Parquet, 256 columns": ("rows.parquet", save_columns, 1),
+    "HDF5": ("rows.h5", save_hdf5, 1),
+    "MatLab 7.3": ("rows.mat", save_matlab, 1),
+    "Zarr": ("rows.zarr", save_zarr, 1),
+    ".csv": ("rows.csv", save_text, 0.05),
+    "images, 16 x 16 grey .png": ("images", save_images, 0.01),
+}
+
+
+def files_of(path: Path) -> list[Path]:
+    """Return a file, or all files of a folder."""
+    return [file for file in path.rglob("*") if file.is_file()] if path.is_dir() else [path]
+
+
+def read_bytes(path: Path) -> int:
+    """Read and look at all bytes of a file or a folder, in one buffer; return how many."""
+    buffer = memoryview(bytearray(READ_BYTES))
+    total = 0
+    for file in files_of(path):
+        with file.open("rb", buffering=0) as handle:
+            while n_bytes := handle.readinto(buffer):
+                look_at(np.frombuffer(buffer[:n_bytes], np.uint8))
+                total += n_bytes
+    return total
+
+
+def look_at(numbers: NDArray[Any]) -> None:
+    """Load every number once, so that what is mapped is read too."""
+    n_words = numbers.nbytes // 8
+    np.bitwise_or.reduce(numbers.reshape(-1).view(np.uint8)[: 8 * n_words].view(np.uint64))
+
+
+def read_rows(path: Path) -> int:
+    """Walk over all rows in blocks and look at them; return the bytes of their numbers."""
+    with open_rows(path) as source:
+        row_bytes = source.shape[1] * source.dtype.itemsize
+        for _, block in read_ahead(source, max(1, BLOCK_BYTES // row_bytes)):
+            look_at(block)
+        return source.shape[0] * row_bytes
+
+
+def best_of(work: Callable[[], object], repeats: int) -> float:
+    """Return the least seconds of several runs."""
+    times = []
+    for _ in range(repeats):
+        start = time.perf_counter()
+        work()
+        times.append(time.perf_counter() - start)
+    return min(times)
+
+
+def bench_case(name: str, rows: NDArray[Any], folder: Path, repeats: int) -> dict[str, Any]:
+    """Return the times of one format; its file is gone afterwards."""
+    file_name, save, share = CASES[name]
+    part = rows[: max(1, int(len(rows) * share))]
+    with tempfile.TemporaryDirectory(dir=folder) as place:
+        path = Path(place) / file_name
+        save(path, part)
+        n_file_bytes = read_bytes(path)  # brings the file into the page cache
+        return {
+            "format": name,
+            "n": len(part),
+            "file_bytes": n_file_bytes,
+            "row_bytes": read_rows(path),
+            "bytes_seconds": best_of(lambda: read_bytes(path), repeats),
+            "open_seconds": best_of(lambda: open_rows(path).close(), repeats),
+            "rows_seconds": best_of(lambda: read_rows(path), repeats),
+        }
+
+
+def bench_files(n_rows: int, folder: Path, repeats: int) -> list[dict[str, Any]]:
+    """Return the times of all formats, for so many rows of 256 float32 numbers."""
+    rows = np.random.default_rng(0).standard_normal((n_rows, N_FEATURES), dtype=np.float32)
+    return [bench_case(name, rows, folder, repeats) for name in CASES]
+
+
+def main() -> None:
+    """Measure and store."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="a hundredth of the rows, once")
+    parser.add_argument("--folder", type=Path, default=None, help="where files are written")
+    options = parser.parse_args()
+    n_rows = 10_000 if options.quick else 1_000_000
+    with tempfile.TemporaryDirectory(dir=options.folder) as folder:
+        results = bench_files(n_rows, Path(folder), 1 if options.quick else 2)
+    packages = ("pyarrow", "h5py", "zarr", "pillow")
+    document = {"machine": describe_machine(1, packages), "files": results}
+    print(store_results("files", document))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,56 @@
+"""Stored times of reading files -> the last section of docs/files.md.
+
+Measures nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from measuring import format_table
+
+HEADING = "## How fast"
+
+
+def render_files(page: str, document: dict[str, Any], machine: str) -> str:
+    """Return the page with its last section drawn anew.
+
+    Parameters
+    ----------
+    page : str
+        The page as it is.
+    document : dict
+        What bench_files.py stored.
+    machine : str
+        One line on machine and versions.
+    """
+    before = page.partition(HEADING)[0]
+    parts = [
+        HEADING,
+        machine,
+        "Files of 256 columns in the page cache, read from the first to the last row in blocks of "
+        "64 MB, opening included. GB/s count the numbers as they are read; the last column is the "
+        "time over that of merely reading the file's bytes into a buffer. In both, each number is "
+        "looked at once; below 1, the file is mapped and not copied. To repeat: "
+        "`python benchmarks/bench_files.py`, then `python benchmarks/render.py`.",
+        speed_table(document["files"]),
+    ]
+    return before + "\n\n".join(parts) + "\n"
+
+
+def speed_table(rows: Sequence[Any]) -> str:
+    """Return a line a format: its rows, its size, what opening takes, and the speed of a walk."""
+    lines = [
+        [
+            row["format"],
+            f"{row['n']:,}",
+            f"{row['file_bytes'] / 1e6:,.0f}",
+            f"{1e3 * row['open_seconds']:,.0f}",
+            f"{row['row_bytes'] / row['rows_seconds'] / 1e9:.2f}",
+            f"{row['rows_seconds'] / row['bytes_seconds']:.1f}",
+        ]
+        for row in rows
+    ]
+    header = ["", "rows", "MB of file", "ms to open", "GB/s of a walk", "over its bytes"]
+    return format_table(header, lines)

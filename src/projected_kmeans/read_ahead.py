@@ -1,0 +1,80 @@
+"""READ: blocks of a row source one after another, the next ones read while one is worked on.
+
+Reads in order and on one thread; what is computed from a block is the caller's business.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+
+import numpy as np
+
+from projected_kmeans.row_sources import Rows, RowSource
+
+# Blocks that are read before they are asked for: one under way, one ready.
+DEPTH = 2
+
+PAGE_BYTES = 4096
+
+
+def read_ahead(
+    source: RowSource, rows_per_block: int, *, depth: int = DEPTH
+) -> Iterator[tuple[int, Rows]]:
+    """Yield the index of the first row and the rows of each block, from the first to the last.
+
+    Beside the block that the caller holds, at most `depth` blocks are in memory. What reading
+    raises is raised here as it is. Leaving early waits for the read under way and ends the thread.
+
+    Parameters
+    ----------
+    source : RowSource
+        The rows.
+    rows_per_block : int
+        Rows of a block; the last may have fewer.
+    depth : int
+        How many blocks are read ahead.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from projected_kmeans.array_rows import as_row_source
+    >>> source = as_row_source(np.arange(10).reshape(5, 2))
+    >>> [(start, block.tolist()) for start, block in read_ahead(source, 3)]
+    [(0, [[0, 1], [2, 3], [4, 5]]), (3, [[6, 7], [8, 9]])]
+    """
+    if rows_per_block < 1 or depth < 1:
+        raise ValueError(
+            f"rows_per_block={rows_per_block} and depth={depth} must be positive; give at least 1"
+        )
+    return _walk(source, rows_per_block, depth)
+
+
+def _walk(source: RowSource, rows_per_block: int, depth: int) -> Iterator[tuple[int, Rows]]:
+    # One thread: sources that can only decode forwards then go on where the last block ended.
+    pool = ThreadPoolExecutor(1, thread_name_prefix="read-ahead")
+    pending: deque[tuple[int, Future[Rows]]] = deque()
+    try:
+        for start in range(0, source.shape[0], rows_per_block):
+            stop = min(start + rows_per_block, source.shape[0])
+            pending.append((start, pool.submit(_read, source, start, stop)))
+            if len(pending) == depth:
+                yield _first_of(pending)
+        while pending:
+            yield _first_of(pending)
+    finally:
+        pool.shutdown(wait=True, cancel_futures=True)
+
+
+def _first_of(pending: deque[tuple[int, Future[Rows]]]) -> tuple[int, Rows]:
+    start, future = pending.popleft()
+    return start, future.result()
+
+
+def _read(source: RowSource, start: int, stop: int) -> Rows:
+    rows = source.read(start, stop)
+    if isinstance(rows, np.ndarray) and rows.base is not None and rows.size:
+        # Perhaps a memory map: one byte of each page brings it in here rather than in a kernel.
+        np.max(rows.reshape(-1).view(np.uint8)[::PAGE_BYTES])
+    return rows
