@@ -41,6 +41,7 @@ from projected_kmeans.sign_products import SIGN_PRODUCTS, make_sign_matrix
 KEY = 7
 SHAPES = ((20_000, 4_096), (50_000, 1_024))
 DIMENSIONS = (1, 4, 16, 32, 64, 100, 200, 400)
+FEW_ROWS = (*((n, 100) for n in (1, 2, 4, 8, 16, 64)), (1, 1), (8, 1), (1, 2), (8, 2))
 WIDE = 1_000_000
 
 
@@ -96,9 +97,9 @@ def bench_few_rows(repeats: int, n_threads: int) -> list[Any]:
     """Time a vector and a few of them, the four ways of the paper's section 5.2."""
     rows = []
     stream = np.random.default_rng(0)
-    d, t = 65_536, 100
-    matrix = make_sign_matrix(d, KEY, t, np.dtype(np.float32))
-    for n in (1, 2, 4, 8, 16, 64):
+    d = 65_536
+    for n, t in FEW_ROWS:
+        matrix = make_sign_matrix(d, KEY, t, np.dtype(np.float32))
         data = stream.standard_normal((n, d), dtype=np.float32)
         works: dict[str, Callable[[], object]] = {
             "read": lambda data=data: read_array(data, n_threads),
@@ -107,7 +108,7 @@ def bench_few_rows(repeats: int, n_threads: int) -> list[Any]:
             if name != "MM1":
                 work = partial(multiply, data, KEY, t, n_threads)
                 works["sign" if name == "look-up" else name] = work
-        works["numpy A @ R"] = lambda data=data: data @ matrix
+        works["numpy A @ R"] = lambda data=data, matrix=matrix: data @ matrix
         rows += [
             {"case": "few rows", "n": n, "d": d, "t": t, "system": name, "seconds": best}
             for name, best in time_together(works, repeats).items()

@@ -39,7 +39,7 @@ def render_projection(document: dict[str, Any]) -> str:
         ratio_table(document["rows"], "dense uint8", "sign", "numpy A @ R"),
         "**Time of all maps over the mere reading of A** (float32).",
         system_table(document["rows"], "dense float32", "read"),
-        "**Few rows**: time over that of `A @ R` with R in memory; d = 65,536, t = 100.",
+        "**Few rows**: time over that of `A @ R` with R in memory; d = 65,536.",
         system_table(document["rows"], "few rows", "numpy A @ R"),
         "**Sparse rows** (CSR, 10,000 x 50,000 with 100 nonzeros a row): milliseconds.",
         millisecond_table(document["rows"], "CSR"),

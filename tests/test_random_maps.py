@@ -123,7 +123,7 @@ def test_hadamard_of_sparse_rows_equals_the_twin(
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64", "uint8"])
-@pytest.mark.parametrize(("t", "s"), [(3, 3), (18, 3), (70, 8), (320, 8), (321, 8), (2100, 64)])
+@pytest.mark.parametrize(("t", "s"), [(3, 3), (18, 3), (70, 8), (640, 8), (641, 8), (2100, 64)])
 def test_sparse_signs_have_the_same_bits_in_large_blocks(dtype: str, t: int, s: int) -> None:
     """Many rows are summed column by column, few row by row: the bits are the same."""
     X = draw_rows(4, 131, 700, dtype)
@@ -132,6 +132,37 @@ def test_sparse_signs_have_the_same_bits_in_large_blocks(dtype: str, t: int, s: 
     np.testing.assert_array_equal(np.concatenate(parts), whole)
     exact = X.astype(float) @ reference.sparse_sign_matrix(KEY, 700, t, s)
     assert (np.abs(whole - exact) <= tolerance(X, whole)).all()
+
+
+@pytest.mark.parametrize(
+    ("name", "extra"),
+    [("sign_product", {}), ("sparse_sign_product", {"n_nonzeros": 8})],
+)
+@pytest.mark.parametrize("offset", [0, 1])
+def test_large_sketches_have_the_bits_of_their_parts(
+    name: str, extra: dict[str, int], offset: int
+) -> None:
+    """A sketch of more than 16 MB is written past the caches, at any address."""
+    n, t = 16_001, 265
+    X = draw_rows(9, n, 20, "float32")
+    room = np.full(n * t + 2, np.nan, dtype=np.float32)
+    out = room[offset : offset + n * t].reshape(n, t)
+    assert out.nbytes > 16 << 20
+    getattr(_native, name)(X, KEY, 1.0, out, 2, **extra)
+    parts = [multiply(name, X[first : first + 4000], t, **extra) for first in range(0, n, 4000)]
+    np.testing.assert_array_equal(out, np.concatenate(parts))
+    assert np.isnan(room[:offset]).all()
+    assert np.isnan(room[offset + n * t :]).all()
+
+
+@pytest.mark.parametrize("s", [1, 5, 8])
+@pytest.mark.parametrize("t", [32_768, 32_769])
+def test_sparse_signs_of_sparse_rows_take_any_number_of_columns(t: int, s: int) -> None:
+    """Up to 32,768 columns a nonzero's place has 16 bits, beyond 32; kept or not."""
+    X = sparsify(draw_rows(5, 30, 11, "float64"), 5, 0.5)
+    for rows in (X, X[:1]):
+        found = multiply("sparse_sign_product", scipy.sparse.csr_array(rows), t, n_nonzeros=s)
+        np.testing.assert_array_equal(found, multiply("sparse_sign_product", rows, t, n_nonzeros=s))
 
 
 @pytest.mark.parametrize("name", ["sparse_sign_product", "hadamard_product"])

@@ -266,7 +266,8 @@ template <class C> constexpr int square = 16 / sizeof(C);
 #endif
 
 // Brings `n_rows` <= `tile` rows, columns [first, first + n_columns), into out[column][row],
-// columns `stride` apart; rows that are not there become zeros.
+// columns `stride` apart; rows that are not there become zeros. With a stride of two tiles, every
+// column is followed by its negative.
 template <class C, int tile, int stride, class T>
 void pack_tile_of(const Rows &rows, std::int64_t first_row, std::int64_t n_rows, std::int64_t first,
                   std::int64_t n_columns, C *out) {
@@ -285,12 +286,22 @@ void pack_tile_of(const Rows &rows, std::int64_t first_row, std::int64_t n_rows,
                 for (int row = 0; row < side; ++row)
                     in[row] =
                         row < there ? load_as<C, side>(from[row] + column) : Vector<C, side>{};
-            transpose(in, out + column * stride + base, stride);
+            C *to = out + column * stride + base;
+            transpose(in, to, stride);
+            if constexpr (stride == 2 * tile)
+                for (int i = 0; i < side; ++i) {
+                    Vector<C, side> lanes;
+                    std::memcpy(&lanes, to + i * stride, sizeof lanes);
+                    lanes = -lanes;
+                    std::memcpy(to + i * stride + tile, &lanes, sizeof lanes);
+                }
         }
         for (; column < n_columns; ++column)
-            for (int row = 0; row < side; ++row)
-                out[column * stride + base + row] =
-                    row < there ? static_cast<C>(widen(from[row][column])) : C{0};
+            for (int row = 0; row < side; ++row) {
+                C *to = out + column * stride + base + row;
+                *to = row < there ? static_cast<C>(widen(from[row][column])) : C{0};
+                if constexpr (stride == 2 * tile) to[tile] = -*to;
+            }
     }
 }
 
@@ -307,6 +318,20 @@ inline void enter_frame(C *packed, Frame<C> frame, std::int64_t first, std::int6
             norms[half] += moved * moved;
         }
     }
+}
+
+// Copies past the caches: what is not read again soon need not be read to be overwritten.
+template <class C> inline void stream(const C *from, std::int64_t n, C *to) {
+    std::int64_t i = 0;
+#if defined(__AVX2__)
+    constexpr int step = 32 / sizeof(C);
+    for (; i < n && reinterpret_cast<std::uintptr_t>(to + i) % 32 != 0; ++i) to[i] = from[i];
+    for (; i + step <= n; i += step)
+        _mm256_stream_si256(reinterpret_cast<__m256i *>(to + i),
+                            _mm256_loadu_si256(reinterpret_cast<const __m256i *>(from + i)));
+    _mm_sfence();
+#endif
+    for (; i < n; ++i) to[i] = from[i];
 }
 
 // Calls `action` with a value of the rows' element type.

@@ -50,7 +50,7 @@ inline void sum_section(const SignLanes<C> &lanes, const C *values, const std::u
         for (int i = group * bits; i < (group + 1) * bits; ++i) {
             const Lanes<C> value = broadcast(values[i]);
             for (int v = 0; v < n_vectors; ++v) {
-                const Lanes<C> term = lanes.apply(value, words[i][quarter], v);
+                const Lanes<C> term = lanes.choose(value, -value, words[i][quarter], v);
                 sum[v] = i == group * bits ? term : sum[v] + term;
             }
         }
@@ -59,17 +59,46 @@ inline void sum_section(const SignLanes<C> &lanes, const C *values, const std::u
     for (int v = 0; v < n_vectors; ++v) store(sums + v * n_lanes<C>, section[v]);
 }
 
+// Coordinates [first, first + n) of a row.
+template <class C>
+void read_values(const Rows &rows, std::int64_t row, std::int64_t first, std::int64_t n,
+                 C *values) {
+    with_element(rows.element, [&](auto zero) {
+        const auto *from = rows.row<decltype(zero)>(row) + first;
+        for (std::int64_t i = 0; i < n; ++i) values[i] = static_cast<C>(widen(from[i]));
+    });
+}
+
+// sums[row][column] of one section of a few rows.
+template <class C, int bits>
+void sum_rows(const Rows &rows, Map map, const SignLanes<C> &lanes, std::int64_t section,
+              std::int64_t n_words, C *sums) {
+    constexpr int width = coordinates<bits>;
+    const std::int64_t first = section * width, left = rows.n_columns - first;
+    C values[few_rows][width] = {};
+    for (std::int64_t row = 0; row < rows.n_rows; ++row)
+        read_values(rows, row, first, left < width ? left : width, values[row]);
+    for (std::int64_t cell = 0; 4 * cell < n_words; ++cell) {
+        std::uint32_t words[width][4];
+        cells_of(
+            map.key, Stream::signs, static_cast<std::uint32_t>(cell), width,
+            [first](std::int64_t i) { return first + i; }, words);
+        for (std::int64_t row = 0; row < rows.n_rows; ++row)
+            for (int quarter = 0; quarter < 4 && 4 * cell + quarter < n_words; ++quarter)
+                sum_section<C, bits>(lanes, values[row], words, quarter,
+                                     sums + 32 * (row * n_words + 4 * cell + quarter));
+    }
+}
+
 // The same sums for a few rows. Threads share out the sections of a chunk, whose sums are then
 // added in order.
 template <class C, int bits, class Out>
 void multiply_rows(const Rows &rows, Map map, Out *out, int n_threads) {
     constexpr int width = coordinates<bits>;
     const std::int64_t n_sections = (rows.n_columns + width - 1) / width;
-    const std::int64_t n_cells = (map.n_components + columns_per_cell - 1) / columns_per_cell;
-    const std::int64_t n_sums = rows.n_rows * n_cells * columns_per_cell;
+    const std::int64_t n_words = (map.n_components + 31) / 32, n_sums = 32 * rows.n_rows * n_words;
     const std::int64_t chunk =
         panel_length(n_sections, n_sums * static_cast<std::int64_t>(sizeof(C)));
-    const PackTile<C> pack = pack_tile_for<C>(rows.element);
     const SignLanes<C> lanes;
     Buffer<C> sums(chunk * n_sums), totals(n_sums);
     for (std::int64_t i = 0; i < n_sums; ++i) totals[i] = 0;
@@ -77,43 +106,21 @@ void multiply_rows(const Rows &rows, Map map, Out *out, int n_threads) {
         const std::int64_t end = begin + chunk < n_sections ? begin + chunk : n_sections;
 #pragma omp parallel num_threads(n_threads) if (n_threads > 1)
         {
-            Buffer<C> packed(width * tile_rows<C>);
 #pragma omp for schedule(static)
-            for (std::int64_t section = begin; section < end; ++section) {
-                const std::int64_t first = section * width;
-                const std::int64_t left = rows.n_columns - first;
-                const std::int64_t n = left < width ? left : width;
-                pack(rows, 0, rows.n_rows, first, n, packed.data());
-                for (std::int64_t cell = 0; cell < n_cells; ++cell) {
-                    std::uint32_t words[width][4];
-                    cells_of(
-                        map.key, Stream::signs, static_cast<std::uint32_t>(cell), width,
-                        [first](std::int64_t i) { return first + i; }, words);
-                    for (std::int64_t row = 0; row < rows.n_rows; ++row) {
-                        C values[width] = {};
-                        for (std::int64_t i = 0; i < n; ++i)
-                            values[i] = packed[i * tile_rows<C> + row];
-                        C *to = sums.data() + (section - begin) * n_sums +
-                                (row * n_cells + cell) * columns_per_cell;
-                        for (int quarter = 0; quarter < 4; ++quarter)
-                            if (cell * columns_per_cell + 32 * quarter < map.n_components)
-                                sum_section<C, bits>(lanes, values, words, quarter,
-                                                     to + 32 * quarter);
-                    }
-                }
-            }
+            for (std::int64_t section = begin; section < end; ++section)
+                sum_rows<C, bits>(rows, map, lanes, section, n_words,
+                                  sums.data() + (section - begin) * n_sums);
 #pragma omp for schedule(static)
-            for (std::int64_t block = 0; block < n_sums; block += columns_per_cell)
+            for (std::int64_t block = 0; block < n_sums; block += 32)
                 for (std::int64_t section = 0; section < end - begin; ++section)
-                    for (int i = 0; i < columns_per_cell; ++i)
+                    for (int i = 0; i < 32; ++i)
                         totals[block + i] += sums[section * n_sums + block + i];
         }
     }
     for (std::int64_t row = 0; row < rows.n_rows; ++row)
         for (std::int64_t column = 0; column < map.n_components; ++column)
             out[row * map.n_components + column] =
-                static_cast<Out>(totals[row * n_cells * columns_per_cell + column]) *
-                static_cast<Out>(map.scale);
+                static_cast<Out>(totals[32 * row * n_words + column]) * static_cast<Out>(map.scale);
 }
 
 }  // namespace

@@ -66,18 +66,33 @@ template <class C> struct Nonzeros {
     std::int64_t n_sections;
 };
 
+// A stretch of consecutive columns that lie in one cell, as vectors.
+template <class C, int n_vectors> struct Stretch {
+    static constexpr int size = n_vectors * n_lanes<C>, a_word = SignLanes<C>::n_vectors;
+    SignLanes<C> lanes;
+    int word, at;  // in the cell, and the first vector's place in the word
+
+    explicit Stretch(std::int64_t column)
+        : word(static_cast<int>(column % columns_per_cell / 32)),
+          at(n_vectors < a_word ? static_cast<int>(column % 32) / n_lanes<C> : 0) {}
+
+    Lanes<C> term(Lanes<C> value, const Cell &cell, int v) const {
+        return lanes.choose(value, -value, cell[word + v / a_word], at + v % a_word);
+    }
+};
+
 // The sums of nonzeros [begin, end), which are all of their section. Groups without a nonzero would
 // only have added zeros.
-template <class C>
-[[gnu::noinline]] void sum_section(const SignLanes<C> &lanes, const Nonzeros<C> &nonzeros,
-                                   std::int64_t begin, std::int64_t end, int quarter, C *sums) {
-    constexpr int n_vectors = SignLanes<C>::n_vectors;
+template <class C, int n_vectors>
+[[gnu::noinline]] void sum_section(const Stretch<C, n_vectors> &stretch,
+                                   const Nonzeros<C> &nonzeros, std::int64_t begin,
+                                   std::int64_t end, C *sums) {
     Lanes<C> section[n_vectors] = {}, group[n_vectors] = {};
     for (std::int64_t e = begin; e < end; ++e) {
         const bool opens = e == begin || nonzeros.group_of[e] != nonzeros.group_of[e - 1];
         const Lanes<C> value = broadcast(nonzeros.values[e]);
         for (int v = 0; v < n_vectors; ++v) {
-            const Lanes<C> term = lanes.apply(value, nonzeros.cells[e][quarter], v);
+            const Lanes<C> term = stretch.term(value, nonzeros.cells[e], v);
             if (opens) section[v] += group[v];
             group[v] = opens ? term : group[v] + term;
         }
@@ -85,28 +100,37 @@ template <class C>
     for (int v = 0; v < n_vectors; ++v) store(sums + v * n_lanes<C>, section[v] + group[v]);
 }
 
-// Sums of 32 columns. A nonzero alone in its section, as most are in very sparse rows, needs no
+// Sums of a stretch. A nonzero alone in its section, as most are in very sparse rows, needs no
 // brackets; totals must stay in registers, so sections with more come by way of memory.
-template <class C>
-[[gnu::noinline]] void sum_nonzeros(const SignLanes<C> &lanes, const Nonzeros<C> &nonzeros,
-                                    int quarter, C *out) {
-    constexpr int n_vectors = SignLanes<C>::n_vectors;
+template <class C, int n_vectors>
+[[gnu::noinline]] void sum_nonzeros(const Stretch<C, n_vectors> &stretch,
+                                    const Nonzeros<C> &nonzeros, C *out) {
     Lanes<C> total[n_vectors] = {};
     std::int64_t begin = 0;
     for (std::int64_t section = 0; section < nonzeros.n_sections; ++section) {
         const std::int64_t end = nonzeros.ends[section];
         if (end - begin > 1) {
-            C sums[32];
-            sum_section(lanes, nonzeros, begin, end, quarter, sums);
+            C sums[Stretch<C, n_vectors>::size];
+            sum_section(stretch, nonzeros, begin, end, sums);
             for (int v = 0; v < n_vectors; ++v) total[v] += load(sums + v * n_lanes<C>);
         } else {
             const Lanes<C> value = broadcast(nonzeros.values[begin]);
             for (int v = 0; v < n_vectors; ++v)
-                total[v] += lanes.apply(value, nonzeros.cells[begin][quarter], v);
+                total[v] += stretch.term(value, nonzeros.cells[begin], v);
         }
         begin = end;
     }
     for (int v = 0; v < n_vectors; ++v) store(out + v * n_lanes<C>, total[v]);
+}
+
+// Calls `action` with the vectors of the next stretch as a constant, where so many columns are
+// left: eight while there are, then fewer, so that little is summed in vain.
+template <class C, class Action> inline void with_stretch(std::int64_t n_columns, Action action) {
+    const std::int64_t n_vectors = (n_columns + n_lanes<C> - 1) / n_lanes<C>;
+    if (n_vectors >= 6) return action(std::integral_constant<int, 8>{});
+    if (n_vectors >= 3) return action(std::integral_constant<int, 4>{});
+    if (n_vectors == 2) return action(std::integral_constant<int, 2>{});
+    action(std::integral_constant<int, 1>{});
 }
 
 // Finds the groups of a row's nonzeros and the ends of its sections, whose number it returns.
@@ -137,13 +161,11 @@ template <class C, int bits>
 void multiply_sparse(const SparseRows<C> &rows, Map map, C *out, int n_threads) {
     const std::int64_t t = map.n_components, longest = longest_row(rows);
     const C scale = static_cast<C>(map.scale);
-    const SignLanes<C> lanes;
     Cells<C> cells(rows, map, n_threads);
 #pragma omp parallel num_threads(n_threads) if (n_threads > 1)
     {
         Buffer<Cell> found(longest);
         Buffer<std::int64_t> group_of(longest), ends(longest);
-        C sums[32];
 #pragma omp for schedule(dynamic, 16)
         for (std::int64_t row = 0; row < rows.n_rows; ++row) {
             const std::int64_t begin = rows.start(row), end = rows.start(row + 1);
@@ -151,12 +173,16 @@ void multiply_sparse(const SparseRows<C> &rows, Map map, C *out, int n_threads) 
                 find_sections<C, bits>(rows, begin, end, group_of.data(), ends.data());
             const Nonzeros<C> nonzeros{rows.values + begin, found.data(), group_of.data(),
                                        ends.data(), n_sections};
-            for (std::int64_t column = 0; column < t; column += 32) {
+            for (std::int64_t column = 0; column < t;) {
                 if (column % columns_per_cell == 0)
                     cells.find(begin, end, column / columns_per_cell, found.data());
-                sum_nonzeros(lanes, nonzeros, static_cast<int>(column / 32 % 4), sums);
-                for (std::int64_t j = column; j < t && j < column + 32; ++j)
-                    out[row * t + j] = sums[j - column] * scale;
+                with_stretch<C>(t - column, [&](auto n_vectors) {
+                    const Stretch<C, n_vectors> stretch(column);
+                    C sums[stretch.size];
+                    sum_nonzeros(stretch, nonzeros, sums);
+                    for (int j = 0; j < stretch.size && column < t; ++j, ++column)
+                        out[row * t + column] = sums[j] * scale;
+                });
             }
         }
     }

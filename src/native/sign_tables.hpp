@@ -172,7 +172,7 @@ template <class C, int bits> struct LookUp {
         generate_codes<bits, words_together<C>>(map.key, begin, end, map.n_components, codes.data(),
                                                 n_threads);
     }
-    void add(const C *packed, std::int64_t step, Scratch &scratch, Sum *totals) {
+    void add(const C *packed, std::int64_t step, Scratch &scratch, Sum *totals, NextLines &) {
         C *tables = scratch.tables.data();
         for (int group = 0; group < tables_together<C>; ++group)
             build_table<C, bits>(packed + group * bits * tile,

@@ -53,10 +53,21 @@ inline void cells_at(std::uint64_t key, Stream stream, const std::uint64_t (&row
                      std::uint32_t cell, int n_rows, std::uint32_t (*words)[4]) {
     __m256i lanes[4];
     philox_lanes(key, stream, rows, cell, lanes);
-    for (int quarter = 0; quarter < 4; ++quarter) {
-        alignas(32) std::uint32_t word[8];
-        _mm256_store_si256(reinterpret_cast<__m256i *>(word), lanes[quarter]);
-        for (int i = 0; i < n_rows; ++i) words[i][quarter] = word[i];
+    const __m256i low01 = _mm256_unpacklo_epi32(lanes[0], lanes[1]);
+    const __m256i high01 = _mm256_unpackhi_epi32(lanes[0], lanes[1]);
+    const __m256i low23 = _mm256_unpacklo_epi32(lanes[2], lanes[3]);
+    const __m256i high23 = _mm256_unpackhi_epi32(lanes[2], lanes[3]);
+    const __m256i pairs[4] = {
+        // cells i and i + 4
+        _mm256_unpacklo_epi64(low01, low23), _mm256_unpackhi_epi64(low01, low23),
+        _mm256_unpacklo_epi64(high01, high23), _mm256_unpackhi_epi64(high01, high23)};
+    for (int i = 0; i < 4; ++i) {
+        if (i < n_rows)
+            _mm_storeu_si128(reinterpret_cast<__m128i *>(words[i]),
+                             _mm256_castsi256_si128(pairs[i]));
+        if (i + 4 < n_rows)
+            _mm_storeu_si128(reinterpret_cast<__m128i *>(words[i + 4]),
+                             _mm256_extracti128_si256(pairs[i], 1));
     }
 }
 
@@ -70,8 +81,12 @@ inline void sign_bits(std::uint64_t key, std::uint64_t row, std::uint32_t cell, 
         for (int i = 0; i < 8; ++i) rows[i] = row + 8 * eight + i;
         philox_lanes(key, Stream::signs, rows, cell, word[eight]);
     }
-    for (int quarter = 0; 32 * quarter < n_columns; ++quarter)
-        for (int bit = 31; bit >= 0; --bit) {
+    for (int quarter = 0; 32 * quarter < n_columns; ++quarter) {
+        const int n_bits = n_columns - 32 * quarter < 32 ? n_columns - 32 * quarter : 32;
+        for (int eight = 0; eight < eights; ++eight)
+            word[eight][quarter] =
+                _mm256_sll_epi32(word[eight][quarter], _mm_cvtsi32_si128(32 - n_bits));
+        for (int bit = n_bits - 1; bit >= 0; --bit) {
             std::uint64_t bits = 0;
             for (int eight = 0; eight < eights; ++eight) {
                 const auto mask = static_cast<std::uint32_t>(
@@ -81,6 +96,7 @@ inline void sign_bits(std::uint64_t key, std::uint64_t row, std::uint32_t cell, 
             }
             packed[32 * quarter + bit] = bits;
         }
+    }
 }
 #else
 inline void cells_at(std::uint64_t key, Stream stream, const std::uint64_t (&rows)[8],
@@ -134,6 +150,19 @@ template <class C> struct SignLanes {
         const Word word = ~signs;
         const Words minus = (word << shift[v]) & (Word{1} << top);
         return (Lanes<C>)((Words)value ^ minus);
+    }
+    // The same of a value whose negative is at hand, as it is where many columns take it.
+    Lanes<C> choose(Lanes<C> plus, [[maybe_unused]] Lanes<C> minus, std::uint32_t signs,
+                    int v) const {
+#if defined(__AVX2__) && PK_VECTOR_BYTES == 32
+        const Words word = (Word{signs} - Words{}) << shift[v];
+        if constexpr (sizeof(C) == 4)
+            return (Lanes<C>)_mm256_blendv_ps((__m256)minus, (__m256)plus, (__m256)word);
+        else
+            return (Lanes<C>)_mm256_blendv_pd((__m256d)minus, (__m256d)plus, (__m256d)word);
+#else
+        return apply(plus, signs, v);
+#endif
     }
 };
 

@@ -1,6 +1,5 @@
-// A block of rows times a sparse sign matrix: in each row of R the columns are cut into
-// `n_nonzeros` stretches of nearly equal length, and each stretch has one random sign at a random
-// place (with one nonzero: CountSketch). Does not choose the number of nonzeros.
+// A block of rows times the sparse sign matrix of sparse_targets.hpp. Does not choose the number of
+// nonzeros.
 //
 // Two ways for dense rows: scatter each coordinate to the columns that take it, or gather for each
 // column the coordinates that it takes.
@@ -8,14 +7,12 @@
 // Order of additions, fixed for each row: coordinates from first to last.
 #include "kernels.hpp"
 #include "lanes.hpp"
-#include "sign_words.hpp"
+#include "sparse_targets.hpp"
 #include "tile_product.hpp"
 
 namespace projected_kmeans::PK_INSTRUCTION_SET {
 namespace {
 
-// Twice the column, plus one for a minus sign.
-using Target = std::uint32_t;
 template <class C> constexpr C plus_minus[2] = {C{1}, C{-1}};
 
 // The other way round, for four columns at once: where the next coordinate that each of them takes
@@ -32,39 +29,7 @@ struct Quad {
 // Lists are worth making for this many rows and nonzeros, where a list has about three coordinates.
 constexpr std::int64_t many_rows = 128;
 constexpr int many_nonzeros = 3;
-constexpr std::int64_t most_columns_a_nonzero = 40;
-
-struct Stretches {
-    std::int64_t n_components;
-    int n_nonzeros;
-
-    std::int64_t begin(int stretch) const { return stretch * n_components / n_nonzeros; }
-    Target target(int stretch, std::uint32_t word) const {
-        const auto length = static_cast<std::uint64_t>(begin(stretch + 1) - begin(stretch));
-        const std::uint64_t place = (word & 0x7fffffffu) * length >> 31;
-        const auto column = static_cast<std::uint64_t>(begin(stretch)) + place;
-        return static_cast<Target>(2 * column + 1 - (word >> 31));
-    }
-};
-
-// targets[i][stretch] of rows row_of(0), ..., row_of(n - 1) of R.
-template <class RowOf>
-void generate_targets(std::uint64_t key, Stretches stretches, std::int64_t n, RowOf row_of,
-                      Target *targets) {
-    const int s = stretches.n_nonzeros;
-    for (std::int64_t first = 0; first < n; first += 8) {
-        const std::int64_t n_rows = n - first < 8 ? n - first : 8;
-        for (int cell = 0; 4 * cell < s; ++cell) {
-            std::uint32_t words[8][4];
-            cells_of(
-                key, Stream::sparse_signs, static_cast<std::uint32_t>(cell), n_rows,
-                [&](std::int64_t i) { return row_of(first + i); }, words);
-            for (std::int64_t i = 0; i < n_rows; ++i)
-                for (int j = 4 * cell; j < s && j < 4 * cell + 4; ++j)
-                    targets[(first + i) * s + j] = stretches.target(j, words[i][j % 4]);
-        }
-    }
-}
+constexpr std::int64_t most_columns_a_nonzero = 80;
 
 template <class C> struct Scatter {
     using Value = C;
@@ -97,20 +62,23 @@ template <class C> struct Scatter {
                 [section](std::int64_t i) { return section * width + i; },
                 targets.data() + (section - begin) * width * stretches.n_nonzeros);
     }
-    void add(C *packed, std::int64_t section, Scratch &, C *totals) {
+    void add(C *packed, std::int64_t section, Scratch &, C *totals, NextLines &next) {
         const int s = stretches.n_nonzeros;
         const Target *from = targets.data() + (section - first_section) * width * s;
-        if (s == 8) return scatter<8>(packed, from, s, totals);
-        if (s == 1) return scatter<1>(packed, from, s, totals);
-        scatter<0>(packed, from, s, totals);
+        if (s == 8) return scatter<8>(packed, from, s, totals, next);
+        if (s == 1) return scatter<1>(packed, from, s, totals, next);
+        scatter<0>(packed, from, s, totals, next);
     }
 
   private:
     // `fixed` is the number of nonzeros where the compiler is to know it, else 0.
     template <int fixed>
-    static void scatter(const C *packed, const Target *target, int n_nonzeros, C *totals) {
+    static void scatter(const C *packed, const Target *target, int n_nonzeros, C *totals,
+                        NextLines &next) {
         const int s = fixed > 0 ? fixed : n_nonzeros;
+        const std::int64_t share = next.share(width);
         for (std::int64_t i = 0; i < width; ++i) {
+            next.fetch(share);
             const Lanes<C> low = load(packed + i * tile);
             const Lanes<C> high = load(packed + i * tile + n_lanes<C>);
             for (int j = 0; j < s; ++j, ++target) {
@@ -132,7 +100,9 @@ template <class C> struct Gather {
     using Value = C;
     using Sum = C;
     static constexpr int tile = tile_rows<C>, stride = 2 * tile;
-    static constexpr std::int64_t width = 128;
+    // As long as the first cache, although totals are there too: longer lists for a total are worth
+    // more.
+    static constexpr std::int64_t width = (std::int64_t{32} << 10) / (stride * sizeof(C));
     const Map map;
     const Stretches stretches;
     const int n_threads;
@@ -170,15 +140,15 @@ template <class C> struct Gather {
             }
         }
     }
-    void add(C *packed, std::int64_t section, Scratch &, C *totals) {
-        for (std::int64_t i = 0; i < width; ++i)
-            for (int v = 0; v < tile; v += n_lanes<C>)
-                store(packed + i * stride + tile + v, -load(packed + i * stride + v));
+    void add(C *packed, std::int64_t section, Scratch &, C *totals, NextLines &next) {
         for (int v = 0; v < stride; ++v) packed[width * stride + v] = 0;
         const Quad *quad = quads.data() + (section - first_section) * n_quads;
         const Sources *from = sources.data() + (section - first_section) * most_sources;
-        for (std::int64_t q = 0; q < n_quads; from += quad[q].length, ++q)
+        const std::int64_t share = next.share(n_quads);
+        for (std::int64_t q = 0; q < n_quads; from += quad[q].length, ++q) {
+            next.fetch(share);
             gather(packed, from, quad[q], totals);
+        }
     }
 
   private:
@@ -250,15 +220,6 @@ template <class C> struct Gather {
     }
 };
 
-// Adds nonzeros to one row of totals; `fixed` as above.
-template <int fixed, class C>
-void scatter_row(const C *values, const Target *targets, std::int64_t n, int n_nonzeros, C *to) {
-    const int s = fixed > 0 ? fixed : n_nonzeros;
-    for (std::int64_t i = 0; i < n; ++i, targets += s)
-        for (int j = 0; j < s; ++j)
-            to[targets[j] >> 1] += values[i] * plus_minus<C>[targets[j] & 1];
-}
-
 }  // namespace
 
 template <class C> void sparse_sign_product(const Rows &rows, Map map, C *out, int n_threads) {
@@ -272,57 +233,7 @@ template <class C> void sparse_sign_product(const Rows &rows, Map map, C *out, i
     }
 }
 
-template <class C>
-void sparse_sign_product_sparse(const SparseRows<C> &rows, Map map, C *out, int n_threads) {
-    const std::int64_t t = map.n_components;
-    const int n_nonzeros = map.n_nonzeros;
-    const Stretches stretches{t, n_nonzeros};
-    // Few columns have many nonzeros: their targets are kept, where a panel holds them all.
-    const bool keep =
-        rows.n_columns * n_nonzeros * static_cast<std::int64_t>(sizeof(Target)) <= panel_bytes &&
-        rows.start(rows.n_rows) >= rows.n_columns;
-    Buffer<Target> kept(keep ? rows.n_columns * n_nonzeros : 0);
-    constexpr std::int64_t part = 512;
-#pragma omp parallel for num_threads(n_threads) schedule(static) if (n_threads > 1)
-    for (std::int64_t first = 0; first < (keep ? rows.n_columns : 0); first += part) {
-        const std::int64_t left = rows.n_columns - first;
-        generate_targets(
-            map.key, stretches, left < part ? left : part,
-            [first](std::int64_t i) { return first + i; }, kept.data() + first * n_nonzeros);
-    }
-    constexpr std::int64_t together = 1024;  // targets of some nonzeros
-    const std::int64_t step = together / n_nonzeros;
-#pragma omp parallel for num_threads(n_threads) schedule(dynamic, 64) if (n_threads > 1)
-    for (std::int64_t row = 0; row < rows.n_rows; ++row) {
-        C *to = out + row * t;
-        for (std::int64_t j = 0; j < t; ++j) to[j] = 0;
-        const std::int64_t end = rows.start(row + 1);
-        for (std::int64_t begin = rows.start(row); begin < end; begin += step) {
-            const std::int64_t n = end - begin < step ? end - begin : step;
-            Target targets[together];
-            if (keep)
-                for (std::int64_t i = 0; i < n; ++i)
-                    std::memcpy(targets + i * n_nonzeros,
-                                kept.data() + rows.index(begin + i) * n_nonzeros,
-                                n_nonzeros * sizeof(Target));
-            else
-                generate_targets(
-                    map.key, stretches, n, [&](std::int64_t i) { return rows.index(begin + i); },
-                    targets);
-            if (n_nonzeros == 8)
-                scatter_row<8>(rows.values + begin, targets, n, n_nonzeros, to);
-            else if (n_nonzeros == 1)
-                scatter_row<1>(rows.values + begin, targets, n, n_nonzeros, to);
-            else
-                scatter_row<0>(rows.values + begin, targets, n, n_nonzeros, to);
-        }
-        for (std::int64_t j = 0; j < t; ++j) to[j] *= static_cast<C>(map.scale);
-    }
-}
-
 template void sparse_sign_product<float>(const Rows &, Map, float *, int);
 template void sparse_sign_product<double>(const Rows &, Map, double *, int);
-template void sparse_sign_product_sparse<float>(const SparseRows<float> &, Map, float *, int);
-template void sparse_sign_product_sparse<double>(const SparseRows<double> &, Map, double *, int);
 
 }  // namespace projected_kmeans::PK_INSTRUCTION_SET

@@ -50,6 +50,45 @@ void store_totals(const Sum *totals, const C *factor, std::int64_t n_rows,
         }
 }
 
+// What is read after the section at hand, brought into the second cache line by line while a method
+// adds: else memory would rest meanwhile.
+class NextLines {
+  public:
+    NextLines() = default;
+    NextLines(const Rows &rows, std::int64_t first_row, std::int64_t n_rows, std::int64_t first,
+              std::int64_t n_columns)
+        : n_rows_(n_rows) {
+        with_element(rows.element, [&](auto zero) {
+            constexpr std::int64_t size = sizeof zero;
+            at_ = reinterpret_cast<const char *>(rows.row<decltype(zero)>(first_row) + first);
+            stride_ = rows.stride * size;
+            n_lines_ = (n_columns * size + line_bytes - 1) / line_bytes;
+        });
+    }
+
+    // How many to fetch in each of so many steps.
+    std::int64_t share(std::int64_t n_steps) const {
+        return (n_rows_ * n_lines_ + n_steps - 1) / n_steps;
+    }
+    void fetch(std::int64_t n) {
+        for (; n > 0 && line_ < n_lines_; --n) {
+            __builtin_prefetch(at_ + row_ * stride_ + line_ * line_bytes, 0, 2);
+            if (++row_ == n_rows_) {
+                row_ = 0;
+                ++line_;
+            }
+        }
+    }
+
+  private:
+    static constexpr std::int64_t line_bytes = 64;
+    const char *at_ = nullptr;
+    std::int64_t stride_ = 0, n_rows_ = 0, n_lines_ = 0, row_ = 0, line_ = 0;
+};
+
+// Sketches of at least this many bytes are written past the caches.
+constexpr std::int64_t streamed_bytes = std::int64_t{16} << 20;
+
 // A Method has
 //   Value, Sum                         types of a section and of totals
 //   tile, stride                       rows of a tile, and how far apart coordinates are packed
@@ -57,8 +96,9 @@ void store_totals(const Sum *totals, const C *factor, std::int64_t n_rows,
 //   panel                              sections of a panel
 //   prepare(begin, end)                makes what sections [begin, end) need
 //   Scratch(method)                    a thread's own memory
-//   add(packed, section, scratch, totals)   totals[column][row] += the section's share, where
-//                                      packed[coordinate][row] is the section, zeros at its end
+//   add(packed, section, scratch, totals, next)   totals[column][row] += the section's share, where
+//                                      packed[coordinate][row] is the section, zeros at its end;
+//                                      the next lines are for it to fetch or not
 template <class C, class Method>
 void multiply_by_tiles(const Rows &rows, Map map, Method &method, C *out, int n_threads) {
     using Value = typename Method::Value;
@@ -70,6 +110,8 @@ void multiply_by_tiles(const Rows &rows, Map map, Method &method, C *out, int n_
     const std::int64_t n_tiles = (rows.n_rows + tile - 1) / tile;
     const PackTile<Value> pack = pack_tile_for<Value, tile, stride>(rows.element);
     const C factor = static_cast<C>(map.scale);
+    constexpr int together = 4;  // tiles, which a thread takes one after the other
+    const bool streams = rows.n_rows * t * static_cast<std::int64_t>(sizeof(C)) >= streamed_bytes;
     constexpr const Sum *keep = nullptr;
     Sum *kept = reinterpret_cast<Sum *>(out);
     for (std::int64_t begin = 0; begin < n_sections; begin += method.panel) {
@@ -82,8 +124,9 @@ void multiply_by_tiles(const Rows &rows, Map map, Method &method, C *out, int n_
             // with.
             Buffer<Value> packed((width + 1) * stride);
             Buffer<Sum> totals((t + 1) * tile);
+            Buffer<C> sketch(streams ? t * tile : 0);
             typename Method::Scratch scratch(method);
-#pragma omp for schedule(dynamic, 4)
+#pragma omp for schedule(dynamic, together)
             for (std::int64_t index = 0; index < n_tiles; ++index) {
                 const std::int64_t first = index * tile;
                 const std::int64_t left = rows.n_rows - first;
@@ -97,12 +140,22 @@ void multiply_by_tiles(const Rows &rows, Map map, Method &method, C *out, int n_
                     const std::int64_t there = rest < width ? rest : width;
                     pack(rows, first, n_rows, section * width, there, packed.data());
                     for (std::int64_t i = there * stride; i < width * stride; ++i) packed[i] = 0;
-                    method.add(packed.data(), section, scratch, totals.data());
+                    NextLines next;
+                    if (section + 1 < end)
+                        next = NextLines(rows, first, n_rows, (section + 1) * width,
+                                         rest - width < width ? rest - width : width);
+                    else if ((index + 1) % together != 0 && left > tile)
+                        next = NextLines(rows, first + tile, left < 2 * tile ? left - tile : tile,
+                                         begin * width, width);
+                    method.add(packed.data(), section, scratch, totals.data(), next);
                 }
                 if (end < n_sections)
                     store_totals<tile>(totals.data(), keep, n_rows, t, kept + first * t);
                 else
-                    store_totals<tile>(totals.data(), &factor, n_rows, t, out + first * t);
+                    store_totals<tile>(totals.data(), &factor, n_rows, t,
+                                       streams ? sketch.data() : out + first * t);
+                if (streams && end == n_sections)
+                    stream(sketch.data(), n_rows * t, out + first * t);
             }
         }
     }
