@@ -105,7 +105,7 @@ class ColumnSampling(LearnedTransformer):
             self.n_clusters, eps=self.eps, rule="boutsidis2009-columns", n_features=n_features
         )
 
-    def learn(self, rows: Any, weights: Floats | None, ranges: ColumnRanges | None) -> None:
+    def learn(self, rows: Any, weights: Floats | None, ranges: ColumnRanges) -> None:
         """Weigh the columns by their leverage and draw some."""
         n_directions = min(self.n_clusters, *rows.shape)
         kinds = {"exact": True, "approximate": False}

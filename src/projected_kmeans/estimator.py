@@ -21,7 +21,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
-from projected_kmeans.blocks import ArrayBlocks, compute_type, scan_columns
+from projected_kmeans.blocks import compute_type, open_blocks, scan_columns
 from projected_kmeans.certificate import Certificate
 from projected_kmeans.interrupts import catch_interrupts
 from projected_kmeans.journal import Journal
@@ -219,9 +219,10 @@ class ProjectedKMeans(
 
         Parameters
         ----------
-        X : array-like (n, d)
+        X : array-like or sparse matrix (n, d)
             Rows: float32, float64, float16 or integers of up to 16 bits are read as they are;
-            other types are converted to float64.
+            other types are converted to float64. Sparse rows are never made dense; docs/kmeans.md
+            tells when they give the bits of dense ones.
         y : ignored
             Present by convention.
         sample_weight : array-like (n,), optional
@@ -233,7 +234,7 @@ class ProjectedKMeans(
             Itself.
         """
         self._check_parameters()
-        rows = check_rows(self, X, reset=True)
+        rows = check_rows(self, X, reset=True, accept_sparse=True)
         self._check_sizes(*rows.shape)
         weights = check_weights(sample_weight, rows)
         recipe = self._resolve(*rows.shape)
@@ -255,7 +256,7 @@ class ProjectedKMeans(
 
         Parameters
         ----------
-        X : array-like (n, d)
+        X : array-like or sparse matrix (n, d)
             Rows.
 
         Returns
@@ -273,7 +274,7 @@ class ProjectedKMeans(
 
         Parameters
         ----------
-        X : array-like (n, d)
+        X : array-like or sparse matrix (n, d)
             Rows.
 
         Returns
@@ -294,7 +295,7 @@ class ProjectedKMeans(
 
         Parameters
         ----------
-        X : array-like (n, d)
+        X : array-like or sparse matrix (n, d)
             Rows.
         y : ignored
             Present by convention.
@@ -375,8 +376,8 @@ class ProjectedKMeans(
 
     def _read(self, X: ArrayLike, sample_weight: ArrayLike | None = None) -> Problem:
         check_is_fitted(self)
-        rows = check_rows(self, X, reset=False)
-        source = ArrayBlocks(rows)
+        rows = check_rows(self, X, reset=False, accept_sparse=True)
+        source = open_blocks(rows)
         ranges = scan_columns(source, self._threads)
         return Problem(source, ranges, check_weights(sample_weight, rows), self._threads)
 
@@ -393,5 +394,6 @@ class ProjectedKMeans(
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags

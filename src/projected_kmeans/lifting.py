@@ -12,7 +12,7 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from projected_kmeans.blocks import ArrayBlocks, Block
+from projected_kmeans.blocks import Block, MemoryBlocks
 from projected_kmeans.moments import Moments
 from projected_kmeans.passes import Problem
 from projected_kmeans.results import Clustering, Floats
@@ -24,15 +24,17 @@ def lift(problem: Problem, sketched: Sequence[Clustering]) -> list[Clustering]:
     Sums are taken about the first row of each cluster, so that one pass suffices and no digits
     are lost to a common offset. A cluster without rows gets the center of the cluster whose
     sketched center is nearest to its own. To the kernel it is one partition of the rows repeated,
-    into all clusters of all partitions.
+    into all clusters of all partitions. Sparse rows are passed over for each partition.
     """
+    if problem.source.sparse and len(sketched) > 1:  # whose rows may take less room than centers
+        return [lifted for one in sketched for lifted in lift(problem, [one])]
     n_clusters = [len(one.mass) for one in sketched]
     starts = np.concatenate([[0], np.cumsum(n_clusters)])
     labels = np.concatenate(
         [one.labels + np.int32(start) for one, start in zip(sketched, starts, strict=False)]
     )
     weights = None if problem.weights is None else np.tile(problem.weights, len(sketched))
-    repeated = cast(ArrayBlocks, _RepeatedBlocks(problem.source, len(sketched)))
+    repeated = cast(MemoryBlocks, _RepeatedBlocks(problem.source, len(sketched)))
     moments = replace(problem, source=repeated, weights=weights).sum(
         labels, np.concatenate([_references(problem, one) for one in sketched])
     )
@@ -55,7 +57,7 @@ def lift(problem: Problem, sketched: Sequence[Clustering]) -> list[Clustering]:
 class _RepeatedBlocks:
     """Rows n, ..., 2n - 1, 2n, ... are rows 0 to n - 1 again, read once for all of them."""
 
-    source: ArrayBlocks
+    source: MemoryBlocks
     times: int
 
     @property
@@ -65,6 +67,10 @@ class _RepeatedBlocks:
     @property
     def dtype(self) -> np.dtype[Any]:
         return self.source.dtype
+
+    @property
+    def sparse(self) -> bool:
+        return self.source.sparse
 
     def __iter__(self) -> Iterator[Block]:
         for block in self.source:

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from projected_kmeans import _native
-from projected_kmeans.blocks import ArrayBlocks, BlockSource, ColumnRanges, compute_type
+from projected_kmeans.blocks import BlockSource, ColumnRanges, MemoryBlocks, compute_type
 from projected_kmeans.moments import ClusterSums, Moments
 from projected_kmeans.results import Floats, Labels
 
@@ -41,16 +41,18 @@ class Frame:
         largest of them.
         """
         mean = centers.mean(axis=0)
-        spread = np.max(np.abs(centers - mean), axis=0)
+        spread = np.maximum(centers.max(axis=0) - mean, mean - centers.min(axis=0))
         grid = np.ldexp(1.0, np.frexp(spread)[1])
         origin = np.where(spread > 0, np.rint(mean / grid) * grid, mean).astype(dtype)
         offsets = centers - origin
-        reach = [np.abs(offsets), np.abs(origin)]
+        reach = [offsets, origin]
         if ranges is not None:
-            reach += [np.abs(ranges.minimum - origin), np.abs(ranges.maximum - origin)]
-        exponent = math.frexp(max(float(np.max(part, initial=0.0)) for part in reach))[1]
+            reach += [ranges.minimum - origin, ranges.maximum - origin]
+        largest = max(float(np.max(part)) for part in reach)
+        exponent = math.frexp(max(largest, *(-float(np.min(part)) for part in reach)))[1]
         scale = _power_of_two(np.finfo(dtype).maxexp // 2 - 16 - exponent, dtype)
-        return cls(origin, scale, np.ascontiguousarray(offsets * scale, dtype=dtype))
+        offsets *= scale  # in place, as are all steps here: centers may be wide
+        return cls(origin, scale, np.ascontiguousarray(offsets, dtype=dtype))
 
     def undo(self, squared: NDArray[Any]) -> Floats:
         """Return squared distances in the units of the rows."""
@@ -164,7 +166,7 @@ def measure_rows(
     inside = ((centers.astype(dtype) - frame.origin) * dtype.type(frame.scale)).astype(dtype)
     distances = np.empty((len(centers), source.shape[0]), dtype=dtype)
     for block in source:
-        out = np.empty((len(centers), len(block.rows)), dtype=dtype)
+        out = np.empty((len(centers), block.rows.shape[0]), dtype=dtype)
         _native.squared_distances(block.rows, frame.origin, frame.scale, inside, out, n_threads)
         distances[:, block.span] = out
     return distances
@@ -174,7 +176,7 @@ def measure_rows(
 class Problem:
     """What stays the same while a solver runs: rows, their column ranges, weights, threads."""
 
-    source: ArrayBlocks
+    source: MemoryBlocks
     ranges: ColumnRanges
     weights: Floats | None = None
     n_threads: int = 0

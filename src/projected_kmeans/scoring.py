@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import linear_sum_assignment
 from sklearn.utils import check_array
 
-from projected_kmeans.blocks import ArrayBlocks, as_native, scan_columns
+from projected_kmeans.blocks import as_native, as_native_sparse, open_blocks, scan_columns
 from projected_kmeans.moments import ClusterSums, Moments
 
 
@@ -22,8 +22,8 @@ def inertia(X: ArrayLike, labels: ArrayLike) -> float:
 
     Parameters
     ----------
-    X : array-like (n, d)
-        The rows.
+    X : array-like or sparse matrix (n, d)
+        The rows; sparse ones are never made dense.
     labels : array-like (n,)
         The cluster of every row; any hashable labels.
 
@@ -40,7 +40,7 @@ def normalized_inertia(X: ArrayLike, labels: ArrayLike) -> float:
 
     Parameters
     ----------
-    X : array-like (n, d)
+    X : array-like or sparse matrix (n, d)
         The rows, as they are: the paper does not centre them.
     labels : array-like (n,)
         The cluster of every row.
@@ -132,11 +132,11 @@ def indicator_matrix(
 
 
 def _moments(X: ArrayLike, labels: ArrayLike) -> Moments:
-    rows = as_native(check_array(X, dtype="numeric", ensure_all_finite=False))
-    codes = _as_codes(labels, "labels")
-    if len(codes) != len(rows):
-        raise ValueError(f"labels has {len(codes)} entries but X {len(rows)} rows; pass one a row")
-    source = ArrayBlocks(rows)
+    given = check_array(X, dtype="numeric", ensure_all_finite=False, accept_sparse="csr")
+    source = open_blocks((as_native_sparse if scipy.sparse.issparse(given) else as_native)(given))
+    codes, n_rows = _as_codes(labels, "labels"), source.shape[0]
+    if len(codes) != n_rows:
+        raise ValueError(f"labels has {len(codes)} entries but X {n_rows} rows; pass one a row")
     first = np.unique(codes, return_index=True)[1].astype(np.int64)
     return ClusterSums(source, source.take(first), None, scan_columns(source)).update(codes)
 

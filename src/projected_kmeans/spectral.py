@@ -12,6 +12,7 @@ import scipy.sparse
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
+from projected_kmeans import _native
 from projected_kmeans.blocks import ColumnRanges
 from projected_kmeans.centred_rows import about, mean_of, project_rows
 from projected_kmeans.dimensions import target_dimension
@@ -154,7 +155,7 @@ class SpectralProjection(LearnedTransformer):
             self.n_clusters, eps=self.eps, rule="cohen2015-svd", n_features=most
         )
 
-    def learn(self, rows: Any, weights: Floats | None, ranges: ColumnRanges | None) -> None:
+    def learn(self, rows: Any, weights: Floats | None, ranges: ColumnRanges) -> None:
         """Find the directions, and measure what they lose."""
         self.mean_ = mean_of(rows, weights, ranges, self.n_threads or 0)
         sample = self._draw(rows, weights)
@@ -185,7 +186,8 @@ class SpectralProjection(LearnedTransformer):
 
     def project_sparse(self, rows: SparseMatrix, out: NDArray[Any]) -> None:
         """Write the sketch of sparse rows into ``out``."""
-        out[...] = rows @ self.components_.T.astype(out.dtype)
+        table = np.ascontiguousarray(self.components_.T, dtype=out.dtype)
+        _native.table_product(rows, table, out, self.n_threads or 0)
         out -= (self.components_ @ self.mean_).astype(out.dtype)
 
     def _draw(self, rows: Any, weights: Floats | None) -> Sample:
