@@ -112,7 +112,13 @@ def call_weigh_candidates(**changes: Any) -> None:
 
 def call_scan_columns(**changes: Any) -> None:
     """Call the scan with right arguments but for the changes."""
-    arguments = {"block": X, "minimum": np.zeros(3), "maximum": np.zeros(3), "n_threads": 1}
+    arguments = {
+        "block": X,
+        "minimum": np.zeros(3),
+        "maximum": np.zeros(3),
+        "norm": np.zeros(1),
+        "n_threads": 1,
+    }
     _native.scan_columns(**(arguments | changes))
 
 
@@ -126,6 +132,7 @@ def call_cluster_moments(**changes: Any) -> None:
         "centers": CENTERS,
         "magic": np.full(5, 6.0 * 2**20),
         "fine_ratio": 2.0**-48,
+        "squares_ratio": 2.0**-46,
         "offsets": np.zeros((2, 2, 3)),
         "totals": np.zeros((2, 2, 2)),
         "n_threads": 1,
@@ -230,6 +237,7 @@ def test_a_stride_inside_a_row_is_refused(call: Any) -> None:
         (call_weigh_candidates, {"sums": np.empty(3)}),
         (call_scan_columns, {"minimum": np.zeros(2)}),
         (call_scan_columns, {"maximum": np.zeros(4)}),
+        (call_scan_columns, {"norm": np.zeros(2)}),
         (call_cluster_moments, {"labels": np.zeros(3, np.int32)}),
         (call_cluster_moments, {"labels": np.array([0, 1, 2, 0], np.int32)}),
         (call_cluster_moments, {"labels": np.array([0, -1, 0, 0], np.int32)}),

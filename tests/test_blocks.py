@@ -133,6 +133,8 @@ def test_ranges_equal_the_twin(
     X = lay_out(draw_rows(seed, n, d, dtype), layout)
     ranges = scan_columns(ArrayBlocks(X, block_rows), n_threads)
     minimum, maximum, _ = reference.scan_columns(X)
+    squares = X.astype(np.longdouble) ** 2
+    assert ranges.squared_norm == pytest.approx(float(squares.sum(axis=1).max()), rel=1e-13)
     np.testing.assert_array_equal(ranges.minimum, minimum)
     np.testing.assert_array_equal(ranges.maximum, maximum)
 
@@ -153,7 +155,7 @@ def test_the_first_bad_entry_equals_the_twin(
     X = draw_rows(seed, n, d, dtype)
     for _ in range(n_bad):
         X[stream.integers(n), stream.integers(d)] = stream.choice([np.nan, np.inf, -np.inf])
-    found = _native.scan_columns(X, np.full(d, np.inf), np.full(d, -np.inf), n_threads)
+    found = _native.scan_columns(X, np.full(d, np.inf), np.full(d, -np.inf), np.zeros(1), n_threads)
     bad = np.argwhere(~np.isfinite(X))[0]
     assert found == tuple(bad)
 

@@ -238,7 +238,8 @@ ROWS = [
     (np.empty((4, 0)), ValueError, "0 feature"),
     ([["a", "b"], ["c", "d"]], ValueError, "numeric|convert"),
     ([[1j, 0], [0, 1]], ValueError, "Complex data not supported"),
-    (scipy.sparse.eye_array(4, format="csr"), TypeError, "[Ss]parse"),
+    (scipy.sparse.csr_array([[0.0, 1.0], [np.nan, 0.0]]), ValueError, "NaN at row 1, column 0; "),
+    (scipy.sparse.csr_array((4, 0)), ValueError, "0 feature"),
     (np.array([[1e200], [-1e200]]), ValueError, "X reaches 1e[+]200, .* divide X by"),
     ([[1.0, 2.0], [3.0]], ValueError, "shape"),
 ]

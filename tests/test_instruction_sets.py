@@ -21,11 +21,12 @@ VARIABLE = "PROJECTED_KMEANS_INSTRUCTION_SET"
 PROGRAM = """
 import sys
 import numpy as np
+import scipy.sparse
 from projected_kmeans import ProjectedKMeans, _native
-from projected_kmeans.blocks import ArrayBlocks, scan_columns
+from projected_kmeans.blocks import ArrayBlocks, SparseBlocks, scan_columns
 from projected_kmeans.moments import ClusterSums
 from projected_kmeans.lloyd import run_lloyd
-from projected_kmeans.passes import Problem, assign_rows, measure_rows
+from projected_kmeans.passes import Problem, assign_rows, measure_rows, own_distances
 
 stream = np.random.default_rng(0)
 rows = stream.integers(0, 100, size=(75, 1100))
@@ -60,13 +61,35 @@ for name in sys.argv[2:]:
     inside, zero = centers.astype(wide), np.zeros(1100, wide)
     _native.candidate_centers(X, zero, 1.0, inside, labels, lists, 2)
     chosen = labels[::-1].copy()
-    _native.nearest_candidate(X, zero, 1.0, inside, lists, chosen, 2)
+    _native.nearest_candidate(X, zero, 1.0, inside, centers, lists, chosen, 2)
     results[f"{name} list labels"], results[f"{name} chosen labels"] = lists, chosen
     origin = np.full(1100, 50, wide)
     results[f"{name} moves"] = _native.move_points(
         X, None, origin, 1.0, labels, means, mass, 2
     )
     results[f"{name} moved labels"], results[f"{name} moved means"] = labels, means
+for name in ("float32", "float64"):
+    few = np.where(rows > 85, rows, 0).astype(name)
+    X = scipy.sparse.csr_array(few)
+    source, labels = SparseBlocks(X), np.zeros(len(few), np.int32)
+    ranges = scan_columns(source)
+    near = assign_rows(source, centers, labels, keep_ties=False, ranges=ranges)
+    results[f"{name} sparse near"], results[f"{name} sparse next"] = near.nearest, near.second
+    results[f"{name} sparse labels"] = labels
+    results[f"{name} sparse all"] = measure_rows(source, centers)
+    results[f"{name} sparse own"] = own_distances(source, centers, labels)
+    moments = ClusterSums(source, centers, None, ranges).update(labels)
+    results[f"{name} sparse offsets"] = moments.offsets
+    results[f"{name} sparse squares"] = moments.squares
+    lists = stream.integers(14, size=(len(few), 5)).astype(np.uint16)
+    chosen, inside = lists[:, 0].astype(np.int32), centers.astype(name)
+    zero = np.zeros(1100, name)
+    _native.nearest_candidate(X, zero, 1.0, inside, centers, lists, chosen, 2)
+    results[f"{name} sparse chosen labels"] = chosen
+    out, turned = np.empty((len(few), 14), name), np.zeros((1100, 14))
+    _native.table_product(X, inside.T.copy(), out, 2)
+    _native.transposed_product(X, out.astype(float), turned, 2)
+    results[f"{name} sparse product"], results[f"{name} sparse turned"] = out, turned
 separate = stream.normal(size=(300, 200)) + 6 * np.eye(5, 200)[stream.integers(5, size=300)] * 14
 models = [
     ProjectedKMeans(5, random_state=seed, solver=solver).fit(separate)

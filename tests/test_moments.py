@@ -148,14 +148,14 @@ def test_partial_sums_merge_to_the_same_bits() -> None:
     """Sums of parts, made apart and added in any order, are the sums of the whole."""
     X, labels, references, weights = draw_problem(3, 90, 40, 4, "float64")
     labels = labels.astype(np.int32)
-    magic = np.full(42, 6.0 * 2.0**40)
+    magic, ratios = np.full(42, 6.0 * 2.0**40), (2.0**-44, 2.0**-40)
     whole = [np.zeros((2, 4, 40)), np.zeros((2, 4, 2))]
-    _native.cluster_moments(X, labels, None, weights, references, magic, 2.0**-44, *whole, 2)
+    _native.cluster_moments(X, labels, None, weights, references, magic, *ratios, *whole, 2)
     parts = []
     for rows in np.array_split(np.random.default_rng(1).permutation(90), 7):
         part = [np.zeros((2, 4, 40)), np.zeros((2, 4, 2))]
         _native.cluster_moments(
-            X[rows], labels[rows], None, weights[rows], references, magic, 2.0**-44, *part, 1
+            X[rows], labels[rows], None, weights[rows], references, magic, *ratios, *part, 1
         )
         parts.append(part)
     for order in (range(7), (6, 2, 5, 0, 1, 4, 3)):

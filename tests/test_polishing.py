@@ -75,7 +75,7 @@ def test_both_kernels_equal_their_twins(
     expected = reference.candidate_centers(X, centers, labels, min(m, k))
     np.testing.assert_array_equal(lists, expected)
     found = labels.copy()
-    _native.nearest_candidate(rows, origin, 1.0, inside, lists, found, n_threads)
+    _native.nearest_candidate(rows, origin, 1.0, inside, centers, lists, found, n_threads)
     np.testing.assert_array_equal(found, reference.nearest_candidate(X, centers, expected, labels))
 
 
@@ -188,4 +188,4 @@ def test_kernels_refuse_what_does_not_fit() -> None:
         _native.candidate_centers(X, origin, 1.0, centers, labels, np.empty((5, 5), np.uint16), 1)
     lists = np.full((5, 2), 4, np.uint16)
     with pytest.raises(ValueError, match="name a center"):
-        _native.nearest_candidate(X, origin, 1.0, centers, lists, labels, 1)
+        _native.nearest_candidate(X, origin, 1.0, centers, centers, lists, labels, 1)

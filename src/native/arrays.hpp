@@ -4,9 +4,11 @@
 
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
+#include <nanobind/stl/pair.h>
 #include <omp.h>
 
 #include <stdexcept>
+#include <utility>
 
 #include "kernels.hpp"
 
@@ -20,6 +22,13 @@ using In = nb::ndarray<const T, nb::ndim<dimensions>, nb::c_contig, nb::device::
 template <class T, int dimensions>
 using Out = nb::ndarray<T, nb::ndim<dimensions>, nb::c_contig, nb::device::cpu>;
 using Block = nb::ndarray<nb::ro, nb::ndim<2>, nb::device::cpu>;
+
+// What SciPy's CSR arrays consist of.
+template <class C, class I> struct CsrBlock {
+    In<C, 1> data;
+    In<I, 1> indices, indptr;
+    std::int64_t n_rows, n_columns;
+};
 
 inline void require(bool condition, const char *message) {
     if (!condition) throw std::invalid_argument(message);
@@ -48,7 +57,7 @@ inline Element element_of(nb::dlpack::dtype type) {
     throw nb::type_error("a block has float16/32/64 or (u)int8/16 elements");
 }
 
-inline Rows rows_of(const Block &block) {
+inline Rows rows_of(const Block &block, int = 1) {
     require(block.shape(1) <= 1 || block.stride(1) == 1, "a block has unit stride inside a row");
     return {block.data(), element_of(block.dtype()), static_cast<std::int64_t>(block.shape(0)),
             static_cast<std::int64_t>(block.shape(1)), block.stride(0)};
@@ -56,7 +65,63 @@ inline Rows rows_of(const Block &block) {
 
 inline int thread_count(int n_threads) { return n_threads > 0 ? n_threads : omp_get_max_threads(); }
 
+// Compressed sparse rows, checked: starts ascend, indices ascend inside a row and name a column.
+template <class C, class I>
+SparseRows<C> sparse_rows_of(const In<C, 1> &values, const In<I, 1> &indices,
+                             const In<I, 1> &starts, std::int64_t n_columns, int n_threads) {
+    require(starts.shape(0) >= 1 && starts.data()[0] == 0, "starts begin with 0");
+    require(values.shape(0) == indices.shape(0), "values and indices have the same length");
+    const auto n_rows = static_cast<std::int64_t>(starts.shape(0)) - 1;
+    require(starts.data()[n_rows] == static_cast<I>(indices.shape(0)), "starts end with nnz");
+    const I *start = starts.data(), *index = indices.data();
+    bool ordered = true;
+    for (std::int64_t row = 0; row < n_rows; ++row) ordered &= start[row] <= start[row + 1];
+    require(ordered, "starts ascend");
+#pragma omp parallel for num_threads(n_threads) reduction(&& : ordered) if (n_threads > 1)
+    for (std::int64_t row = 0; row < n_rows; ++row) {
+        const I begin = start[row], end = start[row + 1];
+        if (begin == end) continue;
+        bool ascend = index[begin] >= 0 && index[end - 1] < n_columns;
+        for (I e = begin + 1; e < end; ++e) ascend &= index[e] > index[e - 1];
+        ordered = ordered && ascend;
+    }
+    require(ordered, "indices ascend inside a row and name a column");
+    return {values.data(), indices.data(), starts.data(), sizeof(I) == 8, n_rows, n_columns};
+}
+
+template <class C, class I> SparseRows<C> rows_of(const CsrBlock<C, I> &block, int n_threads) {
+    const auto rows = sparse_rows_of<C, I>(block.data, block.indices, block.indptr, block.n_columns,
+                                           thread_count(n_threads));
+    require(rows.n_rows == block.n_rows, "starts have a value for every row and one more");
+    return rows;
+}
+
 void bind_maps(nb::module_ &m);
 void bind_clustering(nb::module_ &m);
 
 }  // namespace projected_kmeans
+
+namespace nanobind::detail {
+
+// Takes the parts of an object as they are, without a copy; one of another kind is not taken.
+template <class C, class I> struct type_caster<projected_kmeans::CsrBlock<C, I>> {
+    using Csr = projected_kmeans::CsrBlock<C, I>;
+    NB_TYPE_CASTER(Csr, const_name("csr_array"))
+
+    bool from_python(handle source, std::uint8_t, cleanup_list *) noexcept {
+        const char *names[] = {"data", "indices", "indptr", "shape"};
+        for (const char *name : names)
+            if (!hasattr(source, name)) return false;
+        std::pair<std::int64_t, std::int64_t> shape;
+        if (!try_cast(source.attr("data"), value.data, false) ||
+            !try_cast(source.attr("indices"), value.indices, false) ||
+            !try_cast(source.attr("indptr"), value.indptr, false) ||
+            !try_cast(source.attr("shape"), shape))
+            return false;
+        value.n_rows = shape.first;
+        value.n_columns = shape.second;
+        return true;
+    }
+};
+
+}  // namespace nanobind::detail

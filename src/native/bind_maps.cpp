@@ -61,30 +61,6 @@ void multiply(Block block, std::uint64_t key, double scale, Out<C, 2> out, int n
     if (out.size() > 0) (kernels_of<C>().*kernel)(rows, map, out.data(), thread_count(n_threads));
 }
 
-// Compressed sparse rows, checked: starts ascend, indices ascend inside a row and name a column.
-template <class C, class I>
-SparseRows<C> sparse_rows_of(const In<C, 1> &values, const In<I, 1> &indices,
-                             const In<I, 1> &starts, std::int64_t n_columns, int n_threads) {
-    require(starts.shape(0) >= 1 && starts.data()[0] == 0, "starts begin with 0");
-    require(values.shape(0) == indices.shape(0), "values and indices have the same length");
-    const auto n_rows = static_cast<std::int64_t>(starts.shape(0)) - 1;
-    require(starts.data()[n_rows] == static_cast<I>(indices.shape(0)), "starts end with nnz");
-    const I *start = starts.data(), *index = indices.data();
-    bool ordered = true;
-    for (std::int64_t row = 0; row < n_rows; ++row) ordered &= start[row] <= start[row + 1];
-    require(ordered, "starts ascend");
-#pragma omp parallel for num_threads(n_threads) reduction(&& : ordered) if (n_threads > 1)
-    for (std::int64_t row = 0; row < n_rows; ++row) {
-        const I begin = start[row], end = start[row + 1];
-        if (begin == end) continue;
-        bool ascend = index[begin] >= 0 && index[end - 1] < n_columns;
-        for (I e = begin + 1; e < end; ++e) ascend &= index[e] > index[e - 1];
-        ordered = ordered && ascend;
-    }
-    require(ordered, "indices ascend inside a row and name a column");
-    return {values.data(), indices.data(), starts.data(), sizeof(I) == 8, n_rows, n_columns};
-}
-
 template <class C, class I, auto kernel, Extra extra>
 void multiply_sparse(In<C, 1> values, In<I, 1> indices, In<I, 1> starts, std::int64_t n_columns,
                      std::uint64_t key, double scale, Out<C, 2> out, int n_threads, int n_nonzeros,

@@ -5,10 +5,8 @@
 // costs n_candidates products a row instead of one for every center.
 #include <omp.h>
 
-#include <limits>
-
 #include "center_panel.hpp"
-#include "kernels.hpp"
+#include "exact_distance.hpp"
 
 namespace projected_kmeans::PK_INSTRUCTION_SET {
 namespace {
@@ -66,6 +64,22 @@ template <class C> class Shortlist {
 // Products of a row with as many centers at once, so that additions do not wait for one another.
 constexpr int n_together = 8;
 
+template <class C> struct Leaders {
+    C best = std::numeric_limits<C>::infinity(), second = best;
+    std::int32_t label = -1;
+
+    void meet(std::int32_t center, C score) {
+        if (center == label) return;
+        if (score < best) {
+            second = best;
+            best = score;
+            label = center;
+        } else {
+            second = smaller(score, second);
+        }
+    }
+};
+
 // The score of a center c is |c|^2 / 2 - <x, c>, smallest where the distance is.
 template <class C> struct Choice {
     Centers<C> centers;
@@ -91,10 +105,9 @@ template <class C> struct Choice {
         }
     }
 
-    // The nearest candidate; the row stays among ties, or else goes to the lowest of them.
-    std::int32_t choose(const C *row, Candidates candidates, std::int64_t index, std::int32_t own) {
-        C best = std::numeric_limits<C>::infinity(), present = best;
-        std::int32_t label = own;
+    // The two best candidates of a row that are not the same center.
+    Leaders<C> lead(const C *row, Candidates candidates, std::int64_t index) {
+        Leaders<C> leaders;
         for (std::int64_t first = 0; first < candidates.n_candidates; first += n_together) {
             std::int32_t names[n_together];
             C scores[n_together];
@@ -103,27 +116,30 @@ template <class C> struct Choice {
                 names[j] = candidates.get(index, slot < candidates.n_candidates ? slot : first);
             }
             score(row, names, scores);
-            for (int j = 0; j < n_together; ++j) {
-                if (names[j] == own) present = scores[j];
-                if (scores[j] < best || (scores[j] == best && names[j] < label)) {
-                    best = scores[j];
-                    label = names[j];
-                }
-            }
+            for (int j = 0; j < n_together; ++j) leaders.meet(names[j], scores[j]);
         }
-        return present <= best ? own : label;
+        return leaders;
     }
 };
 
+// Brings a row into the frame and returns its squared norm.
 template <class C, class T>
-void frame_row(const T *from, Frame<C> frame, std::int64_t n_columns, C *to) {
+C frame_row(const T *from, Frame<C> frame, std::int64_t n_columns, C *to) {
     constexpr int lanes = n_lanes<C>;
+    Lanes<C> norms = {};
     std::int64_t column = 0;
-    for (; column + lanes <= n_columns; column += lanes)
-        store(to + column,
-              (load_as<C, lanes>(from + column) - load(frame.origin + column)) * frame.scale);
-    for (; column < n_columns; ++column)
+    for (; column + lanes <= n_columns; column += lanes) {
+        const Lanes<C> moved =
+            (load_as<C, lanes>(from + column) - load(frame.origin + column)) * frame.scale;
+        store(to + column, moved);
+        norms += moved * moved;
+    }
+    C norm = sum_lanes<C>(norms);
+    for (; column < n_columns; ++column) {
         to[column] = (static_cast<C>(widen(from[column])) - frame.origin[column]) * frame.scale;
+        norm += to[column] * to[column];
+    }
+    return norm;
 }
 
 }  // namespace
@@ -157,10 +173,11 @@ void candidate_centers(const Rows &rows, Frame<C> frame, Centers<C> centers,
 }
 
 template <class C>
-void nearest_candidate(const Rows &rows, Frame<C> frame, Centers<C> centers, Candidates candidates,
-                       std::int32_t *labels, int n_threads) {
+void nearest_candidate(const Rows &rows, Frame<C> frame, Centers<C> centers, Centers<double> exact,
+                       Candidates candidates, std::int32_t *labels, int n_threads) {
     const std::int64_t width = rows.n_columns;
     Buffer<C> half_norms(centers.n_centers);
+    C largest = 0;
     for (std::int64_t j = 0; j < centers.n_centers; ++j) {
         double norm = 0;
         for (std::int64_t column = 0; column < width; ++column) {
@@ -168,17 +185,26 @@ void nearest_candidate(const Rows &rows, Frame<C> frame, Centers<C> centers, Can
             norm += entry * entry;
         }
         half_norms[j] = static_cast<C>(norm / 2);
+        largest = larger(static_cast<C>(std::sqrt(norm)), largest);
     }
+    const std::int64_t n = candidates.n_candidates;
     with_element(rows.element, [&](auto zero) {
         using T = decltype(zero);
 #pragma omp parallel num_threads(n_threads) if (n_threads > 1)
         {
             Choice<C> choice{centers, half_norms.data(), width};
             Buffer<C> row(width);
+            Buffer<std::int32_t> names(n);
 #pragma omp for schedule(dynamic, 64)
             for (std::int64_t i = 0; i < rows.n_rows; ++i) {
-                frame_row<C>(rows.row<T>(i), frame, width, row.data());
-                labels[i] = choice.choose(row.data(), candidates, i, labels[i]);
+                const C norm = frame_row<C>(rows.row<T>(i), frame, width, row.data());
+                const Leaders<C> leaders = choice.lead(row.data(), candidates, i);
+                if (leaders.second - leaders.best > 2 * score_margin(norm, largest, width)) {
+                    labels[i] = leaders.label;
+                    continue;
+                }
+                for (std::int64_t j = 0; j < n; ++j) names[j] = candidates.get(i, j);
+                labels[i] = settle(rows, i, frame, exact, labels[i], names.data(), n);
             }
         }
     });
@@ -188,9 +214,9 @@ template void candidate_centers<float>(const Rows &, Frame<float>, Centers<float
                                        const std::int32_t *, Candidates, int);
 template void candidate_centers<double>(const Rows &, Frame<double>, Centers<double>,
                                         const std::int32_t *, Candidates, int);
-template void nearest_candidate<float>(const Rows &, Frame<float>, Centers<float>, Candidates,
-                                       std::int32_t *, int);
-template void nearest_candidate<double>(const Rows &, Frame<double>, Centers<double>, Candidates,
-                                        std::int32_t *, int);
+template void nearest_candidate<float>(const Rows &, Frame<float>, Centers<float>, Centers<double>,
+                                       Candidates, std::int32_t *, int);
+template void nearest_candidate<double>(const Rows &, Frame<double>, Centers<double>,
+                                        Centers<double>, Candidates, std::int32_t *, int);
 
 }  // namespace projected_kmeans::PK_INSTRUCTION_SET

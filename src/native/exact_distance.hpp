@@ -15,10 +15,11 @@ double exact_distance(const Rows &rows, std::int64_t row, const double *center, 
 
 // The nearest center of a row by scores |c|^2 / 2 - <x, c> in the frame, which tell centers apart
 // even where a row is very far from all of them. Of equal ones it is the `present` one, or else the
-// first.
+// lowest. With `names`, only those `n_names` centers are compared.
 template <class C>
 std::int32_t settle(const Rows &rows, std::int64_t row, Frame<C> frame, Centers<double> centers,
-                    std::int32_t present);
+                    std::int32_t present, const std::int32_t *names = nullptr,
+                    std::int64_t n_names = 0);
 
 // A score in type C is off by at most this from the score that `settle` computes, and |x|^2 plus
 // twice the score by twice as much from the squared distance: with u the unit roundoff, a product

@@ -25,14 +25,32 @@ void weigh_candidates(Tiles<C>, Centers<C>, const C *, const C *, C *, double *,
 template <class C>
 void candidate_centers(const Rows &, Frame<C>, Centers<C>, const std::int32_t *, Candidates, int);
 template <class C>
-void nearest_candidate(const Rows &, Frame<C>, Centers<C>, Candidates, std::int32_t *, int);
+void nearest_candidate(const Rows &, Frame<C>, Centers<C>, Centers<double>, Candidates,
+                       std::int32_t *, int);
 template <class C>
 std::int64_t move_points(const Rows &, const double *, Frame<C>, std::int32_t *, double *, double *,
                          std::int64_t, int);
-Position scan_columns(const Rows &, double *, double *, int);
+Position scan_columns(const Rows &, double *, double *, double *, int);
 void cluster_moments(const Rows &, const std::int32_t *, const std::int32_t *, const double *,
                      Centers<double>, MomentGrid, double *, double *, int);
 void own_distances(const Rows &, const std::int32_t *, Centers<double>, double, double *, int);
+template <class C>
+void nearest_center(const SparseRows<C> &, Frame<C>, Centers<C>, Centers<double>, bool,
+                    std::int32_t *, C *, C *, int);
+template <class C> void squared_distances(const SparseRows<C> &, Frame<C>, Centers<C>, C *, int);
+template <class C>
+void nearest_candidate(const SparseRows<C> &, Frame<C>, Centers<C>, Centers<double>, Candidates,
+                       std::int32_t *, int);
+template <class C> Position scan_columns(const SparseRows<C> &, double *, double *, double *, int);
+template <class C>
+void cluster_moments(const SparseRows<C> &, const std::int32_t *, const std::int32_t *,
+                     const double *, Centers<double>, MomentGrid, double *, double *, int);
+template <class C>
+void own_distances(const SparseRows<C> &, const std::int32_t *, Centers<double>, double, double *,
+                   int);
+template <class C> void table_product(const SparseRows<C> &, const C *, std::int64_t, C *, int);
+template <class C>
+void transposed_product(const SparseRows<C> &, const double *, std::int64_t, double *, int);
 
 #define PK_STRING(name) #name
 #define PK_NAME(name) PK_STRING(name)
@@ -56,6 +74,14 @@ constexpr KernelsOf<C> kernels_of = {
     .move_points = move_points<C>,
     .candidate_centers = candidate_centers<C>,
     .nearest_candidate = nearest_candidate<C>,
+    .nearest_center_sparse = nearest_center<C>,
+    .squared_distances_sparse = squared_distances<C>,
+    .nearest_candidate_sparse = nearest_candidate<C>,
+    .scan_columns_sparse = scan_columns<C>,
+    .cluster_moments_sparse = cluster_moments<C>,
+    .own_distances_sparse = own_distances<C>,
+    .table_product = table_product<C>,
+    .transposed_product = transposed_product<C>,
 };
 
 extern const Kernels kernels;

@@ -47,6 +47,13 @@ template <class C> struct SparseRows {
         return wide ? static_cast<const std::int64_t *>(indices)[nonzero]
                     : static_cast<const std::int32_t *>(indices)[nonzero];
     }
+    // Calls `action` with the indices in their own type.
+    template <class Action> PK_LOCAL void with_indices(Action action) const {
+        if (wide)
+            action(static_cast<const std::int64_t *>(indices));
+        else
+            action(static_cast<const std::int32_t *>(indices));
+    }
 };
 
 // What a product needs to know of a random map.
@@ -126,8 +133,12 @@ struct Position {
 // The grids that make sums over rows exact, hence independent of their order: every term is
 // rounded to a multiple of its column's coarse spacing, and what is left to a multiple of the fine.
 struct MomentGrid {
-    const double *magic;  // 1.5 * 2^52 * coarse spacing: a column each, then weight, then squares
-    double fine_ratio;    // fine spacing / coarse spacing
+    const double *magic;   // 1.5 * 2^52 * coarse spacing: a column each, then weight, then squares
+    double fine_ratio;     // fine spacing / coarse spacing, for columns and weight
+    double squares_ratio;  // the same for squares, of which every row brings one a column
+
+    // Of sparse rows, a column that every row names has a negative magic number, which rounds
+    // alike: zero may be out of its range, and does not occur.
 };
 
 template <class C> struct KernelsOf {
@@ -158,13 +169,39 @@ template <class C> struct KernelsOf {
     void (*candidate_centers)(const Rows &, Frame<C>, Centers<C>, const std::int32_t *labels,
                               Candidates out, int n_threads);
     // Labels in and out: the nearest of each row's candidates, its own where they tie.
-    void (*nearest_candidate)(const Rows &, Frame<C>, Centers<C>, Candidates, std::int32_t *labels,
-                              int n_threads);
+    void (*nearest_candidate)(const Rows &, Frame<C>, Centers<C>, Centers<double> exact, Candidates,
+                              std::int32_t *labels, int n_threads);
+    // The same for sparse rows, with the same labels.
+    void (*nearest_center_sparse)(const SparseRows<C> &, Frame<C>, Centers<C>,
+                                  Centers<double> exact, bool keep_ties, std::int32_t *labels,
+                                  C *nearest, C *second, int n_threads);
+    void (*squared_distances_sparse)(const SparseRows<C> &, Frame<C>, Centers<C>, C *out,
+                                     int n_threads);
+    void (*nearest_candidate_sparse)(const SparseRows<C> &, Frame<C>, Centers<C>,
+                                     Centers<double> exact, Candidates, std::int32_t *labels,
+                                     int n_threads);
+    Position (*scan_columns_sparse)(const SparseRows<C> &, double *minimum, double *maximum,
+                                    double *norm, int n_threads);
+    // Adds what a row brings beyond a row of zeros; the caller adds zeros, mass by mass.
+    void (*cluster_moments_sparse)(const SparseRows<C> &, const std::int32_t *labels,
+                                   const std::int32_t *before, const double *weights,
+                                   Centers<double>, MomentGrid, double *offsets, double *totals,
+                                   int n_threads);
+    void (*own_distances_sparse)(const SparseRows<C> &, const std::int32_t *labels, Centers<double>,
+                                 double scale, double *out, int n_threads);
+    // out[row] = the row times a table (n_columns x width), and its transpose:
+    // out[column] += the sum over rows of entry * table[row], threads sharing out the columns.
+    void (*table_product)(const SparseRows<C> &, const C *table, std::int64_t width, C *out,
+                          int n_threads);
+    void (*transposed_product)(const SparseRows<C> &, const double *table, std::int64_t width,
+                               double *out, int n_threads);
 };
 
 struct Kernels {
     const char *instruction_set;
-    Position (*scan_columns)(const Rows &, double *minimum, double *maximum, int n_threads);
+    // Widens the ranges of all columns, and the largest squared norm of a row.
+    Position (*scan_columns)(const Rows &, double *minimum, double *maximum, double *norm,
+                             int n_threads);
     // Adds to offsets[2][center][column] and totals[2][center][weight, squares], coarse then fine;
     // with `before`, only what rows whose label changed since bring and take away.
     void (*cluster_moments)(const Rows &, const std::int32_t *labels, const std::int32_t *before,

@@ -1,11 +1,12 @@
-// The range of every column and the first entry that is not finite, in one pass.
+// The range of every column, the largest norm of a row and the first entry that is not finite, in
+// one pass.
 // Does not judge: what a NaN means is said in Python.
 #include <omp.h>
 
 #include <limits>
 
 #include "kernels.hpp"
-#include "lanes.hpp"
+#include "row_norm.hpp"
 
 namespace projected_kmeans::PK_INSTRUCTION_SET {
 namespace {
@@ -49,7 +50,7 @@ template <class C, class T> std::int64_t first_doubtful(const T *row, std::int64
 }
 
 template <class T>
-Position scan(const Rows &rows, double *minimum, double *maximum, int n_threads) {
+Position scan(const Rows &rows, double *minimum, double *maximum, double *norm, int n_threads) {
     using C = typename ComputeOf<T>::type;
     const std::int64_t width = rows.n_columns;
     std::int64_t first_bad = rows.n_rows;
@@ -62,9 +63,14 @@ Position scan(const Rows &rows, double *minimum, double *maximum, int n_threads)
             high[j] = -std::numeric_limits<C>::infinity();
         }
         std::int64_t bad = rows.n_rows;
+        double longest = 0;
         const std::int64_t last = rows.n_rows * (thread + 1) / n;
-        for (std::int64_t i = rows.n_rows * thread / n; i < last && bad == rows.n_rows; ++i)
+        for (std::int64_t i = rows.n_rows * thread / n; i < last && bad == rows.n_rows; ++i) {
             if (!scan_row<C>(rows.row<T>(i), width, low.data(), high.data())) bad = i;
+            RowNorm length;
+            length.add_row(rows.row<T>(i), width);
+            longest = larger(length.total(), longest);
+        }
 #pragma omp critical
         {
             for (std::int64_t j = 0; j < width; ++j) {
@@ -72,6 +78,7 @@ Position scan(const Rows &rows, double *minimum, double *maximum, int n_threads)
                 if (high[j] > maximum[j]) maximum[j] = high[j];
             }
             if (bad < first_bad) first_bad = bad;
+            *norm = larger(longest, *norm);
         }
     }
     if (first_bad == rows.n_rows) return {-1, -1};
@@ -80,10 +87,11 @@ Position scan(const Rows &rows, double *minimum, double *maximum, int n_threads)
 
 }  // namespace
 
-Position scan_columns(const Rows &rows, double *minimum, double *maximum, int n_threads) {
+Position scan_columns(const Rows &rows, double *minimum, double *maximum, double *norm,
+                      int n_threads) {
     Position position{-1, -1};
     with_element(rows.element, [&](auto zero) {
-        position = scan<decltype(zero)>(rows, minimum, maximum, n_threads);
+        position = scan<decltype(zero)>(rows, minimum, maximum, norm, n_threads);
     });
     return position;
 }

@@ -2,8 +2,10 @@ from typing import TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_array
 
 _Block: TypeAlias = NDArray[np.generic]
+_Csr: TypeAlias = csr_array[np.float32 | np.float64, tuple[int, int]]
 _F32: TypeAlias = NDArray[np.float32]
 _F64: TypeAlias = NDArray[np.float64]
 _Floats: TypeAlias = _F32 | _F64
@@ -48,7 +50,7 @@ sparse_sign_product_sparse = sign_product_sparse
 hadamard_product_sparse = sign_product_sparse
 
 def nearest_center(
-    block: _Block,
+    block: _Block | _Csr,
     origin: _Real[_C],
     scale: float,
     centers: _Real[_C],
@@ -76,7 +78,7 @@ def bounded_assignment(
     n_threads: int,
 ) -> int: ...
 def squared_distances(
-    block: _Block,
+    block: _Block | _Csr,
     origin: _Real[_C],
     scale: float,
     centers: _Real[_C],
@@ -113,19 +115,20 @@ def candidate_centers(
     n_threads: int,
 ) -> None: ...
 def nearest_candidate(
-    block: _Block,
+    block: _Block | _Csr,
     origin: _Real[_C],
     scale: float,
     centers: _Real[_C],
+    exact_centers: _F64,
     candidates: NDArray[np.uint16] | NDArray[np.int32],
     labels: NDArray[np.int32],
     n_threads: int,
 ) -> None: ...
 def scan_columns(
-    block: _Block, minimum: _F64, maximum: _F64, n_threads: int
+    block: _Block | _Csr, minimum: _F64, maximum: _F64, norm: _F64, n_threads: int
 ) -> tuple[int, int]: ...
 def own_distances(
-    block: _Block,
+    block: _Block | _Csr,
     labels: NDArray[np.int32],
     centers: _F64,
     scale: float,
@@ -133,13 +136,14 @@ def own_distances(
     n_threads: int,
 ) -> None: ...
 def cluster_moments(
-    block: _Block,
+    block: _Block | _Csr,
     labels: NDArray[np.int32],
     before: NDArray[np.int32] | None,
     weights: _F64 | None,
     centers: _F64,
     magic: _F64,
     fine_ratio: float,
+    squares_ratio: float,
     offsets: _F64,
     totals: _F64,
     n_threads: int,
@@ -154,3 +158,5 @@ def move_points(
     mass: _F64,
     n_threads: int,
 ) -> int: ...
+def table_product(block: _Csr, table: _Floats, out: _Floats, n_threads: int) -> None: ...
+def transposed_product(block: _Csr, table: _F64, out: _F64, n_threads: int) -> None: ...

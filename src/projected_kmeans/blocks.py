@@ -5,11 +5,13 @@ Knows where rows lie; it does not know what is computed from them.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
+import scipy.sparse
 from numpy.typing import NDArray
 
 from projected_kmeans import _native
@@ -24,15 +26,19 @@ NATIVE_TYPES = tuple(
 
 
 class Block(NamedTuple):
-    """Consecutive rows, unit stride inside a row, and the index of the first."""
+    """Consecutive rows and the index of the first.
+
+    Rows are an array with unit stride inside a row, or a CSR array with ascending indices; kernels
+    take either.
+    """
 
     start: int
-    rows: NDArray[Any]
+    rows: Any
 
     @property
     def span(self) -> slice:
         """Where the block's rows stand among all rows."""
-        return slice(self.start, self.start + len(self.rows))
+        return slice(self.start, self.start + self.rows.shape[0])
 
 
 class BlockSource(Protocol):
@@ -46,11 +52,21 @@ class BlockSource(Protocol):
     def dtype(self) -> np.dtype[Any]:
         """The element type of every block, one of `NATIVE_TYPES`."""
 
+    @property
+    def sparse(self) -> bool:
+        """Whether blocks are CSR arrays."""
+
     def __iter__(self) -> Iterator[Block]:
         """Walk over the blocks from the first row to the last."""
 
     def take(self, indices: NDArray[np.int64]) -> Floats:
         """Return some rows as float64."""
+
+    def select(self, indices: NDArray[np.int64] | None = None) -> Any:
+        """Return some rows in memory as blocks have them, all of them by default."""
+
+    def __len__(self) -> int:
+        """Return the number of blocks."""
 
 
 class ArrayBlocks:
@@ -64,6 +80,8 @@ class ArrayBlocks:
     block_rows : int, optional
         Rows of a block; by default as many as `BLOCK_BYTES` hold. No result depends on it.
     """
+
+    sparse = False
 
     def __init__(self, array: NDArray[Any], block_rows: int | None = None) -> None:
         self.array = array
@@ -96,6 +114,84 @@ class ArrayBlocks:
         """Return some rows as float64."""
         return np.asarray(self.array[indices], dtype=np.float64)
 
+    def select(self, indices: NDArray[np.int64] | None = None) -> NDArray[Any]:
+        """Return some rows in memory as blocks have them, all of them by default."""
+        return self.array if indices is None else self.array[indices]
+
+
+class SparseBlocks:
+    """The block source of CSR rows in memory, which are never made dense.
+
+    Parameters
+    ----------
+    array : csr_array (n, d)
+        As `as_native_sparse` returns it. Blocks are views.
+    block_rows : int, optional
+        Rows of a block; by default as many as have `BLOCK_BYTES` of nonzeros. No result depends
+        on it.
+    """
+
+    sparse = True
+
+    def __init__(self, array: Any, block_rows: int | None = None) -> None:
+        self.array = array
+        n_rows, starts = array.shape[0], array.indptr
+        if block_rows is None:
+            size = BLOCK_BYTES // (array.data.itemsize + array.indices.itemsize)
+            full = np.searchsorted(starts, np.arange(size, int(starts[-1]), size), side="right")
+            cuts = np.unique(np.concatenate([[0], full, [n_rows]]))
+        else:
+            cuts = np.append(np.arange(0, n_rows, block_rows), n_rows)
+        self._cuts = [int(cut) for cut in cuts]
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows and columns in all."""
+        return self.array.shape[0], self.array.shape[1]
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The element type of every block."""
+        dtype: np.dtype[Any] = self.array.dtype
+        return dtype
+
+    def __len__(self) -> int:
+        """Return the number of blocks."""
+        return len(self._cuts) - 1
+
+    def __iter__(self) -> Iterator[Block]:
+        """Walk over the blocks from the first row to the last."""
+        for first, last in itertools.pairwise(self._cuts):
+            yield Block(first, self._view(first, last))
+
+    def take(self, indices: NDArray[np.int64]) -> Floats:
+        """Return some rows as float64, made dense: they must be few."""
+        return np.asarray(self.array[indices].toarray(), dtype=np.float64)
+
+    def select(self, indices: NDArray[np.int64] | None = None) -> Any:
+        """Return some rows in memory as blocks have them, all of them by default."""
+        return self.array if indices is None else self.array[indices]
+
+    def _view(self, first: int, last: int) -> Any:
+        """Return some rows without a copy, whatever type their indices are of."""
+        if (first, last) == (0, self.shape[0]):
+            return self.array
+        starts = self.array.indptr[first : last + 1]
+        part = slice(int(starts[0]), int(starts[-1]))
+        view = scipy.sparse.csr_array((last - first, self.shape[1]), dtype=self.dtype)
+        view.data, view.indices = self.array.data[part], self.array.indices[part]
+        view.indptr = starts - starts[0]
+        return view
+
+
+# Rows that lie in memory.
+MemoryBlocks: TypeAlias = ArrayBlocks | SparseBlocks
+
+
+def open_blocks(rows: Any) -> MemoryBlocks:
+    """Return the block source of an array or of CSR rows."""
+    return SparseBlocks(rows) if scipy.sparse.issparse(rows) else ArrayBlocks(rows)
+
 
 def as_native(array: NDArray[Any]) -> NDArray[Any]:
     """Return the array in an element type that kernels read: itself, or float64 where it must."""
@@ -107,9 +203,12 @@ def as_native(array: NDArray[Any]) -> NDArray[Any]:
 def as_native_sparse(rows: Any) -> Any:
     """Return CSR rows as kernels read them: float32 or float64, indices ascending and unique."""
     dtype = compute_type(as_native(rows.data[:0]).dtype)
-    native = rows.astype(dtype, copy=False)
+    native = scipy.sparse.csr_array(rows).astype(dtype, copy=False)
+    index = np.promote_types(native.indices.dtype, native.indptr.dtype)
+    native.indices = native.indices.astype(index, copy=False)
+    native.indptr = native.indptr.astype(index, copy=False)
     if not native.has_canonical_format:
-        native = native.copy() if native is rows else native
+        native = native.copy() if np.shares_memory(native.data, rows.data) else native
         native.sum_duplicates()
     return native
 
@@ -121,10 +220,11 @@ def compute_type(dtype: np.dtype[Any]) -> np.dtype[Any]:
 
 @dataclass(frozen=True)
 class ColumnRanges:
-    """The smallest and the largest value of every column."""
+    """The smallest and the largest value of every column, and the largest squared norm of a row."""
 
     minimum: Floats
     maximum: Floats
+    squared_norm: float = np.inf
 
 
 def scan_columns(
@@ -133,8 +233,9 @@ def scan_columns(
     """Return the ranges of all columns; raise a ValueError that names the first bad entry."""
     minimum = np.full(source.shape[1], np.inf)
     maximum = np.full(source.shape[1], -np.inf)
+    norm = np.zeros(1)
     for index, block in enumerate(source):
-        row, column = _native.scan_columns(block.rows, minimum, maximum, n_threads)
+        row, column = _native.scan_columns(block.rows, minimum, maximum, norm, n_threads)
         if row >= 0:
             raise _not_finite(float(block.rows[row, column]), block.start + row, column)
         if on_block is not None:
@@ -147,15 +248,7 @@ def scan_columns(
             f"X reaches {largest:.3g}, so that sums of squares overflow float64; "
             "divide X by a large constant"
         )
-    return ColumnRanges(minimum, maximum)
-
-
-def scan_sparse(rows: Any) -> None:
-    """Raise a ValueError that names the first entry of CSR rows that is not finite."""
-    bad = np.flatnonzero(~np.isfinite(rows.data))
-    if len(bad):
-        row = int(np.searchsorted(rows.indptr, bad[0], side="right")) - 1
-        raise _not_finite(float(rows.data[bad[0]]), row, int(rows.indices[bad[0]]))
+    return ColumnRanges(minimum, maximum, float(norm[0]))
 
 
 def _not_finite(value: float, row: int, column: int) -> ValueError:

@@ -35,7 +35,8 @@ class NearestSearch:
 
     The first pass measures all distances: centers move far after it. From the second on, centers
     stand in groups, and every row keeps an upper bound on the distance to its own center and a
-    lower bound for each group (Yinyang k-means). Where bounds do not save enough, they are dropped.
+    lower bound for each group (Yinyang k-means). Where bounds do not save enough, they are dropped;
+    sparse rows, of which a nonzero meets all centers at once, have none.
 
     Parameters
     ----------
@@ -53,7 +54,7 @@ class NearestSearch:
     def __init__(self, problem: Problem, n_clusters: int) -> None:
         self.n_distances = 0
         self._problem = problem
-        self._bounded = n_clusters >= FEWEST_CLUSTERS
+        self._bounded = n_clusters >= FEWEST_CLUSTERS and not problem.source.sparse
         self._quantum = 0.0
         self._n_bounded = 0
         self._groups: NDArray[np.int32] | None = None

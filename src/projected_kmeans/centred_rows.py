@@ -11,15 +11,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
+import scipy.sparse
 from numpy.typing import NDArray
 
 from projected_kmeans import _native
-from projected_kmeans.blocks import ArrayBlocks, ColumnRanges, compute_type
-from projected_kmeans.keys import draw_signs
+from projected_kmeans.blocks import ColumnRanges, compute_type, open_blocks
 from projected_kmeans.passes import Problem
 from projected_kmeans.results import Floats
 
@@ -78,29 +78,23 @@ class CentredRows(Protocol):
         """Return combinations (d, t) of few weighted rows, one for each column of ``left``."""
 
 
-def mean_of(
-    rows: Any, weights: Floats | None, ranges: ColumnRanges | None, n_threads: int
-) -> Floats:
-    """Return the mean of the rows in float64, in one pass; for dense rows from exact sums."""
-    n_rows = rows.shape[0]
-    if ranges is None:
-        shares = np.full(n_rows, 1 / n_rows) if weights is None else weights / weights.sum()
-        return np.asarray(rows.T.astype(np.float64) @ shares)
-    problem = Problem(ArrayBlocks(rows), ranges, weights, n_threads)
+def mean_of(rows: Any, weights: Floats | None, ranges: ColumnRanges, n_threads: int) -> Floats:
+    """Return the mean of the rows in float64, from exact sums in one pass."""
+    problem = Problem(open_blocks(rows), ranges, weights, n_threads)
     middle = ranges.minimum / 2 + ranges.maximum / 2
-    mean: Floats = problem.sum(np.zeros(n_rows, dtype=np.int32), middle[None]).means[0]
+    mean: Floats = problem.sum(np.zeros(rows.shape[0], dtype=np.int32), middle[None]).means[0]
     return mean
 
 
 def about(
-    rows: Any, center: Floats, weights: Floats | None, ranges: ColumnRanges | None, n_threads: int
+    rows: Any, center: Floats, weights: Floats | None, ranges: ColumnRanges, n_threads: int
 ) -> CentredRows:
     """Return rows about a center, in a unit in which their squares can be added."""
-    if ranges is None:
-        reach = max(np.abs(rows.data).max(initial=0.0), np.abs(center).max())
-        return SparseRows(rows, center, weights, _unit(float(reach)), n_threads)
     reach = np.max(np.maximum(ranges.maximum - center, center - ranges.minimum))
-    return DenseRows(rows, center, weights, _unit(float(reach)), n_threads)
+    if not scipy.sparse.issparse(rows):
+        return DenseRows(rows, center, weights, _unit(float(reach)), n_threads)
+    reach = max(reach, np.max(np.abs(center)))  # which is subtracted from products only
+    return SparseRows(rows, center, weights, _unit(float(reach)), n_threads)
 
 
 @dataclass(frozen=True)
@@ -209,21 +203,29 @@ class SparseRows:
 
     def multiply(self, omega: Omega) -> Floats:
         """Return C omega."""
-        center, signs = self.center * self.unit, None
-        if isinstance(omega, Signs):
-            signs = omega
-            omega = draw_signs(signs.key, (len(center), signs.width)).astype(np.float64)
-        total, mass = np.zeros(omega.shape), np.zeros(omega.shape[1])
-        shift = center @ omega
+        width = omega.width if isinstance(omega, Signs) else omega.shape[1]
+        total = np.zeros((self.shape[1], width))
         for span in _spans(self.shape[0], SPARSE_STRETCH):
-            part = self._part(span)
-            right = part @ omega if signs is None else self._multiply_signs(part, signs)
-            right -= shift
-            if self.weights is not None:
-                right *= self.weights[span, None]
-            total += part.T @ right
-            mass += right.sum(axis=0)
-        return total - np.outer(center, mass)
+            weights = None if self.weights is None else self.weights[span]
+            part = replace(self, array=self.array[span], weights=weights)
+            total += part.combine(part.sketch(omega))
+        return total
+
+    def sketch(self, omega: Omega) -> Floats:
+        """Return the weighted rows times omega, for few rows."""
+        part, center = self._part(), (self.center * self.unit)[None]
+        width = omega.width if isinstance(omega, Signs) else omega.shape[1]
+        out, shift = np.empty((self.shape[0], width)), np.empty((1, width))
+        if isinstance(omega, Signs):
+            matrix = (part.data, part.indices, part.indptr, part.shape[1])
+            _native.sign_product_sparse(*matrix, omega.key, 1.0, out, self.n_threads)
+            _native.sign_product(center, omega.key, 1.0, shift, self.n_threads)
+        else:
+            _native.table_product(part, np.ascontiguousarray(omega), out, self.n_threads)
+            np.matmul(center, omega, out=shift)
+        out -= shift
+        out *= self._roots()[:, None]
+        return out
 
     def column_gram(self) -> Floats:
         """Return C, for few columns."""
@@ -231,7 +233,7 @@ class SparseRows:
 
     def row_gram(self) -> Floats:
         """Return the products of all weighted rows with one another, for few rows."""
-        part, center = self._part(slice(None)), self.center * self.unit
+        part, center = self._part(), self.center * self.unit
         along = part @ center
         gram = (part @ part.T).toarray() - along - along[:, None] + center @ center
         root = self._roots()
@@ -239,19 +241,14 @@ class SparseRows:
 
     def combine(self, left: Floats) -> Floats:
         """Return combinations (d, t) of few weighted rows, one for each column of ``left``."""
-        weighted = self._roots()[:, None] * left
-        center = self.center * self.unit
-        found = self._part(slice(None)).T @ weighted - np.outer(center, weighted.sum(axis=0))
-        return np.asarray(found)
-
-    def _multiply_signs(self, part: Any, signs: Signs) -> Floats:
-        out = np.empty((part.shape[0], signs.width))
-        matrix = (part.data, part.indices, part.indptr, part.shape[1])
-        _native.sign_product_sparse(*matrix, signs.key, 1.0, out, self.n_threads)
+        weighted = np.multiply(self._roots()[:, None], left, order="C")
+        out = np.outer(self.center * -self.unit, weighted.sum(axis=0))
+        _native.transposed_product(self._part(), weighted, out, self.n_threads)
         return out
 
-    def _part(self, span: slice) -> Any:
-        return self.array[span].astype(np.float64) * self.unit
+    def _part(self) -> Any:
+        part = self.array.astype(np.float64, copy=False)
+        return part if self.unit == 1 else part * self.unit
 
     def _roots(self) -> Floats:
         return np.ones(self.shape[0]) if self.weights is None else np.sqrt(self.weights)

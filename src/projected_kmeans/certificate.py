@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from projected_kmeans.blocks import BlockSource
 from projected_kmeans.journal import Journal
 from projected_kmeans.keys import RandomState
 from projected_kmeans.lower_bounds import LowerBound, bound_inertia, kmeans_lower_bound
@@ -162,7 +163,7 @@ def check_certificate(model: Any) -> None:
 
 
 def certify_fit(
-    model: Any, rows: Any, weights: Floats | None, value: float, log: Journal
+    model: Any, source: BlockSource, weights: Floats | None, value: float, log: Journal
 ) -> Certificate | None:
     """Return what a `ProjectedKMeans` asks to be proven of its inertia; None where it does not.
 
@@ -171,7 +172,7 @@ def certify_fit(
     if model.certificate is None or log.stopped:
         return None
     bound = bound_inertia(
-        rows,
+        source.select(),
         weights,
         model.n_clusters,
         method=model.certificate,

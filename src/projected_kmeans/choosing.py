@@ -163,7 +163,7 @@ def _bound(sketch: Problem, counts: Sequence[int]) -> Floats:
     """Return the spectral lower bounds on the sketch, 0 where no decomposition is small enough."""
     if min(sketch.source.shape) > SPECTRAL_LIMIT:
         return np.zeros(len(counts))
-    rows, weights = sketch.source.array, sketch.weights
+    rows, weights = sketch.source.select(), sketch.weights
     if weights is not None:
         rows, weights = rows[weights > 0], weights[weights > 0]
     rounded = RoundedRows(rows, weights)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from projected_kmeans.blocks import ColumnRanges
+from projected_kmeans.blocks import BlockSource, ColumnRanges
 from projected_kmeans.centred_rows import about, mean_of
 from projected_kmeans.dimensions import target_dimension
 from projected_kmeans.directions import find_directions
@@ -105,8 +105,9 @@ class ColumnSampling(LearnedTransformer):
             self.n_clusters, eps=self.eps, rule="boutsidis2009-columns", n_features=n_features
         )
 
-    def learn(self, rows: Any, weights: Floats | None, ranges: ColumnRanges | None) -> None:
+    def learn(self, source: BlockSource, weights: Floats | None, ranges: ColumnRanges) -> None:
         """Weigh the columns by their leverage and draw some."""
+        rows = source.select()
         n_directions = min(self.n_clusters, *rows.shape)
         kinds = {"exact": True, "approximate": False}
         mean = mean_of(rows, weights, ranges, self.n_threads or 0)

@@ -16,7 +16,7 @@ import numpy as np
 import scipy.linalg
 from threadpoolctl import threadpool_limits
 
-from projected_kmeans.centred_rows import CentredRows, Signs
+from projected_kmeans.centred_rows import CentredRows, Signs, SparseRows
 from projected_kmeans.keys import draw_signs
 from projected_kmeans.results import Floats
 
@@ -69,6 +69,8 @@ def find_directions(
         if exact:
             return _tidy(_decompose(rows), n_directions, rows)
         signs = Signs(key, min(n_directions + n_oversamples, n_columns))
+        if isinstance(rows, SparseRows) and rows.shape[0] < n_columns:
+            return _tidy(_decompose_few(rows, signs, n_power, n_directions), n_directions, rows)
         omega = draw_signs(key, (n_columns, signs.width)).astype(np.float64)
         product = rows.multiply(signs)
         for _ in range(n_power):
@@ -86,6 +88,20 @@ def _decompose(rows: CentredRows) -> Eigenpairs:
     if few_rows:
         vectors = rows.combine(vectors)
     return Eigenpairs(vectors, values)
+
+
+def _decompose_few(rows: SparseRows, signs: Signs, n_power: int, n_directions: int) -> Eigenpairs:
+    """Return the first eigenvectors of the same approximation of C, for fewer rows than columns.
+
+    With Q an orthonormal basis of A R it is A^T Q Q^T A: bases are of rows, which are few, and the
+    Gram matrix of A^T Q is as small as R is narrow. Products with sparse rows cost little beside.
+    """
+    basis = np.linalg.qr(rows.sketch(signs))[0]
+    for _ in range(n_power):
+        basis = np.linalg.qr(rows.sketch(rows.combine(basis)))[0]
+    columns = rows.combine(basis)
+    values, vectors = scipy.linalg.eigh(columns.T @ columns)
+    return Eigenpairs(columns @ vectors[:, : -n_directions - 1 : -1], values[::-1])
 
 
 def _decompose_sketch(omega: Floats, product: Floats, precision: float) -> Eigenpairs:

@@ -21,7 +21,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
-from projected_kmeans.blocks import ArrayBlocks, compute_type, scan_columns
+from projected_kmeans.blocks import compute_type, open_blocks, scan_columns
 from projected_kmeans.certificate import certify_fit, check_certificate
 from projected_kmeans.interrupts import catch_interrupts
 from projected_kmeans.journal import Journal
@@ -31,6 +31,7 @@ from projected_kmeans.passes import Frame, Problem, measure_rows
 from projected_kmeans.pipeline import (
     cluster_sketch,
     lift_partition,
+    open_problem,
     open_rows,
     polish_partition,
     reduce_rows,
@@ -67,6 +68,10 @@ class ProjectedKMeans(
     eps : float, optional
         Error parameter in (0, 1): ``n_components="auto"`` is then what the theorem of the map asks
         for, all columns where they are fewer. By default it is what has proven enough.
+    metric : {"euclidean", "cosine"}, default="euclidean"
+        "cosine" clusters directions (spherical k-means): rows are brought to length one as they are
+        read, a row of zeros stays, and centers are the directions of their rows' sums. Inertia is
+        then the sum of squared distances between unit rows and these, 2 (1 - cosine) each.
     init : {"k-means++", "k-means||", "afk-mc2", "random", "orss06"}, array-like or callable, \
             default="k-means++"
         First centers, in the sketch: greedy k-means++; k-means|| (Bahmani et al. 2012) and
@@ -195,6 +200,7 @@ class ProjectedKMeans(
         projection: Any = "auto",
         n_components: int | str = "auto",
         eps: float | None = None,
+        metric: str = "euclidean",
         init: Any = "k-means++",
         n_init: int | str = "auto",
         solver: str = "auto",
@@ -215,6 +221,7 @@ class ProjectedKMeans(
         self.projection = projection
         self.n_components = n_components
         self.eps = eps
+        self.metric = metric
         self.init = init
         self.n_init = n_init
         self.solver = solver
@@ -236,9 +243,10 @@ class ProjectedKMeans(
 
         Parameters
         ----------
-        X : array-like (n, d)
+        X : array-like or sparse matrix (n, d)
             Rows: float32, float64, float16 or integers of up to 16 bits are read as they are;
-            other types are converted to float64.
+            other types are converted to float64. Sparse rows are never made dense; docs/kmeans.md
+            tells when they give the bits of dense ones.
         y : ignored
             Present by convention.
         sample_weight : array-like (n,), optional
@@ -250,7 +258,7 @@ class ProjectedKMeans(
             Itself.
         """
         self._check_parameters()
-        rows = check_rows(self, X, reset=True)
+        rows = check_rows(self, X, reset=True, accept_sparse=True)
         self._check_sizes(*rows.shape)
         weights = check_weights(sample_weight, rows)
         recipe = self._resolve(Sizes.of(rows, self.n_clusters))
@@ -262,7 +270,7 @@ class ProjectedKMeans(
             finalists = cluster_sketch(recipe, original, sketch, log)
             lifted = lift_partition(original, sketch, finalists, log)
             polished = polish_partition(recipe, original, sketch, lifted, log)
-            self.certificate_ = certify_fit(self, rows, weights, polished.inertia, log)
+            self.certificate_ = certify_fit(self, original.source, weights, polished.inertia, log)
 
         self._keep(compute_type(rows.dtype), lifted.sketched, polished, log)
         return self
@@ -272,7 +280,7 @@ class ProjectedKMeans(
 
         Parameters
         ----------
-        X : array-like (n, d)
+        X : array-like or sparse matrix (n, d)
             Rows.
 
         Returns
@@ -290,7 +298,7 @@ class ProjectedKMeans(
 
         Parameters
         ----------
-        X : array-like (n, d)
+        X : array-like or sparse matrix (n, d)
             Rows.
 
         Returns
@@ -311,7 +319,7 @@ class ProjectedKMeans(
 
         Parameters
         ----------
-        X : array-like (n, d)
+        X : array-like or sparse matrix (n, d)
             Rows.
         y : ignored
             Present by convention.
@@ -378,10 +386,12 @@ class ProjectedKMeans(
 
     def _read(self, X: ArrayLike, sample_weight: ArrayLike | None = None) -> Problem:
         check_is_fitted(self)
-        rows = check_rows(self, X, reset=False)
-        source = ArrayBlocks(rows)
+        rows = check_rows(self, X, reset=False, accept_sparse=True)
+        source = open_blocks(rows)
         ranges = scan_columns(source, self._threads)
-        return Problem(source, ranges, check_weights(sample_weight, rows), self._threads)
+        weights = check_weights(sample_weight, rows)
+        spherical = self.metric == "cosine"
+        return open_problem(source, ranges, weights, self._threads, spherical=spherical)
 
     def _centers(self) -> Floats:
         return self.cluster_centers_.astype(np.float64, copy=False)
@@ -396,5 +406,6 @@ class ProjectedKMeans(
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags

@@ -66,7 +66,7 @@ def draw_sample(problem: Problem, most: int, key: int) -> Problem:
         drawn = stream.choice(n_rows, n_wanted, replace=False)
     else:
         drawn = stream.choice(n_rows, n_wanted, p=problem.weights / problem.weights.sum())
-    source = ArrayBlocks(problem.source.array[np.sort(drawn)])
+    source = ArrayBlocks(problem.source.select(np.sort(drawn)))
     ranges = scan_columns(source, problem.n_threads)
     return replace(problem, source=source, ranges=ranges, weights=None)
 

@@ -36,7 +36,7 @@ def move_single_points(
     on_pass : callable, optional
         Called with (passes done, inertia) after each; True stops.
     """
-    rows = np.ascontiguousarray(problem.source.array)
+    rows = np.ascontiguousarray(problem.source.select())
     result, history, converged = start, list(start.history), False
     while len(history) < max_iter:
         labels, centers, mass = result.labels.copy(), result.centers.copy(), result.mass.copy()

@@ -6,14 +6,14 @@ Every row's result depends on that row alone, never on blocks or threads; nothin
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from projected_kmeans import _native
-from projected_kmeans.blocks import ArrayBlocks, BlockSource, ColumnRanges, compute_type
+from projected_kmeans.blocks import BlockSource, ColumnRanges, compute_type
 from projected_kmeans.moments import ClusterSums, Moments
 from projected_kmeans.results import Floats, Labels
 
@@ -41,16 +41,18 @@ class Frame:
         largest of them.
         """
         mean = centers.mean(axis=0)
-        spread = np.max(np.abs(centers - mean), axis=0)
+        spread = np.maximum(centers.max(axis=0) - mean, mean - centers.min(axis=0))
         grid = np.ldexp(1.0, np.frexp(spread)[1])
         origin = np.where(spread > 0, np.rint(mean / grid) * grid, mean).astype(dtype)
         offsets = centers - origin
-        reach = [np.abs(offsets), np.abs(origin)]
+        reach = [offsets, origin]
         if ranges is not None:
-            reach += [np.abs(ranges.minimum - origin), np.abs(ranges.maximum - origin)]
-        exponent = math.frexp(max(float(np.max(part, initial=0.0)) for part in reach))[1]
+            reach += [ranges.minimum - origin, ranges.maximum - origin]
+        largest = max(float(np.max(part)) for part in reach)
+        exponent = math.frexp(max(largest, *(-float(np.min(part)) for part in reach)))[1]
         scale = _power_of_two(np.finfo(dtype).maxexp // 2 - 16 - exponent, dtype)
-        return cls(origin, scale, np.ascontiguousarray(offsets * scale, dtype=dtype))
+        offsets *= scale  # in place, as are all steps here: centers may be wide
+        return cls(origin, scale, np.ascontiguousarray(offsets, dtype=dtype))
 
     def undo(self, squared: NDArray[Any]) -> Floats:
         """Return squared distances in the units of the rows."""
@@ -164,7 +166,7 @@ def measure_rows(
     inside = ((centers.astype(dtype) - frame.origin) * dtype.type(frame.scale)).astype(dtype)
     distances = np.empty((len(centers), source.shape[0]), dtype=dtype)
     for block in source:
-        out = np.empty((len(centers), len(block.rows)), dtype=dtype)
+        out = np.empty((len(centers), block.rows.shape[0]), dtype=dtype)
         _native.squared_distances(block.rows, frame.origin, frame.scale, inside, out, n_threads)
         distances[:, block.span] = out
     return distances
@@ -172,12 +174,16 @@ def measure_rows(
 
 @dataclass(frozen=True)
 class Problem:
-    """What stays the same while a solver runs: rows, their column ranges, weights, threads."""
+    """What stays the same while a solver runs: rows, their column ranges, weights, threads.
 
-    source: ArrayBlocks
+    Where it is spherical, rows have length one, and so have centers: the directions of the means.
+    """
+
+    source: BlockSource
     ranges: ColumnRanges
     weights: Floats | None = None
     n_threads: int = 0
+    spherical: bool = False
 
     def assign(self, centers: Floats, labels: Labels, *, keep_ties: bool) -> Nearness:
         """Overwrite labels by the nearest centers'; return how near they are."""
@@ -196,7 +202,14 @@ class Problem:
 
     def open_sums(self, references: Floats) -> ClusterSums:
         """Return sums about references that follow the labels of many passes."""
-        return ClusterSums(self.source, references, self.weights, self.ranges, self.n_threads)
+        return ClusterSums(
+            self.source,
+            references,
+            self.weights,
+            self.ranges,
+            self.n_threads,
+            spherical=self.spherical,
+        )
 
     def sum(self, labels: Labels, references: Floats) -> Moments:
         """Return the sums of every cluster about its reference."""
@@ -207,7 +220,8 @@ class Problem:
         """The mean over columns of their (weighted) variance."""
         n_rows, n_columns = self.source.shape
         middle = (self.ranges.minimum + self.ranges.maximum) / 2
-        moments = self.sum(np.zeros(n_rows, dtype=np.int32), middle[None])
+        flat = replace(self, spherical=False)
+        moments = flat.sum(np.zeros(n_rows, dtype=np.int32), middle[None])
         return moments.inertia / float(moments.mass[0]) / n_columns
 
 

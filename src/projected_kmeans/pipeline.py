@@ -12,7 +12,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from projected_kmeans.blocks import ArrayBlocks, as_native, scan_columns
+from projected_kmeans.blocks import (
+    ArrayBlocks,
+    BlockSource,
+    ColumnRanges,
+    as_native,
+    open_blocks,
+    scan_columns,
+)
 from projected_kmeans.journal import Journal, Plateau
 from projected_kmeans.keys import SEEDING, open_stream
 from projected_kmeans.lifting import lift
@@ -21,22 +28,49 @@ from projected_kmeans.parameters import check_init
 from projected_kmeans.passes import Problem
 from projected_kmeans.plus_plus import OnCenter
 from projected_kmeans.polishing import CandidateSearch, list_candidates
-from projected_kmeans.random_maps import RandomMap, sketch_rows
+from projected_kmeans.projections import SignProjection
+from projected_kmeans.random_maps import RandomMap, fit_shape, sketch_rows
 from projected_kmeans.recipe import Recipe
 from projected_kmeans.restarts import Effort, draw_rehearsal, first_of_least, run_restarts
 from projected_kmeans.results import Clustering, Floats, Lifted
-from projected_kmeans.seeding import seed_centers
+from projected_kmeans.seeding import SEEDINGS, seed_centers
+from projected_kmeans.unit_rows import UnitRows
+
+# Dimensions of the sketch in which sparse rows are seeded where nothing is projected.
+SEEDING_COMPONENTS = 64
 
 # Multiplications of a pass below which one thread is done before a second has begun.
 WORK_TO_SHARE = 4e6
 
 
-def open_rows(recipe: Recipe, rows: NDArray[Any], weights: Floats | None, log: Journal) -> Problem:
+def open_rows(recipe: Recipe, rows: Any, weights: Floats | None, log: Journal) -> Problem:
     """Look at every row once: all must be finite, and sums need the columns' ranges."""
-    source = ArrayBlocks(rows)
+    source = open_blocks(rows)
+    solver, spherical = recipe.approach.solver, recipe.metric == "cosine"
+    if (source.sparse or spherical) and recipe.projection is None and solver != "lloyd":
+        kind = "sparse rows" if source.sparse else "metric='cosine'"
+        raise ValueError(
+            f"solver={solver!r} needs a projection with {kind}, got none; "
+            "use projection='sign' or solver='lloyd'"
+        )
     with log.step("check", len(source)):
         ranges = scan_columns(source, recipe.n_threads, log.report)
-    return Problem(source, ranges, weights, recipe.n_threads)
+    return open_problem(source, ranges, weights, recipe.n_threads, spherical=spherical)
+
+
+def open_problem(
+    source: BlockSource,
+    ranges: ColumnRanges,
+    weights: Floats | None,
+    n_threads: int,
+    *,
+    spherical: bool,
+) -> Problem:
+    """Return rows of known ranges as a problem, brought to length one where directions count."""
+    if spherical:
+        unit = UnitRows(source)
+        return Problem(unit, unit.bound(ranges), weights, n_threads, spherical=True)
+    return Problem(source, ranges, weights, n_threads)
 
 
 def reduce_rows(recipe: Recipe, original: Problem, log: Journal) -> Problem:
@@ -46,10 +80,11 @@ def reduce_rows(recipe: Recipe, original: Problem, log: Journal) -> Problem:
     source = original.source
     with log.step("reduce", len(source)):
         if isinstance(recipe.projection, RandomMap):
-            recipe.projection.learn(source.array, original.weights, original.ranges)
+            recipe.projection.learn(source, original.weights, original.ranges)
             sketch = sketch_rows(recipe.projection, source, log.report)
         else:
-            sketch = _transform(recipe.projection.fit(source.array), source.array)
+            rows = source.select()
+            sketch = _transform(recipe.projection.fit(rows), rows)
         return _open_sketch(recipe, sketch, original.weights)
 
 
@@ -58,12 +93,13 @@ def cluster_sketch(
 ) -> list[Clustering]:
     """Run the solver from several first centers; return the partitions that came to the end."""
     approach = recipe.approach
+    seeded = _sketch_for_seeding(recipe, sketch, log)
     tol = 0.0 if approach.solver == "hartigan" else recipe.tol * sketch.mean_variance
     effort = Effort(approach.solver, recipe.key, recipe.max_iter, tol, approach.inertia_tol)
     sample = draw_rehearsal(sketch, approach.rehearsal_rows, recipe.key)
 
     def seed(restart: int, on_center: OnCenter) -> Floats:
-        return _seed(recipe, original, sample or sketch, restart, on_center)
+        return _seed(recipe, original, sample or sketch, sample or seeded, restart, on_center)
 
     return run_restarts(sketch, recipe.n_clusters, approach.n_init, seed, effort, log, sample)
 
@@ -126,16 +162,35 @@ def _open_sketch(recipe: Recipe, sketch: NDArray[Any], weights: Floats | None) -
     return Problem(blocks, ranges, weights, recipe.n_threads if work > WORK_TO_SHARE else 1)
 
 
+def _sketch_for_seeding(recipe: Recipe, sketch: Problem, log: Journal) -> Problem:
+    """Return the rows that seedings by name measure: dense ones, of few columns if need be."""
+    width = min(SEEDING_COMPONENTS, sketch.source.shape[1])
+    if not sketch.source.sparse or not isinstance(recipe.init, str):
+        return sketch
+    log.note("seed: on a sign sketch of %d columns, as rows are sparse", width)
+    signs = SignProjection(width, random_state=recipe.key, n_threads=recipe.n_threads or None)
+    fit_shape(signs, *sketch.source.shape)
+    return _open_sketch(recipe, sketch_rows(signs, sketch.source), sketch.weights)
+
+
 def _seed(
-    recipe: Recipe, original: Problem, sketch: Problem, restart: int, on_center: OnCenter
+    recipe: Recipe,
+    original: Problem,
+    sketch: Problem,
+    seeded: Problem,
+    restart: int,
+    on_center: OnCenter,
 ) -> Floats:
     """Return the first centers in the space of the sketch."""
     init = recipe.init
     stream = open_stream(recipe.key, SEEDING, restart)
     if callable(init):
         state = np.random.RandomState(int(stream.integers(2**32)))
-        init = init(original.source.array, recipe.n_clusters, random_state=state)
+        init = init(original.source.select(), recipe.n_clusters, random_state=state)
     if isinstance(init, str):
+        if seeded is not sketch:
+            rows = SEEDINGS[init](seeded, recipe.n_clusters, stream, on_center)
+            return sketch.source.take(rows)
         return seed_centers(init, sketch, recipe.n_clusters, stream, on_center=on_center)
     given = check_init(init, recipe.n_clusters, original.source.shape)
     if given.ndim == 1:
@@ -147,12 +202,12 @@ def _seed(
     return _transform(recipe.projection, given).astype(np.float64)
 
 
-def _transform(projection: Any, rows: NDArray[Any]) -> NDArray[Any]:
+def _transform(projection: Any, rows: Any) -> NDArray[Any]:
     """Return what a transformer that is not ours makes of the rows."""
-    sketch = np.asarray(projection.transform(rows))
-    if sketch.ndim != 2 or len(sketch) != len(rows):
+    sketch, n_rows = np.asarray(projection.transform(rows)), rows.shape[0]
+    if sketch.ndim != 2 or len(sketch) != n_rows:
         raise ValueError(
-            f"projection={projection!r} made shape {sketch.shape} of {len(rows)} rows; "
+            f"projection={projection!r} made shape {sketch.shape} of {n_rows} rows; "
             "use a transformer that gives one row for each"
         )
     return np.ascontiguousarray(as_native(sketch))

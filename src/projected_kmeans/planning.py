@@ -175,9 +175,10 @@ def choose_effort(
         Whether first centers are drawn; where they are given, restarts would all be the same.
     """
     work = float(sizes.n_rows) * sizes.n_clusters * n_components
-    little = work <= LITTLE_WORK
+    bare = projection is None and sizes.n_nonzeros is not None  # sparse rows as they are
+    little = work <= LITTLE_WORK and not bare
     rehearsal = max(LEAST_REHEARSAL, ROWS_A_CLUSTER * sizes.n_clusters)
-    if 3 * rehearsal > sizes.n_rows or not drawn:
+    if 3 * rehearsal > sizes.n_rows or not drawn or bare:
         rehearsal = 0
     if rehearsal:
         n_init = min(MOST_RESTARTS, max(FEW_RESTARTS, sizes.n_rows // rehearsal))
@@ -276,7 +277,7 @@ def measure_speed(n_threads: int = 0) -> Speed:
     near, next_ = np.empty(len(rows), np.float32), np.empty(len(rows), np.float32)
     origin, exact = np.zeros(64, np.float32), centers.astype(np.float64)
     large = np.ones((4096, 1024), np.float32)
-    low, high = np.zeros(1024), np.zeros(1024)
+    low, high, norm = np.zeros(1024), np.zeros(1024), np.zeros(1)
 
     def multiply() -> None:
         _native.nearest_center(
@@ -284,7 +285,7 @@ def measure_speed(n_threads: int = 0) -> Speed:
         )
 
     def read() -> None:
-        _native.scan_columns(large, low, high, n_threads)
+        _native.scan_columns(large, low, high, norm, n_threads)
 
     operations = 2.0 * rows.size * len(centers)
     return Speed(operations / _best(multiply), large.nbytes / _best(read))

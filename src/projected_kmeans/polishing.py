@@ -85,6 +85,7 @@ class CandidateSearch:
                 frame.origin,
                 frame.scale,
                 frame.centers,
+                centers,
                 self._candidates[block.span],
                 labels[block.span],
                 self._problem.n_threads,

@@ -16,11 +16,11 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from projected_kmeans.blocks import (
-    ArrayBlocks,
+    BlockSource,
     ColumnRanges,
     compute_type,
+    open_blocks,
     scan_columns,
-    scan_sparse,
 )
 from projected_kmeans.dimensions import check_eps, target_dimension
 from projected_kmeans.keys import RandomState, resolve_key
@@ -51,7 +51,7 @@ class RandomMap(Protocol):
     def choose_components(self, n_samples: int, n_features: int) -> int:
         """Check ``n_components`` and return t for that many rows and features."""
 
-    def learn(self, rows: Any, weights: Floats | None, ranges: ColumnRanges | None) -> None:
+    def learn(self, source: BlockSource, weights: Floats | None, ranges: ColumnRanges) -> None:
         """Look at the rows, where the map depends on more than their shape."""
 
     def project_block(self, block: NDArray[Any], out: NDArray[Any]) -> None:
@@ -77,20 +77,22 @@ def fit_rows(projection: RandomMap, X: ArrayLike, sample_weight: ArrayLike | Non
     """Fix a map for the rows of X: their shape, and what it learns of them."""
     rows = check_rows(projection, X, reset=True, accept_sparse=True)
     weights = check_weights(sample_weight, rows)
-    ranges = _scan(rows)
+    source = open_blocks(rows)
+    ranges = scan_columns(source)
     fit_shape(projection, *rows.shape)
-    projection.learn(rows, weights, ranges)
+    projection.learn(source, weights, ranges)
 
 
 def sketch_rows(
     projection: RandomMap,
-    source: ArrayBlocks,
+    source: BlockSource,
     on_block: Callable[[int], object] | None = None,
 ) -> NDArray[Any]:
     """Return the sketch of all rows, in the precision that they are computed in."""
     sketch = np.empty((source.shape[0], projection.n_components_), compute_type(source.dtype))
+    project = projection.project_sparse if source.sparse else projection.project_block
     for index, block in enumerate(source):
-        projection.project_block(block.rows, sketch[block.span])
+        project(block.rows, sketch[block.span])
         if on_block is not None:
             on_block(index + 1)
     return sketch
@@ -131,13 +133,9 @@ class MapTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
             float64 for float64 rows, float32 for smaller types.
         """
         check_is_fitted(self)
-        rows = check_rows(self, X, reset=False, accept_sparse=True)
-        _scan(rows)
-        if isinstance(rows, np.ndarray):
-            return sketch_rows(self, ArrayBlocks(rows))
-        sketch = np.empty((rows.shape[0], self.n_components_), dtype=rows.dtype)
-        self.project_sparse(rows, sketch)
-        return sketch
+        source = open_blocks(check_rows(self, X, reset=False, accept_sparse=True))
+        scan_columns(source)
+        return sketch_rows(self, source)
 
     def choose_components(self: RandomMap, n_samples: int, n_features: int) -> int:
         """Check ``n_components`` and return t for that many rows and features."""
@@ -153,7 +151,7 @@ class MapTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
             n_features=n_features,
         )
 
-    def learn(self, rows: Any, weights: Floats | None, ranges: ColumnRanges | None) -> None:
+    def learn(self, source: BlockSource, weights: Floats | None, ranges: ColumnRanges) -> None:
         """Look at the rows: nothing to do where only their shape matters."""
 
     @property
@@ -191,11 +189,3 @@ class LearnedTransformer(MapTransformer):
         """
         fit_rows(self, X, sample_weight)
         return self
-
-
-def _scan(rows: Any) -> ColumnRanges | None:
-    """Raise where an entry is not finite; return the ranges of the columns of dense rows."""
-    if scipy.sparse.issparse(rows):
-        scan_sparse(rows)
-        return None
-    return scan_columns(ArrayBlocks(rows))

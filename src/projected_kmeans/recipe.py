@@ -36,6 +36,10 @@ MAPS: Mapping[str, Any] = MappingProxyType(
 )
 
 SOLVERS = ("lloyd", "hartigan", "breathing")
+METRICS = ("euclidean", "cosine")
+
+# The sketch knows Euclidean k-means of unit rows only; passes over directions tell the difference.
+COSINE_POLISH = 3
 
 
 @dataclass(frozen=True)
@@ -52,6 +56,8 @@ class Recipe:
         A map with its dimensions; another transformer, to be fitted; None for the original space.
     init : str, array-like or callable
         First centers, as `ProjectedKMeans` takes them.
+    metric : str
+        "euclidean" or "cosine".
     max_iter : int
         Passes over the sketch.
     tol : float
@@ -66,6 +72,7 @@ class Recipe:
     key: int
     projection: Any
     init: Any
+    metric: str
     max_iter: int
     tol: float
     approach: Approach
@@ -85,6 +92,7 @@ def check_parameters(model: Any) -> None:
         check_not_negative("inertia_tol", model.inertia_tol)
     if model.eps is not None:
         check_eps(model.eps)
+    check_choice("metric", model.metric, METRICS)
     check_choice("solver", model.solver, ("auto", *SOLVERS))
     if model.time_budget is not None:
         check_not_negative("time_budget", model.time_budget)
@@ -108,6 +116,7 @@ def resolve_recipe(model: Any, sizes: Sizes) -> Recipe:
         key=key,
         projection=projection,
         init=model.init,
+        metric=model.metric,
         max_iter=int(model.max_iter),
         tol=float(model.tol),
         approach=_follow_wishes(model, planned),
@@ -122,6 +131,11 @@ def _follow_wishes(model: Any, planned: Approach) -> Approach:
         for name in ("solver", "n_init", "inertia_tol", "polish_iter")
         if getattr(model, name) != "auto"
     }
+    if model.metric == "cosine":
+        if planned.projection is None:
+            planned = replace(planned, solver="lloyd", inertia_tol=0.0)
+        else:
+            planned = replace(planned, polish_iter=max(planned.polish_iter, COSINE_POLISH))
     if callable(model.init) and "n_init" not in wishes:
         wishes["n_init"] = FEW_RESTARTS
     candidates = model.polish_candidates

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from projected_kmeans.blocks import ArrayBlocks
+from projected_kmeans.blocks import open_blocks
 from projected_kmeans.hartigan import move_single_points
 from projected_kmeans.journal import Journal, Plateau, Stopped
 from projected_kmeans.keys import LOCAL_SEARCH, REHEARSAL, open_stream
@@ -88,7 +88,7 @@ def draw_rehearsal(problem: Problem, n_rows: int, key: int) -> Problem | None:
     if not 0 < n_rows < len(some):
         return None
     drawn = np.sort(open_stream(key, REHEARSAL).choice(some, n_rows, replace=False))
-    source = ArrayBlocks(problem.source.array[drawn])
+    source = open_blocks(problem.source.select(drawn))
     return replace(problem, source=source, weights=None if weights is None else weights[drawn])
 
 

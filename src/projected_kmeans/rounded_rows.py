@@ -258,7 +258,7 @@ class RoundedRows:
 
     def take(self, indices: NDArray[np.int64]) -> RoundedRows:
         """Return some rows, each counted once."""
-        return RoundedRows(self._source.array[indices], check=self._check)
+        return RoundedRows(self._source.select(indices), check=self._check)
 
     def _take_all(self) -> Floats:
         return np.concatenate([block.rows for block in self])

@@ -18,7 +18,7 @@ import numpy as np
 import scipy.sparse
 from numpy.typing import NDArray
 
-from projected_kmeans.blocks import scan_sparse
+from projected_kmeans.blocks import open_blocks, scan_columns
 from projected_kmeans.results import Floats
 from projected_kmeans.rounded_rows import (
     STRETCH_ROWS,
@@ -62,7 +62,7 @@ class ScaledRows:
         self, rows: Any, weights: Floats | None = None, check: Callable[[], None] = never_stop
     ) -> None:
         check()
-        scan_sparse(rows)
+        scan_columns(open_blocks(rows))
         self._check = check
         self.shape: tuple[int, int] = (int(rows.shape[0]), int(rows.shape[1]))
         self.is_weighted = weights is not None

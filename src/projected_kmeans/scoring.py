@@ -5,7 +5,6 @@ Judges partitions; it does not make them.
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
@@ -14,13 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import linear_sum_assignment
 from sklearn.utils import check_array
 
-from projected_kmeans.blocks import (
-    ArrayBlocks,
-    as_native,
-    as_native_sparse,
-    scan_columns,
-    scan_sparse,
-)
+from projected_kmeans.blocks import as_native, as_native_sparse, open_blocks, scan_columns
 from projected_kmeans.moments import ClusterSums, Moments
 
 
@@ -30,7 +23,7 @@ def inertia(X: ArrayLike, labels: ArrayLike) -> float:
     Parameters
     ----------
     X : array-like or sparse matrix (n, d)
-        The rows.
+        The rows; sparse ones are never made dense.
     labels : array-like (n,)
         The cluster of every row; any hashable labels.
 
@@ -39,8 +32,6 @@ def inertia(X: ArrayLike, labels: ArrayLike) -> float:
     >>> inertia([[0.0], [2.0], [10.0]], [0, 0, 1])
     2.0
     """
-    if scipy.sparse.issparse(X):
-        return _sparse_inertia(X, labels)
     return _moments(X, labels).inertia
 
 
@@ -49,7 +40,7 @@ def normalized_inertia(X: ArrayLike, labels: ArrayLike) -> float:
 
     Parameters
     ----------
-    X : array-like (n, d)
+    X : array-like or sparse matrix (n, d)
         The rows, as they are: the paper does not centre them.
     labels : array-like (n,)
         The cluster of every row.
@@ -140,37 +131,12 @@ def indicator_matrix(
     )
 
 
-def _sparse_inertia(X: Any, labels: ArrayLike) -> float:
-    """Return F of sparse rows, cluster by cluster, by differences: nothing cancels.
-
-    A column of a cluster with mean m has (x - m)^2 for its nonzeros and m^2 for its zeros.
-    """
-    rows = as_native_sparse(check_array(X, accept_sparse="csr", ensure_all_finite=False))
-    scan_sparse(rows)
-    codes = _as_codes(labels, "labels")
-    if len(codes) != rows.shape[0]:
-        raise ValueError(
-            f"labels has {len(codes)} entries but X {rows.shape[0]} rows; pass one a row"
-        )
-    parts: list[float] = []
-    order = np.argsort(codes, kind="stable")
-    for members in np.split(order, np.cumsum(np.bincount(codes))[:-1]):
-        some = rows[members]
-        values, columns = some.data.astype(np.float64), some.indices
-        n_columns = rows.shape[1]
-        means = np.bincount(columns, weights=values, minlength=n_columns) / len(members)
-        n_zeros = len(members) - np.bincount(columns, minlength=n_columns)
-        gaps = values - means[columns]
-        parts += [float(gaps @ gaps), float(n_zeros @ means**2)]
-    return math.fsum(parts)
-
-
 def _moments(X: ArrayLike, labels: ArrayLike) -> Moments:
-    rows = as_native(check_array(X, dtype="numeric", ensure_all_finite=False))
-    codes = _as_codes(labels, "labels")
-    if len(codes) != len(rows):
-        raise ValueError(f"labels has {len(codes)} entries but X {len(rows)} rows; pass one a row")
-    source = ArrayBlocks(rows)
+    given = check_array(X, dtype="numeric", ensure_all_finite=False, accept_sparse="csr")
+    source = open_blocks((as_native_sparse if scipy.sparse.issparse(given) else as_native)(given))
+    codes, n_rows = _as_codes(labels, "labels"), source.shape[0]
+    if len(codes) != n_rows:
+        raise ValueError(f"labels has {len(codes)} entries but X {n_rows} rows; pass one a row")
     first = np.unique(codes, return_index=True)[1].astype(np.int64)
     return ClusterSums(source, source.take(first), None, scan_columns(source)).update(codes)
 

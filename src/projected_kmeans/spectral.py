@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 from projected_kmeans import _native
-from projected_kmeans.blocks import ColumnRanges
+from projected_kmeans.blocks import BlockSource, ColumnRanges
 from projected_kmeans.centred_rows import about, mean_of
 from projected_kmeans.dimensions import target_dimension
 from projected_kmeans.directions import find_directions
@@ -155,15 +155,15 @@ class SpectralProjection(LearnedTransformer):
             self.n_clusters, eps=self.eps, rule="cohen2015-svd", n_features=most
         )
 
-    def learn(self, rows: Any, weights: Floats | None, ranges: ColumnRanges | None) -> None:
+    def learn(self, source: BlockSource, weights: Floats | None, ranges: ColumnRanges) -> None:
         """Find the directions, and measure what they lose."""
-        sample = self._draw(rows, weights)
+        sample = self._draw(source.shape[0], weights)
         n_power, n_oversamples = self.n_power, self.n_oversamples
         if isinstance(n_power, str):
             n_power = 0 if sample.learnt is None else POWER_ON_SAMPLE
         if isinstance(n_oversamples, str):
             n_oversamples = max(self.n_components_, LEAST_OVERSAMPLES)
-        chosen, kept = _select(rows, weights, sample.learnt)
+        chosen, kept = _select(source, weights, sample.learnt)
         self.mean_ = mean_of(chosen, kept, ranges, self.n_threads or 0)
         centred = about(chosen, self.mean_, kept, ranges, self.n_threads or 0)
         found = find_directions(
@@ -177,7 +177,7 @@ class SpectralProjection(LearnedTransformer):
         self.components_ = np.ascontiguousarray(found.columns.T)
         self.singular_values_ = found.singular_values
         self.lost_variance_ = _lost_share(
-            *_select(rows, weights, sample.left_out), self.mean_, found.columns, centred.unit
+            *_select(source, weights, sample.left_out), self.mean_, found.columns, centred.unit
         )
 
     def project_block(self, block: NDArray[Any], out: NDArray[Any]) -> None:
@@ -187,12 +187,12 @@ class SpectralProjection(LearnedTransformer):
 
     def project_sparse(self, rows: SparseMatrix, out: NDArray[Any]) -> None:
         """Write the sketch of sparse rows into ``out``."""
-        out[...] = rows @ self.components_.T.astype(out.dtype)
+        table = np.ascontiguousarray(self.components_.T, dtype=out.dtype)
+        _native.table_product(rows, table, out, self.n_threads or 0)
         out -= (self.components_ @ self.mean_).astype(out.dtype)
 
-    def _draw(self, rows: Any, weights: Floats | None) -> Sample:
+    def _draw(self, n_rows: int, weights: Floats | None) -> Sample:
         """Return the rows to learn from and the rows to measure the loss on."""
-        n_rows = rows.shape[0]
         wanted: Any = self.sample_rows
         if wanted == "auto":
             wanted = max(LEAST_SAMPLE, SAMPLE_A_DIRECTION * self.n_components_)
@@ -223,10 +223,10 @@ class Sample(NamedTuple):
 
 
 def _select(
-    rows: Any, weights: Floats | None, indices: NDArray[np.int64] | None
+    source: BlockSource, weights: Floats | None, indices: NDArray[np.int64] | None
 ) -> tuple[Any, Floats | None]:
     """Return all rows with their weights, or those drawn, which count once each."""
-    return (rows, weights) if indices is None else (rows[indices], None)
+    return source.select(indices), weights if indices is None else None
 
 
 def _lost_share(

@@ -62,8 +62,7 @@ class UnitRows:
     def take(self, indices: NDArray[np.int64]) -> Floats:
         """Return some rows as float64, as they are in their blocks."""
         rows = to_unit_rows(self.source.select(indices))
-        dense = rows.toarray() if scipy.sparse.issparse(rows) else rows
-        return np.asarray(dense, dtype=np.float64)
+        return np.asarray(rows.toarray() if self.sparse else rows, dtype=np.float64)
 
     def select(self, indices: NDArray[np.int64] | None = None) -> Any:
         """Return some rows in memory, all of them by default."""
@@ -92,10 +91,7 @@ def to_unit_rows(rows: Any) -> Any:
     """
     dtype = compute_type(rows.dtype)
     if scipy.sparse.issparse(rows):
-        shares = _lengths_of(rows)
-        unit = rows.copy()
-        unit.data = (rows.data / np.repeat(shares, np.diff(rows.indptr))).astype(dtype)
-        return unit
+        return _to_unit_sparse(rows)
     unit = np.empty(rows.shape, dtype)
     for start in range(0, len(rows), STRETCH):
         part = rows[start : start + STRETCH].astype(np.float64)
@@ -103,6 +99,13 @@ def to_unit_rows(rows: Any) -> Any:
         part /= np.where(largest > 0, largest, 1.0)[:, None]
         lengths = np.sqrt(np.einsum("ij,ij->i", part, part))
         unit[start : start + STRETCH] = part / np.where(lengths > 0, lengths, 1.0)[:, None]
+    return unit
+
+
+def _to_unit_sparse(rows: Any) -> Any:
+    unit = rows.copy()
+    lengths = np.repeat(_lengths_of(rows), np.diff(rows.indptr))
+    unit.data = (rows.data / lengths).astype(compute_type(rows.dtype))
     return unit
 
 

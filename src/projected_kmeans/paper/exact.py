@@ -83,7 +83,7 @@ def _measure_sets(problem: Problem) -> Floats:
     source = problem.source
     corners = np.stack([problem.ranges.minimum, problem.ranges.maximum])
     frame = Frame.around(corners, source.dtype)
-    squared = measure_rows(source, source.array, frame, problem.n_threads)
+    squared = measure_rows(source, source.select(), frame, problem.n_threads)
     pairs = np.zeros(1)
     sizes = np.zeros(1)
     for row in range(len(squared)):

@@ -1,0 +1,31 @@
+// The squared norm of a row in one order of additions, the same for dense and for sparse rows:
+// entry by entry into eight sums by column, which no zero changes. Files that use it are compiled
+// without contraction.
+#pragma once
+
+#include "lanes.hpp"
+
+namespace projected_kmeans::PK_INSTRUCTION_SET {
+
+struct RowNorm {
+    static constexpr int n_sums = 8;
+    Vector<double, n_sums> sums = {};
+
+    void add(std::int64_t column, double value) { sums[column % n_sums] += value * value; }
+
+    template <class T> void add_row(const T *row, std::int64_t n_columns) {
+        std::int64_t column = 0;
+        for (; column + n_sums <= n_columns; column += n_sums) {
+            const auto values = load_as<double, n_sums>(row + column);
+            sums += values * values;
+        }
+        for (; column < n_columns; ++column) add(column, static_cast<double>(widen(row[column])));
+    }
+
+    double total() const {
+        return ((sums[0] + sums[4]) + (sums[1] + sums[5])) +
+               ((sums[2] + sums[6]) + (sums[3] + sums[7]));
+    }
+};
+
+}  // namespace projected_kmeans::PK_INSTRUCTION_SET

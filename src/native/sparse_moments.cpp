@@ -1,0 +1,249 @@
+// Sums over the sparse rows of each cluster, and the ranges of their columns: never made dense.
+//
+// A zero brings the same term to the sums of a cluster's column whatever the row, so only what a
+// nonzero brings beyond a zero is added here; all terms are multiples of the grids' spacings, and
+// so are their differences. The caller adds the zeros, mass times their term, to the same bits as
+// the kernel for dense rows.
+#include <omp.h>
+
+#include <limits>
+
+#include "grid_terms.hpp"
+#include "row_norm.hpp"
+
+namespace projected_kmeans::PK_INSTRUCTION_SET {
+namespace {
+
+// Nonzeros that are fetched before their turn.
+constexpr std::int64_t ahead = 8;
+
+// What rows bring and take away, cluster by cluster, so that a cluster's sums stay in a cache.
+struct Shares {
+    std::int64_t n_clusters, n_shares;
+    Buffer<std::int64_t> begin;  // of each cluster's shares
+    Buffer<std::int64_t> share;  // 2 row, or 2 row + 1 where the row leaves
+    Buffer<std::int64_t> work;   // nonzeros before each share, and a few for each row
+
+    template <class C>
+    Shares(const SparseRows<C> &rows, const std::int32_t *labels, const std::int32_t *before,
+           std::int64_t n_centers)
+        : n_clusters(n_centers), n_shares(count(labels, before, rows.n_rows)), begin(n_centers + 2),
+          share(n_shares), work(n_shares + 1) {
+        for (std::int64_t j = 0; j < n_centers + 2; ++j) begin[j] = 0;
+        for_each(labels, before, rows.n_rows,
+                 [&](std::int64_t, std::int32_t cluster) { ++begin[cluster + 2]; });
+        for (std::int64_t j = 2; j < n_centers + 2; ++j) begin[j] += begin[j - 1];
+        for_each(labels, before, rows.n_rows, [&](std::int64_t one, std::int32_t cluster) {
+            share[begin[cluster + 1]++] = one;
+        });
+        work[0] = 0;
+        for (std::int64_t i = 0; i < n_shares; ++i) {
+            const std::int64_t row = share[i] / 2;
+            work[i + 1] = work[i] + rows.start(row + 1) - rows.start(row) + 4;
+        }
+    }
+
+    // The first share of a thread out of n.
+    std::int64_t first_of(std::int64_t thread, std::int64_t n) const {
+        const std::int64_t wanted = work[n_shares] / n * thread;
+        std::int64_t low = 0, high = n_shares;
+        while (low < high) {
+            const std::int64_t middle = (low + high) / 2;
+            if (work[middle] < wanted)
+                low = middle + 1;
+            else
+                high = middle;
+        }
+        return thread == n ? n_shares : low;
+    }
+
+  private:
+    template <class Action>
+    static void for_each(const std::int32_t *labels, const std::int32_t *before,
+                         std::int64_t n_rows, Action action) {
+        for (std::int64_t row = 0; row < n_rows; ++row) {
+            if (before && before[row] == labels[row]) continue;
+            action(2 * row, labels[row]);
+            if (before) action(2 * row + 1, before[row]);
+        }
+    }
+
+    static std::int64_t count(const std::int32_t *labels, const std::int32_t *before,
+                              std::int64_t n_rows) {
+        std::int64_t n = 0;
+        for_each(labels, before, n_rows, [&](std::int64_t, std::int32_t) { ++n; });
+        return n;
+    }
+};
+
+template <class C, class I> struct Adder {
+    const SparseRows<C> &rows;
+    const I *indices;
+    const double *weights;
+    MomentGrid grid;
+
+    // Adds shares [first, last) of one cluster.
+    void add(const Shares &shares, std::int64_t first, std::int64_t last, const double *center,
+             double *coarse, double *fine, double (&totals)[2][2]) const {
+        const std::int64_t n_columns = rows.n_columns;
+        const double square_magic = grid.magic[n_columns + 1];
+        for (std::int64_t i = first; i < last; ++i) {
+            const std::int64_t row = shares.share[i] / 2;
+            const double size = weights ? weights[row] : 1.0;
+            const double weight = shares.share[i] % 2 ? -size : size;
+            const std::int64_t end = rows.start(row + 1);
+            for (std::int64_t e = rows.start(row); e < end; ++e) {
+                if (e + ahead < end) {
+                    const I next = indices[e + ahead];
+                    __builtin_prefetch(center + next);
+                    __builtin_prefetch(grid.magic + next);
+                    __builtin_prefetch(coarse + next, 1);
+                    __builtin_prefetch(fine + next, 1);
+                }
+                const I column = indices[e];
+                const double offset = static_cast<double>(rows.values[e]) - center[column];
+                const double magic = grid.magic[column];
+                const double zero = magic > 0 ? 0.0 - center[column] : 0.0;
+                const double term = offset * weight, zero_term = zero * weight;
+                const Split<double> here(term, magic, grid.fine_ratio);
+                const Split<double> there(zero_term, magic, grid.fine_ratio);
+                coarse[column] += here.coarse - there.coarse;
+                fine[column] += here.fine - there.fine;
+                const Split<double> square(offset * term, square_magic, grid.squares_ratio);
+                const Split<double> nothing(zero * zero_term, square_magic, grid.squares_ratio);
+                totals[0][1] += square.coarse - nothing.coarse;
+                totals[1][1] += square.fine - nothing.fine;
+            }
+            const Split<double> mass(weight, grid.magic[n_columns], grid.fine_ratio);
+            totals[0][0] += mass.coarse;
+            totals[1][0] += mass.fine;
+        }
+    }
+};
+
+// Adds all shares; a cluster that several threads have a part in is the first one's, and the
+// others' sums of it are added when all are done.
+template <class C, class I>
+void add_shares(const Adder<C, I> &adder, const Shares &shares, Centers<double> centers,
+                double *offsets, double *totals, int n_threads) {
+    const std::int64_t width = adder.rows.n_columns, k = centers.n_centers;
+#pragma omp parallel num_threads(n_threads) if (n_threads > 1)
+    {
+        const std::int64_t thread = omp_get_thread_num(), n = omp_get_num_threads();
+        std::int64_t i = shares.first_of(thread, n), cluster = 0;
+        const std::int64_t last = shares.first_of(thread + 1, n);
+        while (cluster < k && shares.begin[cluster + 1] <= i) ++cluster;
+        const bool joins = i < last && shares.begin[cluster] < i;
+        const std::int64_t joined = cluster;
+        Buffer<double> own(joins ? 2 * width : 0);
+        for (std::int64_t column = 0; column < (joins ? 2 * width : 0); ++column) own[column] = 0;
+        double kept[2][2] = {};
+        for (; i < last; ++cluster) {
+            const std::int64_t end = shares.begin[cluster + 1];
+            const std::int64_t stop = end < last ? end : last;
+            const bool own_part = joins && cluster == joined;
+            double *to = own_part ? own.data() : offsets + cluster * width;
+            double found[2][2] = {};
+            adder.add(shares, i, stop, centers.data + cluster * width, to,
+                      own_part ? to + width : to + k * width, found);
+            for (int grain = 0; grain < 2; ++grain)
+                for (int which = 0; which < 2; ++which)
+                    (own_part ? kept[grain][which] : totals[2 * (grain * k + cluster) + which]) +=
+                        found[grain][which];
+            i = stop;
+        }
+#pragma omp barrier
+#pragma omp critical
+        if (joins)
+            for (int grain = 0; grain < 2; ++grain) {
+                double *to = offsets + (grain * k + joined) * width;
+                for (std::int64_t column = 0; column < width; ++column)
+                    to[column] += own[grain * width + column];
+                for (int which = 0; which < 2; ++which)
+                    totals[2 * (grain * k + joined) + which] += kept[grain][which];
+            }
+    }
+}
+
+}  // namespace
+
+template <class C>
+void cluster_moments(const SparseRows<C> &rows, const std::int32_t *labels,
+                     const std::int32_t *before, const double *weights, Centers<double> centers,
+                     MomentGrid grid, double *offsets, double *totals, int n_threads) {
+    const Shares shares(rows, labels, before, centers.n_centers);
+    rows.with_indices([&](const auto *indices) {
+        using I = std::remove_cvref_t<decltype(indices[0])>;
+        add_shares(Adder<C, I>{rows, indices, weights, grid}, shares, centers, offsets, totals,
+                   n_threads);
+    });
+}
+
+// A column that some row does not name has a zero.
+template <class C>
+Position scan_columns(const SparseRows<C> &rows, double *minimum, double *maximum, double *norm,
+                      int n_threads) {
+    const std::int64_t width = rows.n_columns;
+    std::int64_t first_bad = rows.start(rows.n_rows);
+    Buffer<std::int64_t> counts(width);
+    for (std::int64_t column = 0; column < width; ++column) counts[column] = 0;
+#pragma omp parallel num_threads(n_threads) if (n_threads > 1)
+    {
+        const std::int64_t thread = omp_get_thread_num(), n = omp_get_num_threads();
+        Buffer<C> low(width), high(width);
+        Buffer<std::int64_t> named(width);
+        for (std::int64_t column = 0; column < width; ++column) {
+            low[column] = std::numeric_limits<C>::infinity();
+            high[column] = -std::numeric_limits<C>::infinity();
+            named[column] = 0;
+        }
+        std::int64_t bad = -1;
+        double longest = 0;
+        const std::int64_t last = rows.n_rows * (thread + 1) / n;
+        rows.with_indices([&](const auto *indices) {
+            for (std::int64_t row = rows.n_rows * thread / n; row < last; ++row) {
+                RowNorm length;
+                for (std::int64_t e = rows.start(row); e < rows.start(row + 1); ++e) {
+                    const C value = rows.values[e];
+                    const auto column = indices[e];
+                    if (value < low[column]) low[column] = value;
+                    if (value > high[column]) high[column] = value;
+                    ++named[column];
+                    if (!(value - value == 0) && bad < 0) bad = e;
+                    length.add(column, static_cast<double>(value));
+                }
+                longest = larger(length.total(), longest);
+            }
+        });
+#pragma omp critical
+        {
+            for (std::int64_t column = 0; column < width; ++column) {
+                if (low[column] < minimum[column]) minimum[column] = low[column];
+                if (high[column] > maximum[column]) maximum[column] = high[column];
+                counts[column] += named[column];
+            }
+            if (bad >= 0 && bad < first_bad) first_bad = bad;
+            *norm = larger(longest, *norm);
+        }
+    }
+    for (std::int64_t column = 0; column < width; ++column)
+        if (counts[column] < rows.n_rows) {
+            minimum[column] = smaller(minimum[column], 0.0);
+            maximum[column] = larger(maximum[column], 0.0);
+        }
+    if (first_bad == rows.start(rows.n_rows)) return {-1, -1};
+    std::int64_t row = 0;
+    while (rows.start(row + 1) <= first_bad) ++row;
+    return {row, rows.index(first_bad)};
+}
+
+#define PK_INSTANTIATE(C)                                                                          \
+    template void cluster_moments<C>(const SparseRows<C> &, const std::int32_t *,                  \
+                                     const std::int32_t *, const double *, Centers<double>,        \
+                                     MomentGrid, double *, double *, int);                         \
+    template Position scan_columns<C>(const SparseRows<C> &, double *, double *, double *, int);
+
+PK_INSTANTIATE(float)
+PK_INSTANTIATE(double)
+
+}  // namespace projected_kmeans::PK_INSTRUCTION_SET
