@@ -32,6 +32,7 @@ def test_parameters_are_stored_as_they_are() -> None:
         "projection": "auto",
         "n_components": "auto",
         "eps": None,
+        "metric": "euclidean",
         "init": "k-means++",
         "n_init": "auto",
         "solver": "auto",
