@@ -5,11 +5,12 @@ Draws what was measured; it measures nothing.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from fit_goals import check_goals, find_main
 from fit_systems import OURS
+from measured_fit import is_disturbed
 from measuring import format_table
 
 MET = {True: "met", False: "**not met**", None: "-"}
@@ -22,10 +23,10 @@ METHOD = (
     "scikit-learn are followed by its KMeans there. Rows are float32, or CSR of float32. Every fit "
     "runs in a process of its own on the same number of threads, after a fit of a few rows that "
     "loads libraries and starts threads. Systems take turns; seconds are the best of several "
-    "runs, or a single one above {long:g} s. F~ is that of the partition on the original rows, "
-    "computed by one function in float64 for all. Memory is by how much the peak of resident "
-    "memory during the fit exceeds what was resident before, the rows among it. A fit that does "
-    "not end within {limit:g} s is left out, and said."
+    "runs, or a single one above {long:g} s, and again where other processes were busy. F~ is that "
+    "of the partition on the original rows, computed by one function in float64 for all. "
+    "Memory is by how much the peak of resident memory during the fit exceeds what was resident "
+    "before, the rows among it. A fit that does not end within {limit:g} s is left out, and said."
 )
 
 
@@ -48,7 +49,7 @@ def render_fits(document: Mapping[str, Any], describe: Callable[[Any], str], ima
         parts.append(f"**{name_data_set(entry)}**")
         if len(machines) > 1:
             parts.append(describe(entry))
-        parts += [fits_table(entry), *entry["left_out"]]
+        parts += [fits_table(entry), *entry["left_out"], *disturbed_sentence(entry)]
     return "\n\n".join(parts)
 
 
@@ -88,6 +89,13 @@ def fits_table(entry: Mapping[str, Any]) -> str:
     ]
     header = ["", "seconds", "F~", "times our time", "F~ / ours", "memory, MB"]
     return format_table(header, lines)
+
+
+def disturbed_sentence(entry: Mapping[str, Any]) -> Iterator[str]:
+    """Say which times were taken while others worked on the machine."""
+    names = [f"{row['system']}, {row['effort']}" for row in entry["rows"] if is_disturbed(row)]
+    if names:
+        yield f"Other processes were busy meanwhile, so these times tell less: {'; '.join(names)}."
 
 
 def format_seconds(seconds: float) -> str:

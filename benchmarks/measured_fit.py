@@ -16,6 +16,7 @@ import subprocess
 import sys
 import time
 import warnings
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -28,6 +29,11 @@ from measuring import REST, forget_peak, peak_kilobytes
 # A fit below so many seconds is run again in its process, which is warm then.
 SHORT = 1.0
 MOST_REPEATS = 3
+
+# Processors that others keep busy, from which on a time tells little; and seconds from which on
+# the system's count of busy processors, which ticks a hundred times a second, tells it.
+DISTURBED = 0.2
+TOLD = 0.1
 
 # Variables that set the threads of OpenMP and of every BLAS before they are loaded.
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "BLIS_NUM_THREADS")
@@ -81,30 +87,51 @@ def measure_fit(task: Task) -> dict[str, Any]:
     rows = load_rows(Path(task.rows))
     time_fit(task, rows[: max(1000, 4 * task.n_clusters)].copy())
     before = start_peak()
-    fitted, spent = time_fit(task, rows)
+    fitted, *run = time_fit(task, rows)
     extra = None if before is None else 1024 * (peak_kilobytes() - before)
-    seconds = [spent]
-    while sum(seconds) < SHORT and len(seconds) < MOST_REPEATS:
-        seconds.append(time_fit(task, rows)[1])
+    runs = [tuple(run)]
+    while sum(seconds for seconds, _ in runs) < SHORT and len(runs) < MOST_REPEATS:
+        runs.append(time_fit(task, rows)[1:])
+    seconds, foreign = min(runs)
     return {
-        "seconds": min(seconds),
+        "seconds": seconds,
+        "foreign": foreign,
         "normalized_inertia": measure_partition(rows, fitted.labels),
         "extra_bytes": extra,
         "n_components": fitted.n_components,
     }
 
 
-def time_fit(task: Task, rows: Any) -> tuple[Fitted, float]:
-    """Return what a system finds, and its seconds; no more than the limit, or the process ends."""
+def time_fit(task: Task, rows: Any) -> tuple[Fitted, float, float]:
+    """Return what a system finds, its seconds, and how many processors others kept busy then.
+
+    Seconds are no more than the limit, or the process ends.
+    """
     system = SYSTEMS[task.system]
     options = system.efforts[task.effort]
     time.sleep(REST)
     signal.setitimer(signal.ITIMER_REAL, task.limit)  # reaches native code, too
-    start = time.perf_counter()
+    others, start = foreign_seconds(), time.perf_counter()
     fitted = system.fit(rows, task.n_clusters, options, task.n_threads)
     seconds = time.perf_counter() - start
     signal.setitimer(signal.ITIMER_REAL, 0)
-    return fitted, seconds
+    return fitted, seconds, max(0.0, foreign_seconds() - others) / seconds
+
+
+def is_disturbed(run: Mapping[str, Any]) -> bool:
+    """Tell whether others worked on the machine during a fit."""
+    return bool(run["foreign"] > DISTURBED and run["seconds"] >= TOLD)
+
+
+def foreign_seconds() -> float:
+    """Return for how long other processes have kept processors busy; 0 where nobody tells."""
+    try:
+        fields = Path("/proc/stat").read_text().split("\n", 1)[0].split()[1:9]
+    except OSError:
+        return 0.0
+    user, nice, system, _idle, _waiting, *interrupts = map(int, fields)
+    ticks = user + nice + system + sum(interrupts)
+    return ticks / os.sysconf("SC_CLK_TCK") - time.process_time()
 
 
 def start_peak() -> int | None:
