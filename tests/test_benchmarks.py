@@ -18,6 +18,7 @@ import pytest
 import render
 import sketches
 import whole_runs
+from fit_tables import name_data_set
 from measuring import Effort
 
 EFFORT = Effort(n_threads=1, repeats=1, rest=0.0)
@@ -175,3 +176,11 @@ def test_the_stored_pages_are_up_to_date() -> None:
     """docs/benchmarks.md and the end of docs/files.md are what the stored results give."""
     assert render.PAGE.read_text() == render.render_page(render.RESULTS)
     assert render.FILES_PAGE.read_text() == render.render_files_page(render.RESULTS)
+
+
+def test_the_stored_picture_has_a_panel_for_every_data_set() -> None:
+    """docs/images/fit.svg is there and names all data sets that have stored rows."""
+    document = json.loads((render.RESULTS / "fit.json").read_text())
+    picture = render.IMAGE.read_text()
+    for entry in document["data_sets"].values():
+        assert not entry.get("rows") or name_data_set(entry) in picture
