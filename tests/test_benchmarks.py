@@ -9,6 +9,7 @@ from typing import Any
 
 import bench_files
 import bench_kmeans
+import bench_storage
 import file_tables
 import growth
 import kmeans_tables
@@ -175,3 +176,13 @@ def test_the_stored_pages_are_up_to_date() -> None:
     """docs/benchmarks.md and the end of docs/files.md are what the stored results give."""
     assert render.PAGE.read_text() == render.render_page(render.RESULTS)
     assert render.FILES_PAGE.read_text() == render.render_files_page(render.RESULTS)
+
+
+def test_fits_from_a_file_are_measured(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A fit from a file under a limit finds what a fit in memory finds; both tell their peak."""
+    monkeypatch.setattr(bench_storage, "LIMITS", (None, "20MB"))
+    monkeypatch.setattr(bench_storage, "PROJECTIONS", ("sign",))
+    in_memory, stored = bench_storage.run(1000, 64, 3)
+    assert in_memory["inertia"] == stored["inertia"]
+    assert stored["limit"] == "20MB"
+    assert 0 < stored["base_bytes"] <= stored["peak_bytes"]

@@ -38,6 +38,7 @@ from projected_kmeans.pipeline import (
 from projected_kmeans.planning import Sizes, forecast
 from projected_kmeans.recipe import Recipe, check_parameters, check_sizes, resolve_recipe
 from projected_kmeans.results import Clustering, FitState
+from projected_kmeans.row_sources import RowSource
 from projected_kmeans.scoring import normalize
 from projected_kmeans.storage import open_storage
 from projected_kmeans.stored_blocks import StoredBlocks
@@ -245,7 +246,9 @@ class ProjectedKMeans(
         self.callback = callback
         self.verbose = verbose
 
-    def fit(self, X: ArrayLike, y: object = None, sample_weight: ArrayLike | None = None) -> Self:
+    def fit(
+        self, X: ArrayLike | RowSource, y: object = None, sample_weight: ArrayLike | None = None
+    ) -> Self:
         """Cluster the rows of X.
 
         Parameters
@@ -283,7 +286,7 @@ class ProjectedKMeans(
         self._keep(compute_type(rows.dtype), lifted.sketched, polished, log)
         return self
 
-    def predict(self, X: ArrayLike) -> NDArray[np.int32]:
+    def predict(self, X: ArrayLike | RowSource) -> NDArray[np.int32]:
         """Return the index of the nearest center for every row.
 
         Parameters
@@ -299,7 +302,7 @@ class ProjectedKMeans(
         none = np.zeros(0, dtype=np.int32)
         return np.concatenate([none, *(block.labels for block in label_input(self, X))])
 
-    def transform(self, X: ArrayLike) -> NDArray[Any]:
+    def transform(self, X: ArrayLike | RowSource) -> NDArray[Any]:
         """Return the distance of every row to every center.
 
         Parameters
@@ -319,7 +322,7 @@ class ProjectedKMeans(
         return np.ascontiguousarray(np.sqrt(squared).T / dtype.type(frame.scale))
 
     def score(
-        self, X: ArrayLike, y: object = None, sample_weight: ArrayLike | None = None
+        self, X: ArrayLike | RowSource, y: object = None, sample_weight: ArrayLike | None = None
     ) -> float:
         """Return minus the sum of squared distances of rows to their nearest centers.
 
