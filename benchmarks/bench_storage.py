@@ -1,8 +1,8 @@
 """Fit rows from a file under a limit of memory, beside the fit of the same rows in memory.
 
-Run ``python benchmarks/bench_storage.py [--quick]``; it writes results/storage.json. The file, 4 GB,
-is made in a temporary folder and removed; each fit is a process of its own, of which time and peak
-are taken. The base, what a process takes before it has read a row, is told beside.
+Run ``python benchmarks/bench_storage.py [--quick]``; it writes results/storage.json. The file,
+4 GB, is made in a temporary folder and removed; each fit is a process of its own, of which time and
+peak are taken. The base, what a process takes before it has read a row, is told beside.
 """
 
 from __future__ import annotations

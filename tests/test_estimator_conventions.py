@@ -32,6 +32,7 @@ def test_parameters_are_stored_as_they_are() -> None:
         "projection": "auto",
         "n_components": "auto",
         "eps": None,
+        "metric": "euclidean",
         "init": "k-means++",
         "n_init": "auto",
         "solver": "auto",
@@ -45,6 +46,7 @@ def test_parameters_are_stored_as_they_are() -> None:
         "certificate_time": None,
         "random_state": None,
         "n_threads": None,
+        "memory_limit": None,
         "callback": None,
         "verbose": 0,
     }
