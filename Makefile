@@ -12,7 +12,7 @@ help:
 	@echo "make test    run all tests"
 	@echo "make lint    check style and types of Python and C++"
 	@echo "make format  rewrite Python and C++ in the house style"
-	@echo "make bench   time maps and k-means beside their peers and renew docs/benchmarks.md"
+	@echo "make bench   time maps, k-means and whole fits beside their peers and renew docs/benchmarks.md"
 	@echo "make reproduce  run the paper's experiments and renew docs/reproduction.md"
 	@echo "make clean   remove .venv, builds and caches"
 
@@ -37,6 +37,7 @@ bench: $(VENV)/.peers
 	$(BIN)/python benchmarks/bench_projection.py
 	$(BIN)/python benchmarks/bench_kmeans.py
 	$(BIN)/python benchmarks/bench_files.py
+	$(BIN)/python benchmarks/bench_fit.py
 	$(BIN)/python benchmarks/render.py
 
 reproduce: $(VENV)/.built

@@ -1,4 +1,4 @@
-"""Make docs/benchmarks.md, and the end of docs/files.md, from the stored results.
+"""Make docs/benchmarks.md, its picture, and the end of docs/files.md, from the stored results.
 
 Run ``python benchmarks/render.py``; it measures nothing.
 """
@@ -11,15 +11,18 @@ from pathlib import Path
 from typing import Any
 
 from file_tables import render_files
+from fit_chart import draw_fits
+from fit_tables import render_fits
 from kmeans_tables import render_kmeans
 from measuring import RESULTS, format_table
 
 PAGE = Path(__file__).parents[1] / "docs" / "benchmarks.md"
 FILES_PAGE = PAGE.with_name("files.md")
+IMAGE = PAGE.parent / "images" / "fit.svg"
 
 INTRODUCTION = """# Benchmarks
 
-Ratios measured side by side in one process on the same threads, best of several. Times of a shared
+Ratios measured side by side on the same threads, best of several. Times of a shared
 machine vary, ratios less so. To repeat:
 
 ```
@@ -115,12 +118,16 @@ def name_shape(size: tuple[int, int, int]) -> str:
 def render_page(folder: Path) -> str:
     """Return the whole page, of the results that are stored in a folder."""
     parts = [INTRODUCTION]
-    projection, kmeans = folder / "projection.json", folder / "kmeans.json"
+    projection, kmeans, fit = (folder / f"{name}.json" for name in ("projection", "kmeans", "fit"))
     if projection.is_file():
         parts.append(render_projection(json.loads(projection.read_text())))
     if kmeans.is_file():
         document = json.loads(kmeans.read_text())
         parts.append(("\n" if len(parts) > 1 else "") + render_kmeans(document, describe(document)))
+    if fit.is_file():
+        image = IMAGE.relative_to(PAGE.parent).as_posix()
+        section = render_fits(json.loads(fit.read_text()), describe, image)
+        parts.append(("\n" if len(parts) > 1 else "") + section)
     return "\n".join([*parts, ""])
 
 
@@ -137,6 +144,9 @@ def main() -> None:
     """Render all stored results."""
     PAGE.write_text(render_page(RESULTS))
     FILES_PAGE.write_text(render_files_page(RESULTS))
+    fit = RESULTS / "fit.json"
+    if fit.is_file():
+        draw_fits(json.loads(fit.read_text()), IMAGE)
 
 
 if __name__ == "__main__":

@@ -19,6 +19,7 @@ import pytest
 import render
 import sketches
 import whole_runs
+from fit_tables import name_data_set
 from measuring import Effort
 
 EFFORT = Effort(n_threads=1, repeats=1, rest=0.0)
@@ -195,3 +196,11 @@ def test_a_limit_of_memory_is_kept(projection: str, tmp_path: Path) -> None:
     bench_storage.save_rows(tmp_path / "rows.npy", 40_000, 512)
     found = bench_storage.measure(tmp_path / "rows.npy", "24MB", projection, 10)
     assert found["peak_bytes"] - found["base_bytes"] <= 24e6
+
+
+def test_the_stored_picture_has_a_panel_for_every_data_set() -> None:
+    """docs/images/fit.svg is there and names all data sets that have stored rows."""
+    document = json.loads((render.RESULTS / "fit.json").read_text())
+    picture = render.IMAGE.read_text()
+    for entry in document["data_sets"].values():
+        assert not entry.get("rows") or name_data_set(entry) in picture

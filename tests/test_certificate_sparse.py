@@ -97,7 +97,7 @@ def test_what_rows_reach_is_the_same() -> None:
 
 
 def test_rows_are_never_made_dense() -> None:
-    """300 rows of two million columns, 5 GB if they were dense, are bounded in 200 MB."""
+    """300 rows of two million columns, 5 GB if they were dense, are bounded in 500 MB."""
     stream = np.random.default_rng(0)
     columns = stream.integers(2_000_000, size=300 * 50)
     cells = (np.repeat(np.arange(300), 50), columns)
@@ -106,7 +106,7 @@ def test_rows_are_never_made_dense() -> None:
     certificate = certify(X, np.arange(300) % 5, random_state=0)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    assert peak < 200e6
+    assert peak < 500e6
     assert 1 < certificate.ratio < 1.5
 
 

@@ -1,4 +1,4 @@
-"""Spherical k-means: rows count by their direction, dense and sparse, and centers are directions."""
+"""Spherical k-means: rows count by their direction, and centers are directions."""
 
 from __future__ import annotations
 

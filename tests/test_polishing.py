@@ -150,7 +150,8 @@ def test_the_caller_can_stop() -> None:
 def test_the_estimator_polishes_among_candidates(caplog: pytest.LogCaptureFixture) -> None:
     """The result is whole and near that of full passes, and the log tells what it cost."""
     X, _ = draw_blobs(n=600, k=30, gap=0.5)
-    options = {"n_components": 10, "polish_iter": 2, "random_state": 0}
+    options = {"projection": "sign", "n_components": 10, "polish_iter": 2, "random_state": 0}
+    options["solver"] = "lloyd"
     raw = ProjectedKMeans(30, **(options | {"polish_iter": 0})).fit(X)
     full = ProjectedKMeans(30, polish_candidates=None, **options).fit(X)
     with caplog.at_level(logging.DEBUG, logger="projected_kmeans"):

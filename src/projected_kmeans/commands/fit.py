@@ -29,7 +29,7 @@ from projected_kmeans.loaded_rows import open_data
 from projected_kmeans.model_files import describe_fit, save_fit
 from projected_kmeans.output_files import open_output_folder
 from projected_kmeans.progress import show_progress
-from projected_kmeans.recipe import MAPS
+from projected_kmeans.recipe import MAPS, METRICS
 from projected_kmeans.scoring import clustering_accuracy
 from projected_kmeans.summaries import summarize_fit
 
@@ -57,6 +57,13 @@ from projected_kmeans.summaries import summarize_fit
     callback=none_as_none,
     help="How to reduce the columns: random maps, principal directions (svd) or columns drawn by "
     "leverage; none clusters all of them.",
+)
+@click.option(
+    "--metric",
+    type=click.Choice(METRICS),
+    default="euclidean",
+    show_default=True,
+    help="Whether rows count by position or by direction.",
 )
 @click.option(
     "--solver",

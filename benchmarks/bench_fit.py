@@ -1,0 +1,218 @@
+"""Time whole fits beside the peers': seconds, quality and memory of the default call and of others.
+
+Run ``python benchmarks/bench_fit.py``; ``render.py`` makes the page from what it stores. Stored
+after every data set: a run that was stopped goes on where it was, and one of a changed package
+begins anew.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from data_sets import DATA_SETS, QUICK_SHRINK, DataSet, NoData, load_rows, store_rows
+from fit_systems import SYSTEMS, System
+from fit_tables import fits_table, name_data_set
+from measured_fit import NotMeasured, Task, TooLong, is_disturbed, run_apart
+from measuring import RESULTS, describe_machine, store_results
+from peers import MODULES, load_peers
+
+# Rounds for fits during which other processes were busy each time so far.
+MORE_ROUNDS = 2
+
+SOURCE = Path(__file__).parents[1] / "src"
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How fits are measured: rounds over all systems, of which long fits see only the first."""
+
+    n_threads: int = 2
+    rounds: int = 2
+    limit: float = 300.0
+    long: float = 10.0
+    quick: bool = False
+
+
+Measure = tuple[str, str]  # a system and its effort
+
+
+def measure_data_set(
+    path: Path, n_clusters: int, measures: Sequence[Measure], plan: Plan, folder: Path
+) -> dict[str, Any]:
+    """Return a row for every measure, and a sentence for every one that has no result.
+
+    Systems take turns, so that all see the same machine.
+    """
+    runs: dict[Measure, list[dict[str, Any]]] = {measure: [] for measure in measures}
+    left_out: dict[Measure, str] = {}
+    slow: set[str] = set()
+    for turn in range(plan.rounds + MORE_ROUNDS):
+        for measure, found in runs.items():
+            if measure in left_out or not wants_run(found, turn, plan):
+                continue
+            task = Task(str(path), n_clusters, *measure, plan.n_threads, plan.limit)
+            try:
+                if task.system in slow:
+                    raise TooLong("left out, as less of an effort took too long")
+                found.append(run_apart(task, folder))
+                print(f"{task.system}, {task.effort}: {found[-1]['seconds']:.4g} s", flush=True)
+            except NotMeasured as reason:
+                left_out[measure] = f"{task.system}, {task.effort}: {reason}."
+                if isinstance(reason, TooLong):
+                    slow.add(task.system)
+    rows = [keep_best(measure, found) for measure, found in runs.items() if found]
+    return {"rows": rows, "left_out": list(left_out.values())}
+
+
+def wants_run(runs: Sequence[Mapping[str, Any]], turn: int, plan: Plan) -> bool:
+    """Tell whether a fit runs in a turn: a long one once, one that others disturbed again."""
+    if not runs or turn >= plan.rounds:
+        return all(map(is_disturbed, runs))
+    return bool(runs[0]["seconds"] <= plan.long)
+
+
+def keep_best(measure: Measure, runs: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Return the fastest of several runs, with the largest peak of all."""
+    best = min(runs, key=lambda run: (is_disturbed(run), run["seconds"]))
+    peaks = [run["extra_bytes"] for run in runs if run["extra_bytes"] is not None]
+    system, effort = measure
+    return {
+        "system": system,
+        "effort": effort,
+        **best,
+        "extra_bytes": max(peaks, default=None),
+        "runs": len(runs),
+    }
+
+
+def pick_systems(
+    sparse: bool, absent: Mapping[str, str], chosen: Sequence[str] | None
+) -> dict[str, System]:
+    """Return the systems that are there and take such rows."""
+    return {
+        name: system
+        for name, system in SYSTEMS.items()
+        if system.package not in absent
+        and (system.sparse if sparse else system.dense)
+        and (chosen is None or name in chosen)
+    }
+
+
+def list_measures(systems: Mapping[str, System], quick: bool) -> Iterator[Measure]:
+    """Yield every system with its efforts; with the one that goals compare where time is short."""
+    for name, system in systems.items():
+        for effort in [system.main] if quick else system.efforts:
+            yield name, effort
+
+
+def bench_data_set(
+    data_set: DataSet,
+    absent: Mapping[str, str],
+    chosen: Sequence[str] | None,
+    plan: Plan,
+    folder: Path,
+) -> dict[str, Any]:
+    """Measure all systems on a data set; a sentence where its file is not here."""
+    entry = {"title": data_set.title, "k": data_set.n_clusters}
+    try:
+        path = store_rows(data_set.source, folder, QUICK_SHRINK if plan.quick else 1)
+    except NoData as reason:
+        return {**entry, "no_data": f"{data_set.title} are left out: {reason}."}
+    rows = load_rows(path)
+    n, d = rows.shape
+    sparse = path.suffix == ".npz"
+    entry |= {"n": n, "d": d, "sparse": sparse, "nonzeros": int(rows.nnz) if sparse else None}
+    del rows
+    systems = pick_systems(sparse, absent, chosen)
+    measures = list(list_measures(systems, plan.quick))
+    return {**entry, **measure_data_set(path, data_set.n_clusters, measures, plan, folder)}
+
+
+def run_all(
+    names: Sequence[str],
+    chosen: Sequence[str] | None,
+    plan: Plan,
+    out: Path | None,
+    anew: bool,
+) -> dict[str, Any]:
+    """Measure data sets one by one, storing each; return the whole document."""
+    absent = load_peers()
+    stamp = {
+        "machine": describe_machine(plan.n_threads, tuple(MODULES)),
+        "parameters": asdict(plan),
+        "source": hash_source(),
+    }
+    document = read_stored(RESULTS if out is None else out)
+    document["absent"] = list(absent.values())
+    stored = document["data_sets"]
+    with tempfile.TemporaryDirectory() as folder:
+        for name in names:
+            if not anew and name in stored and stamp.items() <= stored[name].items():
+                print(f"{name} is stored already", flush=True)
+                continue
+            entry = bench_data_set(DATA_SETS[name], absent, chosen, plan, Path(folder))
+            stored[name] = {**entry, **stamp}
+            document["data_sets"] = {key: stored[key] for key in DATA_SETS if key in stored}
+            if not is_partial(chosen, plan, out):
+                store_results("fit", document, out)
+            print(name_data_set(entry), fits_table(entry), *entry.get("left_out", ()), sep="\n")
+            print(flush=True)
+    return document
+
+
+def is_partial(chosen: Sequence[str] | None, plan: Plan, out: Path | None) -> bool:
+    """Tell whether this run must not take the place of the whole on the page."""
+    return out is None and (plan.quick or chosen is not None)
+
+
+def read_stored(folder: Path) -> dict[str, Any]:
+    """Return what a folder has stored, or the beginning of it."""
+    path = folder / "fit.json"
+    document: dict[str, Any] = {"benchmark": "fit", "data_sets": {}}
+    return json.loads(path.read_text()) if path.is_file() else document
+
+
+def hash_source(folder: Path = SOURCE) -> str:
+    """Return a digest of the package's sources: what a result of ours depends on."""
+    digest = hashlib.sha256()
+    for path in sorted(folder.rglob("*")):
+        if path.suffix in {".py", ".cpp", ".hpp"}:
+            digest.update(path.relative_to(folder).as_posix().encode())
+            digest.update(path.read_bytes())
+    return digest.hexdigest()[:16]
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run what is asked for, by default all that is not stored."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--threads", type=int, default=Plan.n_threads)
+    parser.add_argument("--rounds", type=int, default=Plan.rounds)
+    parser.add_argument("--limit", type=float, default=Plan.limit, help="seconds a fit may take")
+    parser.add_argument("--only", choices=tuple(DATA_SETS), action="append", help="this data set")
+    parser.add_argument(
+        "--system", choices=tuple(SYSTEMS), action="append", help="this system; needs --out"
+    )
+    parser.add_argument("--anew", action="store_true", help="measure what is stored already, too")
+    parser.add_argument(
+        "--quick", action="store_true", help="few rows, one effort; stored with --out only"
+    )
+    parser.add_argument("--out", type=Path, default=None, help="folder of the JSON")
+    options = parser.parse_args(arguments)
+    plan = Plan(
+        n_threads=options.threads,
+        rounds=1 if options.quick else options.rounds,
+        limit=min(options.limit, 30.0) if options.quick else options.limit,
+        quick=options.quick,
+    )
+    run_all(options.only or tuple(DATA_SETS), options.system, plan, options.out, options.anew)
+
+
+if __name__ == "__main__":
+    main()
