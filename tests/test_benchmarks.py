@@ -199,8 +199,12 @@ def test_a_limit_of_memory_is_kept(projection: str, tmp_path: Path) -> None:
 
 
 def test_the_stored_picture_has_a_panel_for_every_data_set() -> None:
-    """docs/images/fit.svg is there and names all data sets that have stored rows."""
-    document = json.loads((render.RESULTS / "fit.json").read_text())
-    picture = render.IMAGE.read_text()
-    for entry in document["data_sets"].values():
-        assert not entry.get("rows") or name_data_set(entry) in picture
+    """docs/images/fit.svg is there where fits are stored, and names all data sets with rows."""
+    stored = render.RESULTS / "fit.json"
+    titles = []
+    if stored.is_file():
+        entries = json.loads(stored.read_text())["data_sets"].values()
+        titles = [name_data_set(entry) for entry in entries if entry.get("rows")]
+    picture = render.IMAGE.read_text() if render.IMAGE.is_file() else ""
+    assert bool(titles) == bool(picture)
+    assert all(title in picture for title in titles)
