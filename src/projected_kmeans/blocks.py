@@ -244,6 +244,15 @@ def scan_columns(
     return scan.finish()
 
 
+def check_finite(source: BlockSource) -> None:
+    """Raise a ValueError that names the first bad entry, where nobody needs the ranges of columns.
+
+    Of sparse rows these can cost more than their sketch, so that only nonzeros are looked at.
+    """
+    if not source.sparse or not all(np.isfinite(block.rows.data).all() for block in source):
+        scan_columns(source)
+
+
 class ColumnScan:
     """The ranges of columns as they become known block by block.
 

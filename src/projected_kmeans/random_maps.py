@@ -17,9 +17,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from projected_kmeans.blocks import (
     BlockSource,
+    check_finite,
     compute_type,
     open_blocks,
-    scan_columns,
 )
 from projected_kmeans.dimensions import check_eps, target_dimension
 from projected_kmeans.keys import RandomState, resolve_key
@@ -77,7 +77,7 @@ def fit_rows(projection: RandomMap, X: ArrayLike, sample_weight: ArrayLike | Non
     rows = check_rows(projection, X, reset=True, accept_sparse=True)
     weights = check_weights(sample_weight, rows)
     source = open_blocks(rows)
-    scan_columns(source)
+    check_finite(source)
     fit_shape(projection, *rows.shape)
     projection.learn(source, weights)
 
@@ -134,7 +134,7 @@ class MapTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         """
         check_is_fitted(self)
         source = open_blocks(check_rows(self, X, reset=False, accept_sparse=True))
-        scan_columns(source)
+        check_finite(source)
         return sketch_rows(self, source)
 
     def choose_components(self: RandomMap, n_samples: int, n_features: int) -> int:
