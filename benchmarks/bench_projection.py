@@ -6,10 +6,11 @@ Run ``python benchmarks/bench_projection.py``; ``render.py`` makes the page from
 from __future__ import annotations
 
 import argparse
+import json
 import subprocess
 import sys
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 from measuring import (
+    RESULTS,
     describe_machine,
     forget_peak,
     format_table,
@@ -195,6 +197,12 @@ def print_case(rows: list[Any], n_bytes: int) -> None:
     print(format_table(header, table), flush=True)
 
 
+def keep_others(anew: Sequence[str], folder: Path | None) -> list[Any]:
+    """Return what is stored of the cases that are not measured anew."""
+    stored = json.loads(((folder or RESULTS) / "projection.json").read_text())
+    return [row for row in stored["rows"] if row["case"] not in anew]
+
+
 def main() -> None:
     """Run all cases and store them."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -202,6 +210,7 @@ def main() -> None:
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--quick", action="store_true", help="a tenth of the rows, few t")
     parser.add_argument("--memory", action="store_true", help=argparse.SUPPRESS)
+    parser.add_argument("--only", action="append", help="measure this case anew, keep the others")
     parser.add_argument("--out", type=Path, default=None, help="folder of the JSON")
     options = parser.parse_args()
     if options.memory:
@@ -209,11 +218,20 @@ def main() -> None:
     warnings.simplefilter("ignore", DataDimensionalityWarning)
     shapes = [(n // 10, d) for n, d in SHAPES] if options.quick else SHAPES
     dimensions = (16, 100) if options.quick else DIMENSIONS
+    cases: dict[str, Callable[[int, int], list[Any]]] = {
+        "dense float32": partial(
+            bench_dense, dtype="float32", shapes=shapes, dimensions=dimensions
+        ),
+        "dense uint8": partial(
+            bench_dense, dtype="uint8", shapes=shapes[:1], dimensions=(64, 100, 200)
+        ),
+        "few rows": lambda repeats, n_threads: bench_few_rows(3 * repeats, n_threads),
+        "CSR": bench_sparse,
+    }
+    rows = [] if options.only is None else keep_others(options.only, options.out)
     with threadpool_limits(options.threads):
-        rows = bench_dense(options.repeats, options.threads, "float32", shapes, dimensions)
-        rows += bench_dense(options.repeats, options.threads, "uint8", shapes[:1], (64, 100, 200))
-        rows += bench_few_rows(3 * options.repeats, options.threads)
-        rows += bench_sparse(options.repeats, options.threads)
+        for name in options.only or cases:
+            rows += cases[name](options.repeats, options.threads)
     document = {
         "benchmark": "projection",
         "machine": describe_machine(options.threads),

@@ -47,6 +47,8 @@ def draw_fits(document: Mapping[str, Any], path: Path) -> None:
 
 def draw_panel(panel: Any, entry: Mapping[str, Any]) -> dict[str, Any]:
     """Draw the curves of a data set; return them by system."""
+    from matplotlib.ticker import LogLocator
+
     curves = {}
     for number, name in enumerate(SYSTEMS):
         rows: Sequence[Any] = [row for row in entry["rows"] if row["system"] == name]
@@ -60,7 +62,9 @@ def draw_panel(panel: Any, entry: Mapping[str, Any]) -> dict[str, Any]:
                 linewidth=2.5 if name == OURS else 1,
                 zorder=3 if name == OURS else 2,
             )
-    panel.set_xscale("log")
+    panel.set_xscale("log", subs=())
+    panel.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+    panel.xaxis.set_major_formatter("{x:g}")
     panel.set_title(name_data_set(entry), fontsize=8)
     panel.set_xlabel("seconds")
     panel.set_ylabel("F~")

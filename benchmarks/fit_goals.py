@@ -47,7 +47,7 @@ class PeerGoal:
         speed = peer["seconds"] / ours["seconds"]
         return Verdict(
             self.text,
-            f"F~ / its F~ {quality:.4f}, in 1/{speed:.1f} of its time",
+            f"F~ / its F~ {quality:.4f}, its time / ours {speed:.2f}",
             quality <= self.quality and speed >= self.share,
         )
 

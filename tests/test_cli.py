@@ -309,7 +309,7 @@ def test_output_is_checked_before_the_work(
     def work(*arguments: object, **options: object) -> None:
         pytest.fail("the work has started")
 
-    for module, name in (("demo", "run_demo"), ("fit", "read_matrix"), ("predict", "load_model")):
+    for module, name in (("demo", "run_demo"), ("fit", "open_data"), ("predict", "load_model")):
         monkeypatch.setattr(f"projected_kmeans.commands.{module}.{name}", work)
     before = sorted(data.parent.rglob("*"))
     out = data / "deep" / "labels.npy"
@@ -323,8 +323,10 @@ def test_output_is_checked_before_the_work(
 
 
 def test_label_files_of_other_formats(call: Call, data: Path, model: Path, tmp_path: Path) -> None:
-    """The labels go to .npy and .csv only, to a file that is no folder."""
-    check_refusal(call("predict", model, data, "--out", tmp_path / "a.txt"), "use .npy or .csv")
+    """The labels go to .npy, .csv and .parquet only, to a file that is no folder."""
+    check_refusal(
+        call("predict", model, data, "--out", tmp_path / "a.txt"), "use .npy, .csv or .parquet"
+    )
     (tmp_path / "folder.npy").mkdir()
     check_refusal(call("predict", model, data, "--out", tmp_path / "folder.npy"), "is a folder")
 
@@ -335,7 +337,7 @@ def test_too_little_memory(call: Call, data: Path, monkeypatch: pytest.MonkeyPat
     def work(*arguments: object, **options: object) -> None:
         raise MemoryError("Unable to allocate 7 TiB")
 
-    monkeypatch.setattr("projected_kmeans.commands.fit.read_matrix", work)
+    monkeypatch.setattr("projected_kmeans.commands.fit.open_data", work)
     check_refusal(call("fit", data, "-k", 3), "Unable to allocate 7 TiB")
 
 
@@ -347,7 +349,7 @@ def test_interruption_leaves_nothing(
     def work(*arguments: object, **options: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("projected_kmeans.commands.fit.read_matrix", work)
+    monkeypatch.setattr("projected_kmeans.commands.fit.open_data", work)
     run = call("fit", data, "-k", 3, "--out", tmp_path / "out")
     assert run.code == 130
     assert run.err.strip() == "projected-kmeans: interrupted"

@@ -46,6 +46,7 @@ def test_parameters_are_stored_as_they_are() -> None:
         "certificate_time": None,
         "random_state": None,
         "n_threads": None,
+        "memory_limit": None,
         "callback": None,
         "verbose": 0,
     }

@@ -21,6 +21,7 @@ from projected_kmeans.row_sources import (
     RowSource,
     check_matrix,
     check_range,
+    is_row_source,
     plain_dtype,
     plain_rows,
     to_csr,
@@ -119,7 +120,7 @@ def as_row_source(data: Any) -> RowSource:
         return ArrayRows(to_csr(data))
     if package_of(data) in TABLES:
         return TableRows(data)
-    if callable(getattr(data, "read", None)) and hasattr(data, "identity"):
+    if is_row_source(data):
         source: RowSource = data
         return source
     return ArrayRows(np.asarray(data))

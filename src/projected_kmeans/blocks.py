@@ -155,6 +155,11 @@ class SparseBlocks:
         dtype: np.dtype[Any] = self.array.dtype
         return dtype
 
+    @property
+    def nnz(self) -> int:
+        """Stored entries in all."""
+        return int(self.array.nnz)
+
     def __len__(self) -> int:
         """Return the number of blocks."""
         return len(self._cuts) - 1
@@ -231,24 +236,60 @@ def scan_columns(
     source: BlockSource, n_threads: int = 0, on_block: Callable[[int], object] | None = None
 ) -> ColumnRanges:
     """Return the ranges of all columns; raise a ValueError that names the first bad entry."""
-    minimum = np.full(source.shape[1], np.inf)
-    maximum = np.full(source.shape[1], -np.inf)
-    norm = np.zeros(1)
+    scan = ColumnScan(source.shape, n_threads)
     for index, block in enumerate(source):
-        row, column = _native.scan_columns(block.rows, minimum, maximum, norm, n_threads)
-        if row >= 0:
-            raise _not_finite(float(block.rows[row, column]), block.start + row, column)
+        scan.add(block)
         if on_block is not None:
             on_block(index + 1)
-    with np.errstate(over="ignore"):  # infinity is the answer here, and an error below
-        largest = float(np.max(np.maximum(np.abs(maximum), np.abs(minimum)), initial=0.0))
-        bound = 4 * np.float64(largest) ** 2 * source.shape[0] * source.shape[1]
-    if not bound < 1e300:
-        raise ValueError(
-            f"X reaches {largest:.3g}, so that sums of squares overflow float64; "
-            "divide X by a large constant"
+    return scan.finish()
+
+
+def check_finite(source: BlockSource) -> None:
+    """Raise a ValueError that names the first bad entry, where nobody needs the ranges of columns.
+
+    Of sparse rows these can cost more than their sketch, so that only nonzeros are looked at.
+    """
+    if not source.sparse or not all(np.isfinite(block.rows.data).all() for block in source):
+        scan_columns(source)
+
+
+class ColumnScan:
+    """The ranges of columns as they become known block by block.
+
+    Parameters
+    ----------
+    shape : (int, int)
+        Rows and columns in all.
+    n_threads : int
+        0 takes what OpenMP allows.
+    """
+
+    def __init__(self, shape: tuple[int, int], n_threads: int = 0) -> None:
+        self._shape, self._n_threads = shape, n_threads
+        self._minimum = np.full(shape[1], np.inf)
+        self._maximum = np.full(shape[1], -np.inf)
+        self._norm = np.zeros(1)
+
+    def add(self, block: Block) -> None:
+        """Look at a block; raise a ValueError that names its first bad entry."""
+        row, column = _native.scan_columns(
+            block.rows, self._minimum, self._maximum, self._norm, self._n_threads
         )
-    return ColumnRanges(minimum, maximum, float(norm[0]))
+        if row >= 0:
+            raise _not_finite(float(block.rows[row, column]), block.start + row, column)
+
+    def finish(self) -> ColumnRanges:
+        """Return the ranges of all that was added; raise where sums of squares would overflow."""
+        with np.errstate(over="ignore"):  # infinity is the answer here, and an error below
+            reach = np.maximum(np.abs(self._maximum), np.abs(self._minimum))
+            largest = float(np.max(reach, initial=0.0))
+            bound = 4 * np.float64(largest) ** 2 * self._shape[0] * self._shape[1]
+        if not bound < 1e300:
+            raise ValueError(
+                f"X reaches {largest:.3g}, so that sums of squares overflow float64; "
+                "divide X by a large constant"
+            )
+        return ColumnRanges(self._minimum, self._maximum, float(self._norm[0]))
 
 
 def _not_finite(value: float, row: int, column: int) -> ValueError:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from projected_kmeans import _native
 from projected_kmeans.blocks import compute_type
-from projected_kmeans.passes import Frame, Problem
+from projected_kmeans.passes import Frame, OnBlock, Problem
 from projected_kmeans.results import Floats, Labels
 
 # Lower bounds that a row keeps, two bytes each, and centers that a kernel meets at once.
@@ -61,7 +61,14 @@ class NearestSearch:
         self._upper = self._lower = np.empty(0, dtype=np.uint16)
         self._centers: Floats = np.empty((0, 0))
 
-    def assign(self, centers: Floats, labels: Labels, *, keep_ties: bool) -> None:
+    def assign(
+        self,
+        centers: Floats,
+        labels: Labels,
+        *,
+        keep_ties: bool,
+        on_block: OnBlock | None = None,
+    ) -> None:
         """Overwrite labels by the nearest centers'.
 
         Parameters
@@ -72,11 +79,15 @@ class NearestSearch:
             After the first pass they must be those of the pass before.
         keep_ties : bool
             As in `assign_rows`.
+        on_block : callable, optional
+            As in `assign_rows`.
         """
         if self._bounded and self._quantum > 0:
-            self._assign_bounded(centers, labels, keep_ties)
+            self._assign_bounded(centers, labels, keep_ties, on_block)
         else:
-            squared = self._problem.assign(centers, labels, keep_ties=keep_ties).nearest
+            squared = self._problem.assign(
+                centers, labels, keep_ties=keep_ties, on_block=on_block
+            ).nearest
             self.n_distances += len(labels) * len(centers)
             typical = float(np.sqrt(np.mean(squared)))
             self._quantum = TYPICAL_QUANTA / typical if typical > 0 else 0.0
@@ -87,7 +98,9 @@ class NearestSearch:
         if self._groups is not None:
             self._lower[rows] = 0
 
-    def _assign_bounded(self, centers: Floats, labels: Labels, keep_ties: bool) -> None:
+    def _assign_bounded(
+        self, centers: Floats, labels: Labels, keep_ties: bool, on_block: OnBlock | None
+    ) -> None:
         source = self._problem.source
         if self._groups is None:
             self._groups = group_centers(centers)
@@ -115,6 +128,8 @@ class NearestSearch:
                 self._lower[block.span],
                 self._problem.n_threads,
             )
+            if on_block is not None:
+                on_block(block)
         self._centers = centers
         self.n_distances += n_distances
         self._n_bounded += 1

@@ -12,6 +12,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import ArrayLike
 
+from projected_kmeans.blocks import open_blocks
 from projected_kmeans.choices import ClusterCounts, judge
 from projected_kmeans.estimator import ProjectedKMeans
 from projected_kmeans.gap_statistic import N_REFERENCES, draw_sample, measure_gap
@@ -19,7 +20,7 @@ from projected_kmeans.journal import Journal
 from projected_kmeans.keys import RandomState
 from projected_kmeans.parameters import check_count, check_rows, check_weights
 from projected_kmeans.passes import Problem
-from projected_kmeans.pipeline import open_rows, reduce_rows
+from projected_kmeans.pipeline import reduce_rows
 from projected_kmeans.planning import Sizes
 from projected_kmeans.recipe import check_parameters, resolve_recipe
 from projected_kmeans.results import FitState, Floats
@@ -98,7 +99,7 @@ def choose_n_clusters(
     )
     recipe = resolve_recipe(model, Sizes.of(rows, model.n_clusters))
     log = Journal(callback, verbose=0)
-    sketch = reduce_rows(recipe, open_rows(recipe, rows, weights, log), log)
+    sketch = reduce_rows(recipe, open_blocks(rows), weights, log).sketch
     lost = float(recipe.projection.lost_variance_) if is_reduced else 0.0
     return _compare(sketch, wanted, recipe.key, lost, log)
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from projected_kmeans.blocks import BlockSource, ColumnRanges
+from projected_kmeans.blocks import BlockSource, open_blocks, scan_columns
 from projected_kmeans.centred_rows import about, mean_of
 from projected_kmeans.dimensions import target_dimension
 from projected_kmeans.directions import find_directions
@@ -105,9 +105,10 @@ class ColumnSampling(LearnedTransformer):
             self.n_clusters, eps=self.eps, rule="boutsidis2009-columns", n_features=n_features
         )
 
-    def learn(self, source: BlockSource, weights: Floats | None, ranges: ColumnRanges) -> None:
+    def learn(self, source: BlockSource, weights: Floats | None) -> None:
         """Weigh the columns by their leverage and draw some."""
         rows = source.select()
+        ranges = scan_columns(open_blocks(rows), self.n_threads or 0)
         n_directions = min(self.n_clusters, *rows.shape)
         kinds = {"exact": True, "approximate": False}
         mean = mean_of(rows, weights, ranges, self.n_threads or 0)

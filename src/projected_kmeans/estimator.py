@@ -5,8 +5,8 @@ Composes the steps; it computes nothing itself.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -17,29 +17,31 @@ from sklearn.base import (
     ClusterMixin,
     TransformerMixin,
 )
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import Tags
-from sklearn.utils.validation import check_is_fitted
 
-from projected_kmeans.blocks import compute_type, open_blocks, scan_columns
+from projected_kmeans.blocks import BlockSource, compute_type
 from projected_kmeans.certificate import certify_fit, check_certificate
+from projected_kmeans.fit_warnings import warn_of_fit
+from projected_kmeans.fitted_models import label_input, open_checked
+from projected_kmeans.inputs import open_input
 from projected_kmeans.interrupts import catch_interrupts
 from projected_kmeans.journal import Journal
 from projected_kmeans.keys import RandomState
-from projected_kmeans.parameters import check_components, check_rows, check_weights
-from projected_kmeans.passes import Frame, Problem, measure_rows
+from projected_kmeans.parameters import check_weights
+from projected_kmeans.passes import Frame, measure_rows
 from projected_kmeans.pipeline import (
     cluster_sketch,
     lift_partition,
-    open_problem,
-    open_rows,
     polish_partition,
     reduce_rows,
 )
 from projected_kmeans.planning import Sizes, forecast
-from projected_kmeans.recipe import Recipe, check_parameters, resolve_recipe
-from projected_kmeans.results import Clustering, FitState, Floats
+from projected_kmeans.recipe import Recipe, check_parameters, check_sizes, resolve_recipe
+from projected_kmeans.results import Clustering, FitState
+from projected_kmeans.row_sources import RowSource
 from projected_kmeans.scoring import normalize
+from projected_kmeans.storage import open_storage
+from projected_kmeans.stored_blocks import StoredBlocks
 
 
 class ProjectedKMeans(
@@ -122,6 +124,10 @@ class ProjectedKMeans(
         An integer is the key of the run.
     n_threads : int, optional
         Threads; by default what OpenMP allows.
+    memory_limit : int or str, optional
+        Bytes that a fit may allocate, or a text such as "2GB": blocks are then as small as need be,
+        and a sketch that takes more than half of it lies in a temporary file; docs/scale.md. The
+        result does not depend on it.
     callback : callable, optional
         Called with a `FitState` after every unit of work. A true answer stops the fit, which
         keeps the best result so far.
@@ -214,6 +220,7 @@ class ProjectedKMeans(
         certificate_time: float | None = None,
         random_state: RandomState = None,
         n_threads: int | None = None,
+        memory_limit: int | str | None = None,
         callback: Callable[[FitState], object] | None = None,
         verbose: int = 0,
     ) -> None:
@@ -235,18 +242,22 @@ class ProjectedKMeans(
         self.certificate_time = certificate_time
         self.random_state = random_state
         self.n_threads = n_threads
+        self.memory_limit = memory_limit
         self.callback = callback
         self.verbose = verbose
 
-    def fit(self, X: ArrayLike, y: object = None, sample_weight: ArrayLike | None = None) -> Self:
+    def fit(
+        self, X: ArrayLike | RowSource, y: object = None, sample_weight: ArrayLike | None = None
+    ) -> Self:
         """Cluster the rows of X.
 
         Parameters
         ----------
-        X : array-like or sparse matrix (n, d)
+        X : array-like, sparse matrix or row source (n, d)
             Rows: float32, float64, float16 or integers of up to 16 bits are read as they are;
             other types are converted to float64. Sparse rows are never made dense; docs/kmeans.md
-            tells when they give the bits of dense ones.
+            tells when they give the bits of dense ones. A row source (`files.open_rows`) is read
+            block by block, and may be larger than memory; docs/scale.md.
         y : ignored
             Present by convention.
         sample_weight : array-like (n,), optional
@@ -258,15 +269,15 @@ class ProjectedKMeans(
             Itself.
         """
         self._check_parameters()
-        rows = check_rows(self, X, reset=True, accept_sparse=True)
-        self._check_sizes(*rows.shape)
+        rows = open_input(self, X, reset=True)
+        check_sizes(self, *rows.shape)
         weights = check_weights(sample_weight, rows)
-        recipe = self._resolve(Sizes.of(rows, self.n_clusters))
+        recipe = self._resolve(rows)
         log = Journal(self.callback, self.verbose, self.time_budget)
 
-        with catch_interrupts(log.interrupt):
-            original = open_rows(recipe, rows, weights, log)
-            sketch = reduce_rows(recipe, original, log)
+        with catch_interrupts(log.interrupt), open_storage(recipe.memory) as storage:
+            source = storage.open_rows(rows)
+            original, sketch = reduce_rows(recipe, source, weights, log, storage)
             finalists = cluster_sketch(recipe, original, sketch, log)
             lifted = lift_partition(original, sketch, finalists, log)
             polished = polish_partition(recipe, original, sketch, lifted, log)
@@ -275,12 +286,12 @@ class ProjectedKMeans(
         self._keep(compute_type(rows.dtype), lifted.sketched, polished, log)
         return self
 
-    def predict(self, X: ArrayLike) -> NDArray[np.int32]:
+    def predict(self, X: ArrayLike | RowSource) -> NDArray[np.int32]:
         """Return the index of the nearest center for every row.
 
         Parameters
         ----------
-        X : array-like or sparse matrix (n, d)
+        X : array-like, sparse matrix or row source (n, d)
             Rows.
 
         Returns
@@ -288,17 +299,15 @@ class ProjectedKMeans(
         ndarray of int32 (n,)
             Ties go to the lowest index.
         """
-        problem = self._read(X)
-        labels = np.zeros(problem.source.shape[0], dtype=np.int32)
-        problem.assign(self._centers(), labels, keep_ties=False)
-        return labels
+        none = np.zeros(0, dtype=np.int32)
+        return np.concatenate([none, *(block.labels for block in label_input(self, X))])
 
-    def transform(self, X: ArrayLike) -> NDArray[Any]:
+    def transform(self, X: ArrayLike | RowSource) -> NDArray[Any]:
         """Return the distance of every row to every center.
 
         Parameters
         ----------
-        X : array-like or sparse matrix (n, d)
+        X : array-like, sparse matrix or row source (n, d)
             Rows.
 
         Returns
@@ -306,20 +315,20 @@ class ProjectedKMeans(
         ndarray (n, k)
             Euclidean distances.
         """
-        problem = self._read(X)
-        dtype = compute_type(problem.source.dtype)
-        frame = Frame.around(self._centers(), dtype, problem.ranges)
-        squared = measure_rows(problem.source, self._centers(), frame, self._threads)
+        with open_checked(self, X) as (problem, centers):
+            dtype = compute_type(problem.source.dtype)
+            frame = Frame.around(centers, dtype, problem.ranges)
+            squared = measure_rows(problem.source, centers, frame, problem.n_threads)
         return np.ascontiguousarray(np.sqrt(squared).T / dtype.type(frame.scale))
 
     def score(
-        self, X: ArrayLike, y: object = None, sample_weight: ArrayLike | None = None
+        self, X: ArrayLike | RowSource, y: object = None, sample_weight: ArrayLike | None = None
     ) -> float:
         """Return minus the sum of squared distances of rows to their nearest centers.
 
         Parameters
         ----------
-        X : array-like or sparse matrix (n, d)
+        X : array-like, sparse matrix or row source (n, d)
             Rows.
         y : ignored
             Present by convention.
@@ -331,27 +340,21 @@ class ProjectedKMeans(
         float
             The higher, the better.
         """
-        problem = self._read(X, sample_weight)
-        labels = np.zeros(problem.source.shape[0], dtype=np.int32)
-        problem.assign(self._centers(), labels, keep_ties=False)
-        return -problem.sum(labels, self._centers()).inertia_about_references
+        with open_checked(self, X, sample_weight) as (problem, centers):
+            labels = np.zeros(problem.source.shape[0], dtype=np.int32)
+            sums = problem.open_sums(centers)
+            add = partial(sums.add, labels=labels)
+            problem.assign(centers, labels, keep_ties=False, on_block=add)
+        return -sums.moments().inertia_about_references
 
     def _check_parameters(self) -> None:
         check_parameters(self)
         check_certificate(self)
 
-    def _check_sizes(self, n_samples: int, n_features: int) -> None:
-        if self.n_clusters > n_samples:
-            raise ValueError(
-                f"n_clusters={self.n_clusters} exceeds n_samples={n_samples}; "
-                f"use at most {n_samples}"
-            )
-        if isinstance(self.projection, str):
-            check_components(self.n_components, n_features)
-
-    def _resolve(self, sizes: Sizes) -> Recipe:
+    def _resolve(self, rows: BlockSource) -> Recipe:
         """Return the recipe of the run: every "auto" replaced by what it stands for here."""
-        recipe = resolve_recipe(self, sizes)
+        sizes = Sizes.of(rows, self.n_clusters)
+        recipe = resolve_recipe(self, sizes, stored=isinstance(rows, StoredBlocks))
         self.key_, self.projection_ = recipe.key, recipe.projection
         self.approach_ = recipe.approach
         self.forecast_ = forecast(sizes, recipe.approach, recipe.n_threads)
@@ -360,20 +363,7 @@ class ProjectedKMeans(
     def _keep(
         self, dtype: np.dtype[Any], sketched: Clustering, polished: Clustering, log: Journal
     ) -> None:
-        found = int(np.count_nonzero(polished.mass > 0))
-        if found < self.n_clusters:
-            warnings.warn(
-                f"Found {found} distinct clusters, fewer than n_clusters={self.n_clusters}, as "
-                "there are too few distinct rows; use fewer clusters",
-                ConvergenceWarning,
-                stacklevel=3,
-            )
-        if log.stopped == "interrupted":
-            warnings.warn(
-                "The fit was interrupted and keeps the best result so far; fit again for more",
-                ConvergenceWarning,
-                stacklevel=3,
-            )
+        warn_of_fit(polished, self.n_clusters, log.stopped)
         self.labels_ = polished.labels
         self.cluster_centers_ = polished.centers.astype(dtype, copy=False)
         self.n_components_ = sketched.centers.shape[1]
@@ -383,22 +373,6 @@ class ProjectedKMeans(
         self.history_ = sketched.history
         self.stopped_ = log.stopped or ("converged" if sketched.converged else "max_iter")
         self.timings_ = log.seconds
-
-    def _read(self, X: ArrayLike, sample_weight: ArrayLike | None = None) -> Problem:
-        check_is_fitted(self)
-        rows = check_rows(self, X, reset=False, accept_sparse=True)
-        source = open_blocks(rows)
-        ranges = scan_columns(source, self._threads)
-        weights = check_weights(sample_weight, rows)
-        spherical = self.metric == "cosine"
-        return open_problem(source, ranges, weights, self._threads, spherical=spherical)
-
-    def _centers(self) -> Floats:
-        return self.cluster_centers_.astype(np.float64, copy=False)
-
-    @property
-    def _threads(self) -> int:
-        return self.n_threads or 0
 
     @property
     def _n_features_out(self) -> int:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
@@ -68,11 +69,14 @@ def run_lloyd(
     history: list[float] = []
     converged = False
     for iteration in range(1, max_iter + 1):
-        search.assign(centers, labels, keep_ties=lowest < math.inf)
+        # Rows are summed as they are labelled, so that a pass reads them once.
+        moved, sums = None if sums is None else before, sums or problem.open_sums(centers)
+        add = partial(sums.add, labels=labels, before=moved)
+        search.assign(centers, labels, keep_ties=lowest < math.inf, on_block=add)
         if lowest < math.inf and np.array_equal(labels, before):
             converged = True
             break
-        moments, sums = _sum(problem, sums, labels, before, centers)
+        moments = sums.moments()
         if moments.mass.min() <= 0:
             moments = _fill_empty(problem, sums, moments, centers, labels, search)
         if not moments.inertia < lowest:
@@ -96,16 +100,6 @@ def run_lloyd(
     if best is None:
         raise ValueError(f"max_iter={max_iter} allows no pass; use at least 1")
     return replace(best, n_iter=len(history), converged=converged, history=tuple(history))
-
-
-def _sum(
-    problem: Problem, sums: ClusterSums | None, labels: Labels, before: Labels, centers: Floats
-) -> tuple[Moments, ClusterSums]:
-    """Return the moments of the partition, from the sums of the one before where there are any."""
-    if sums is not None:
-        return sums.update(labels, before), sums
-    opened = problem.open_sums(centers)
-    return opened.update(labels), opened
 
 
 def _fill_empty(

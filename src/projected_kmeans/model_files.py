@@ -148,7 +148,7 @@ def load_model(path: str | os.PathLike[str]) -> ProjectedKMeans:
 
 
 def describe_fit(
-    model: ProjectedKMeans, rows: NDArray[Any], *, name: str, accuracy: float | None = None
+    model: ProjectedKMeans, rows: Any, *, name: str, accuracy: float | None = None
 ) -> dict[str, Any]:
     """Describe a fit as the document that ``result.json`` holds.
 
@@ -156,7 +156,7 @@ def describe_fit(
     ----------
     model : ProjectedKMeans
         The estimator, fitted to `rows`.
-    rows : ndarray of shape (n_samples, n_features)
+    rows : ndarray or row source of shape (n_samples, n_features)
         The data; only its shape and dtype are told.
     name : str
         What to call the data.

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from projected_kmeans import _native
-from projected_kmeans.blocks import BlockSource, ColumnRanges
+from projected_kmeans.blocks import Block, BlockSource, ColumnRanges
 from projected_kmeans.results import Clustering, Floats, Labels
 
 
@@ -136,17 +136,25 @@ class ClusterSums:
             the bit.
         """
         for block in self._source:
-            _native.cluster_moments(
-                block.rows,
-                labels[block.span],
-                None if before is None else before[block.span],
-                None if self._weights is None else self._weights[block.span],
-                self._references,
-                *self._grid,
-                self._offsets,
-                self._totals,
-                self._n_threads,
-            )
+            self.add(block, labels, before)
+        return self.moments()
+
+    def add(self, block: Block, labels: Labels, before: Labels | None = None) -> None:
+        """Add the rows of one block, or move those whose label changed."""
+        _native.cluster_moments(
+            block.rows,
+            labels[block.span],
+            None if before is None else before[block.span],
+            None if self._weights is None else self._weights[block.span],
+            self._references,
+            *self._grid,
+            self._offsets,
+            self._totals,
+            self._n_threads,
+        )
+
+    def moments(self) -> Moments:
+        """Return the sums of all that was added."""
         mass, squares = self._totals.sum(axis=0).T.copy()
         if self._source.sparse:
             offsets = np.empty_like(self._references)

@@ -87,8 +87,8 @@ def check_rows(estimator: object, X: ArrayLike, *, reset: bool, accept_sparse: b
     return as_native_sparse(rows) if scipy.sparse.issparse(rows) else as_native(rows)
 
 
-def check_weights(sample_weight: ArrayLike | None, X: NDArray[Any]) -> Floats | None:
-    """Return weights as float64, or None where every row counts once."""
+def check_weights(sample_weight: ArrayLike | None, X: Any) -> Floats | None:
+    """Return weights of the rows of X as float64, or None where every row counts once."""
     if sample_weight is None:
         return None
     weights: Floats = _check_sample_weight(

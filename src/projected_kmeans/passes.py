@@ -6,16 +6,20 @@ Every row's result depends on that row alone, never on blocks or threads; nothin
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from projected_kmeans import _native
-from projected_kmeans.blocks import BlockSource, ColumnRanges, compute_type
+from projected_kmeans.blocks import Block, BlockSource, ColumnRanges, compute_type
 from projected_kmeans.moments import ClusterSums, Moments
 from projected_kmeans.results import Floats, Labels
+
+# Told of a block once its rows are labelled.
+OnBlock: TypeAlias = Callable[[Block], object]
 
 
 @dataclass(frozen=True)
@@ -93,6 +97,7 @@ def assign_rows(
     keep_ties: bool,
     ranges: ColumnRanges | None = None,
     n_threads: int = 0,
+    on_block: OnBlock | None = None,
 ) -> Nearness:
     """Give every row the label of its nearest center.
 
@@ -112,6 +117,8 @@ def assign_rows(
         Of the source; without them distances of rows very far from all centers may be infinite.
     n_threads : int, default=0
         0 takes what OpenMP allows.
+    on_block : callable, optional
+        Called with every block once its rows are labelled.
 
     Returns
     -------
@@ -134,6 +141,8 @@ def assign_rows(
             inside[1, block.span],
             n_threads,
         )
+        if on_block is not None:
+            on_block(block)
     return Nearness(frame, inside)
 
 
@@ -185,7 +194,14 @@ class Problem:
     n_threads: int = 0
     spherical: bool = False
 
-    def assign(self, centers: Floats, labels: Labels, *, keep_ties: bool) -> Nearness:
+    def assign(
+        self,
+        centers: Floats,
+        labels: Labels,
+        *,
+        keep_ties: bool,
+        on_block: OnBlock | None = None,
+    ) -> Nearness:
         """Overwrite labels by the nearest centers'; return how near they are."""
         return assign_rows(
             self.source,
@@ -194,6 +210,7 @@ class Problem:
             keep_ties=keep_ties,
             ranges=self.ranges,
             n_threads=self.n_threads,
+            on_block=on_block,
         )
 
     def distances(self, centers: Floats, labels: Labels) -> Floats:
@@ -228,8 +245,15 @@ class Problem:
 class Search(Protocol):
     """Finds the nearest center of every row, pass after pass, with a memory of its own."""
 
-    def assign(self, centers: Floats, labels: Labels, *, keep_ties: bool) -> None:
-        """Overwrite labels by the nearest centers'."""
+    def assign(
+        self,
+        centers: Floats,
+        labels: Labels,
+        *,
+        keep_ties: bool,
+        on_block: OnBlock | None = None,
+    ) -> None:
+        """Overwrite labels by the nearest centers'; tell of every block that is done."""
 
     def forget(self, rows: NDArray[np.int64], labels: Labels) -> None:
         """Take note that the labels of some rows were changed from outside."""

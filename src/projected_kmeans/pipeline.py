@@ -5,9 +5,10 @@ Composes what the step modules do; every choice is made already and stands in th
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,9 +18,9 @@ from projected_kmeans.blocks import (
     BlockSource,
     ColumnRanges,
     as_native,
-    open_blocks,
     scan_columns,
 )
+from projected_kmeans.checked_blocks import CheckedBlocks
 from projected_kmeans.journal import Journal, Plateau
 from projected_kmeans.keys import SEEDING, open_stream
 from projected_kmeans.lifting import lift
@@ -34,6 +35,8 @@ from projected_kmeans.recipe import Recipe
 from projected_kmeans.restarts import Effort, draw_rehearsal, first_of_least, run_restarts
 from projected_kmeans.results import Clustering, Floats, Lifted
 from projected_kmeans.seeding import SEEDINGS, seed_centers
+from projected_kmeans.storage import Storage
+from projected_kmeans.stored_blocks import StoredBlocks
 from projected_kmeans.unit_rows import UnitRows
 
 # Dimensions of the sketch in which sparse rows are seeded where nothing is projected.
@@ -43,9 +46,43 @@ SEEDING_COMPONENTS = 64
 WORK_TO_SHARE = 4e6
 
 
-def open_rows(recipe: Recipe, rows: Any, weights: Floats | None, log: Journal) -> Problem:
-    """Look at every row once: all must be finite, and sums need the columns' ranges."""
-    source = open_blocks(rows)
+class Reduced(NamedTuple):
+    """The rows as they are, and in few dimensions; the same where nothing is projected."""
+
+    original: Problem
+    sketch: Problem
+
+
+def reduce_rows(
+    recipe: Recipe,
+    source: BlockSource,
+    weights: Floats | None,
+    log: Journal,
+    storage: Storage | None = None,
+) -> Reduced:
+    """Look at every row, as all must be finite and sums need the columns' ranges, and reduce it.
+
+    Rows in memory are looked at before all else. Where they are read from elsewhere, a map of this
+    package reduces them in the same walk.
+    """
+    storage = storage or Storage()
+    spherical = recipe.metric == "cosine"
+    _check_solver(recipe, source)
+    checked = CheckedBlocks(source, recipe.n_threads)
+    if not isinstance(source, StoredBlocks) or not isinstance(recipe.projection, RandomMap):
+        with log.step("check", len(source)):
+            checked.check(log.report)
+    sketch: Problem | None = None
+    if recipe.projection is not None:
+        rows = UnitRows(checked) if spherical else checked
+        with log.step("reduce", len(source)):
+            array = _sketch(recipe, rows, weights, log, storage)
+            sketch = _open_sketch(recipe, storage.open_sketch(array), weights)
+    original = open_problem(source, checked.ranges, weights, recipe.n_threads, spherical=spherical)
+    return Reduced(original, sketch or original)
+
+
+def _check_solver(recipe: Recipe, source: BlockSource) -> None:
     solver, spherical = recipe.approach.solver, recipe.metric == "cosine"
     if (source.sparse or spherical) and recipe.projection is None and solver != "lloyd":
         kind = "sparse rows" if source.sparse else "metric='cosine'"
@@ -53,9 +90,22 @@ def open_rows(recipe: Recipe, rows: Any, weights: Floats | None, log: Journal) -
             f"solver={solver!r} needs a projection with {kind}, got none; "
             "use projection='sign' or solver='lloyd'"
         )
-    with log.step("check", len(source)):
-        ranges = scan_columns(source, recipe.n_threads, log.report)
-    return open_problem(source, ranges, weights, recipe.n_threads, spherical=spherical)
+
+
+def _sketch(
+    recipe: Recipe, rows: BlockSource, weights: Floats | None, log: Journal, storage: Storage
+) -> NDArray[Any]:
+    """Return the rows in few dimensions."""
+    if not isinstance(recipe.projection, RandomMap):
+        array = rows.select()
+        return _transform(recipe.projection.fit(array), array)
+
+    def report(done: int) -> None:
+        storage.settle()
+        log.report(done)
+
+    recipe.projection.learn(rows, weights)
+    return sketch_rows(recipe.projection, rows, report, storage.new_sketch)
 
 
 def open_problem(
@@ -71,21 +121,6 @@ def open_problem(
         unit = UnitRows(source)
         return Problem(unit, unit.bound(ranges), weights, n_threads, spherical=True)
     return Problem(source, ranges, weights, n_threads)
-
-
-def reduce_rows(recipe: Recipe, original: Problem, log: Journal) -> Problem:
-    """Return the same rows in few dimensions, or the problem itself where none are to be saved."""
-    if recipe.projection is None:
-        return original
-    source = original.source
-    with log.step("reduce", len(source)):
-        if isinstance(recipe.projection, RandomMap):
-            recipe.projection.learn(source, original.weights, original.ranges)
-            sketch = sketch_rows(recipe.projection, source, log.report)
-        else:
-            rows = source.select()
-            sketch = _transform(recipe.projection.fit(rows), rows)
-        return _open_sketch(recipe, sketch, original.weights)
 
 
 def cluster_sketch(
@@ -147,10 +182,9 @@ def polish_partition(
         return found
 
 
-def _open_sketch(recipe: Recipe, sketch: NDArray[Any], weights: Floats | None) -> Problem:
-    blocks = ArrayBlocks(sketch)
+def _open_sketch(recipe: Recipe, sketch: BlockSource, weights: Floats | None) -> Problem:
     try:
-        ranges = scan_columns(blocks, recipe.n_threads)
+        ranges = scan_columns(sketch, recipe.n_threads)
     except ValueError:  # the rows are finite, so it is the map that went too far
         own = isinstance(recipe.projection, RandomMap)
         raise ValueError(
@@ -158,8 +192,8 @@ def _open_sketch(recipe: Recipe, sketch: NDArray[Any], weights: Floats | None) -
             if own
             else f"projection={recipe.projection!r} made a number that is not finite; use another"
         ) from None
-    work = sketch.size * recipe.n_clusters
-    return Problem(blocks, ranges, weights, recipe.n_threads if work > WORK_TO_SHARE else 1)
+    work = math.prod(sketch.shape) * recipe.n_clusters
+    return Problem(sketch, ranges, weights, recipe.n_threads if work > WORK_TO_SHARE else 1)
 
 
 def _sketch_for_seeding(recipe: Recipe, sketch: Problem, log: Journal) -> Problem:
@@ -170,7 +204,8 @@ def _sketch_for_seeding(recipe: Recipe, sketch: Problem, log: Journal) -> Proble
     log.note("seed: on a sign sketch of %d columns, as rows are sparse", width)
     signs = SignProjection(width, random_state=recipe.key, n_threads=recipe.n_threads or None)
     fit_shape(signs, *sketch.source.shape)
-    return _open_sketch(recipe, sketch_rows(signs, sketch.source), sketch.weights)
+    signed = ArrayBlocks(sketch_rows(signs, sketch.source))
+    return _open_sketch(recipe, signed, sketch.weights)
 
 
 def _seed(

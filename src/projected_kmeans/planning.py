@@ -71,8 +71,9 @@ class Sizes:
 
     @classmethod
     def of(cls, rows: Any, n_clusters: int) -> Sizes:
-        """Return the sizes of clustering an array, or a sparse matrix."""
-        stored = int(rows.nnz) if hasattr(rows, "nnz") else None
+        """Return the sizes of clustering an array, a sparse matrix or blocks of them."""
+        nonzeros = getattr(rows, "nnz", None)
+        stored = None if nonzeros is None else int(nonzeros)
         n_rows, n_columns = rows.shape
         return cls(n_rows, n_columns, n_clusters, rows.dtype.itemsize, stored)
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from projected_kmeans import _native
 from projected_kmeans.blocks import compute_type
-from projected_kmeans.passes import Frame, Problem
+from projected_kmeans.passes import Frame, OnBlock, Problem
 from projected_kmeans.results import Clustering, Floats, Labels
 
 Candidates: TypeAlias = NDArray[np.uint16] | NDArray[np.int32]
@@ -75,7 +75,14 @@ class CandidateSearch:
         self._problem = problem
         self._candidates = candidates
 
-    def assign(self, centers: Floats, labels: Labels, *, keep_ties: bool) -> None:
+    def assign(
+        self,
+        centers: Floats,
+        labels: Labels,
+        *,
+        keep_ties: bool,
+        on_block: OnBlock | None = None,
+    ) -> None:
         """Overwrite labels by those of the nearest candidates; ties are kept in any case."""
         source = self._problem.source
         frame = Frame.around(centers, compute_type(source.dtype), self._problem.ranges)
@@ -90,6 +97,8 @@ class CandidateSearch:
                 labels[block.span],
                 self._problem.n_threads,
             )
+            if on_block is not None:
+                on_block(block)
         self.n_distances += self._candidates.size
 
     def forget(self, rows: NDArray[np.int64], labels: Labels) -> None:

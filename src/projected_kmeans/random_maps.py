@@ -17,10 +17,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from projected_kmeans.blocks import (
     BlockSource,
-    ColumnRanges,
+    check_finite,
     compute_type,
     open_blocks,
-    scan_columns,
 )
 from projected_kmeans.dimensions import check_eps, target_dimension
 from projected_kmeans.keys import RandomState, resolve_key
@@ -51,7 +50,7 @@ class RandomMap(Protocol):
     def choose_components(self, n_samples: int, n_features: int) -> int:
         """Check ``n_components`` and return t for that many rows and features."""
 
-    def learn(self, source: BlockSource, weights: Floats | None, ranges: ColumnRanges) -> None:
+    def learn(self, source: BlockSource, weights: Floats | None) -> None:
         """Look at the rows, where the map depends on more than their shape."""
 
     def project_block(self, block: NDArray[Any], out: NDArray[Any]) -> None:
@@ -78,18 +77,19 @@ def fit_rows(projection: RandomMap, X: ArrayLike, sample_weight: ArrayLike | Non
     rows = check_rows(projection, X, reset=True, accept_sparse=True)
     weights = check_weights(sample_weight, rows)
     source = open_blocks(rows)
-    ranges = scan_columns(source)
+    check_finite(source)
     fit_shape(projection, *rows.shape)
-    projection.learn(source, weights, ranges)
+    projection.learn(source, weights)
 
 
 def sketch_rows(
     projection: RandomMap,
     source: BlockSource,
     on_block: Callable[[int], object] | None = None,
+    new_array: Callable[[tuple[int, int], np.dtype[Any]], NDArray[Any]] = np.empty,
 ) -> NDArray[Any]:
     """Return the sketch of all rows, in the precision that they are computed in."""
-    sketch = np.empty((source.shape[0], projection.n_components_), compute_type(source.dtype))
+    sketch = new_array((source.shape[0], projection.n_components_), compute_type(source.dtype))
     project = projection.project_sparse if source.sparse else projection.project_block
     for index, block in enumerate(source):
         project(block.rows, sketch[block.span])
@@ -134,7 +134,7 @@ class MapTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         """
         check_is_fitted(self)
         source = open_blocks(check_rows(self, X, reset=False, accept_sparse=True))
-        scan_columns(source)
+        check_finite(source)
         return sketch_rows(self, source)
 
     def choose_components(self: RandomMap, n_samples: int, n_features: int) -> int:
@@ -151,7 +151,7 @@ class MapTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
             n_features=n_features,
         )
 
-    def learn(self, source: BlockSource, weights: Floats | None, ranges: ColumnRanges) -> None:
+    def learn(self, source: BlockSource, weights: Floats | None) -> None:
         """Look at the rows: nothing to do where only their shape matters."""
 
     @property

@@ -8,10 +8,11 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any, Protocol
 
 import numpy as np
 
-from projected_kmeans.row_sources import Rows, RowSource
+from projected_kmeans.row_sources import Rows
 
 # Blocks that are read before they are asked for: one under way, one ready.
 DEPTH = 2
@@ -19,8 +20,19 @@ DEPTH = 2
 PAGE_BYTES = 4096
 
 
+class Ranges(Protocol):
+    """What is asked of a row source here."""
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows and columns in all."""
+
+    def read(self, start: int, stop: int) -> Any:
+        """Return the rows start, ..., stop - 1."""
+
+
 def read_ahead(
-    source: RowSource, rows_per_block: int, *, depth: int = DEPTH
+    source: Ranges, rows_per_block: int, *, depth: int = DEPTH
 ) -> Iterator[tuple[int, Rows]]:
     """Yield the index of the first row and the rows of each block, from the first to the last.
 
@@ -29,8 +41,8 @@ def read_ahead(
 
     Parameters
     ----------
-    source : RowSource
-        The rows.
+    source : Ranges
+        The rows, such as a `RowSource`.
     rows_per_block : int
         Rows of a block; the last may have fewer.
     depth : int
@@ -51,7 +63,7 @@ def read_ahead(
     return _walk(source, rows_per_block, depth)
 
 
-def _walk(source: RowSource, rows_per_block: int, depth: int) -> Iterator[tuple[int, Rows]]:
+def _walk(source: Ranges, rows_per_block: int, depth: int) -> Iterator[tuple[int, Rows]]:
     # One thread: sources that can only decode forwards then go on where the last block ended.
     pool = ThreadPoolExecutor(1, thread_name_prefix="read-ahead")
     pending: deque[tuple[int, Future[Rows]]] = deque()
@@ -72,8 +84,8 @@ def _first_of(pending: deque[tuple[int, Future[Rows]]]) -> tuple[int, Rows]:
     return start, future.result()
 
 
-def _read(source: RowSource, start: int, stop: int) -> Rows:
-    rows = source.read(start, stop)
+def _read(source: Ranges, start: int, stop: int) -> Rows:
+    rows: Rows = source.read(start, stop)
     if isinstance(rows, np.ndarray) and rows.base is not None and rows.size:
         # Perhaps a memory map: one byte of each page brings it in here rather than in a kernel.
         np.max(rows.reshape(-1).view(np.uint8)[::PAGE_BYTES])

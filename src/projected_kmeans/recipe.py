@@ -15,7 +15,13 @@ from sklearn.base import clone
 from projected_kmeans.column_sampling import ColumnSampling
 from projected_kmeans.dimensions import check_eps
 from projected_kmeans.keys import resolve_key
-from projected_kmeans.parameters import check_choice, check_count, check_not_negative
+from projected_kmeans.memory_limits import MemoryPlan, parse_memory, plan_memory
+from projected_kmeans.parameters import (
+    check_choice,
+    check_components,
+    check_count,
+    check_not_negative,
+)
 from projected_kmeans.planning import (
     FEW_RESTARTS,
     PLAIN_EPS,
@@ -66,6 +72,8 @@ class Recipe:
         Restarts, solver, tolerance and polishing.
     n_threads : int
         0 takes what OpenMP allows.
+    memory : MemoryPlan
+        What keeps the run within its limit of memory.
     """
 
     n_clusters: int
@@ -77,6 +85,7 @@ class Recipe:
     tol: float
     approach: Approach
     n_threads: int
+    memory: MemoryPlan
 
 
 def check_parameters(model: Any) -> None:
@@ -96,6 +105,7 @@ def check_parameters(model: Any) -> None:
     check_choice("solver", model.solver, ("auto", *SOLVERS))
     if model.time_budget is not None:
         check_not_negative("time_budget", model.time_budget)
+    parse_memory(model.memory_limit)
     if model.n_threads is not None:
         check_count("n_threads", model.n_threads)
     if isinstance(model.init, str):
@@ -104,13 +114,31 @@ def check_parameters(model: Any) -> None:
         check_choice("projection", model.projection, ("auto", *MAPS, None))
 
 
-def resolve_recipe(model: Any, sizes: Sizes) -> Recipe:
-    """Return the recipe of a `ProjectedKMeans` for rows of this size."""
+def check_sizes(model: Any, n_samples: int, n_features: int) -> None:
+    """Raise one sentence where rows are too few for the clusters, or columns for the sketch."""
+    if model.n_clusters > n_samples:
+        raise ValueError(
+            f"n_clusters={model.n_clusters} exceeds n_samples={n_samples}; use at most {n_samples}"
+        )
+    if isinstance(model.projection, str):
+        check_components(model.n_components, n_features)
+
+
+def resolve_recipe(model: Any, sizes: Sizes, *, stored: bool = False) -> Recipe:
+    """Return the recipe of a `ProjectedKMeans` for rows of this size, in memory or stored."""
     key = resolve_key(model.random_state)
     projection, name, reason = _choose_projection(model, key, sizes)
     t = getattr(projection, "n_components_", sizes.n_columns)
     drawn = isinstance(model.init, str)
-    planned = choose_effort(sizes, name, t, reason, drawn=drawn)
+    approach = _follow_wishes(model, choose_effort(sizes, name, t, reason, drawn=drawn))
+    memory = plan_memory(
+        model.memory_limit,
+        sizes,
+        approach,
+        stored=stored,
+        spherical=model.metric == "cosine",
+        needs_all=model.certificate is not None or callable(model.init),
+    )
     return Recipe(
         n_clusters=int(model.n_clusters),
         key=key,
@@ -119,8 +147,9 @@ def resolve_recipe(model: Any, sizes: Sizes) -> Recipe:
         metric=model.metric,
         max_iter=int(model.max_iter),
         tol=float(model.tol),
-        approach=_follow_wishes(model, planned),
+        approach=approach,
         n_threads=model.n_threads or 0,
+        memory=memory,
     )
 
 

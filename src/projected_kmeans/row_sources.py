@@ -74,6 +74,11 @@ class RowSource(Protocol):
         """Close the source."""
 
 
+def is_row_source(data: Any) -> bool:
+    """Return whether data is a row source rather than an array, a table or a list."""
+    return callable(getattr(data, "read", None)) and callable(getattr(data, "identity", None))
+
+
 def plain_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
     """Return the type in which numbers of a stored type are read: native, booleans as bytes."""
     return np.dtype(np.uint8) if dtype.kind == "b" else dtype.newbyteorder("=")

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 from projected_kmeans import _native
-from projected_kmeans.blocks import BlockSource, ColumnRanges
+from projected_kmeans.blocks import BlockSource, open_blocks, scan_columns
 from projected_kmeans.centred_rows import about, mean_of
 from projected_kmeans.dimensions import target_dimension
 from projected_kmeans.directions import find_directions
@@ -155,7 +155,7 @@ class SpectralProjection(LearnedTransformer):
             self.n_clusters, eps=self.eps, rule="cohen2015-svd", n_features=most
         )
 
-    def learn(self, source: BlockSource, weights: Floats | None, ranges: ColumnRanges) -> None:
+    def learn(self, source: BlockSource, weights: Floats | None) -> None:
         """Find the directions, and measure what they lose."""
         sample = self._draw(source.shape[0], weights)
         n_power, n_oversamples = self.n_power, self.n_oversamples
@@ -164,6 +164,7 @@ class SpectralProjection(LearnedTransformer):
         if isinstance(n_oversamples, str):
             n_oversamples = max(self.n_components_, LEAST_OVERSAMPLES)
         chosen, kept = _select(source, weights, sample.learnt)
+        ranges = scan_columns(open_blocks(chosen), self.n_threads or 0)
         self.mean_ = mean_of(chosen, kept, ranges, self.n_threads or 0)
         centred = about(chosen, self.mean_, kept, ranges, self.n_threads or 0)
         found = find_directions(

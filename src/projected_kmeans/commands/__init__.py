@@ -18,7 +18,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = MappingProxyType(
         ),
         "choose-k": ("commands.choose_k", "Compare numbers of clusters for the rows of DATA."),
         "demo": ("commands.demo", "Compare with k-means in the original space, on embedded data."),
-        "fit": ("commands.fit", "Cluster the rows of DATA (.npy, .npz, .mat, .csv, .tsv)."),
+        "fit": ("commands.fit", "Cluster the rows of DATA, of any size and many formats."),
         "plan": ("commands.plan", "Tell what fit would do with DATA, and what it would cost."),
         "predict": ("commands.predict", "Label the rows of DATA by the nearest center of MODEL."),
         "reproduce": (

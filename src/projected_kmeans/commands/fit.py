@@ -15,16 +15,17 @@ import click
 from projected_kmeans.commands import INTERRUPTED
 from projected_kmeans.commands.options import (
     AUTO_COUNT,
+    DATA_CHOICES,
     count_or_all,
-    format_option,
+    data_options,
     json_option,
+    memory_option,
     none_as_none,
     share_or_auto,
-    variable_option,
 )
 from projected_kmeans.estimator import ProjectedKMeans
-from projected_kmeans.files import read_matrix
 from projected_kmeans.label_files import read_labels_of
+from projected_kmeans.loaded_rows import open_data
 from projected_kmeans.model_files import describe_fit, save_fit
 from projected_kmeans.output_files import open_output_folder
 from projected_kmeans.progress import show_progress
@@ -131,20 +132,22 @@ from projected_kmeans.summaries import summarize_fit
 @click.option(
     "--labels", metavar="FILE", help="True labels, for the accuracy; else those found in DATA."
 )
-@variable_option
-@format_option
+@data_options
+@memory_option
 @click.option("--out", metavar="DIR", help="Write labels, centers, model and result there.")
 @json_option
 def fit(
     data: str,
     labels: str | None,
-    variable: str | None,
-    format: str | None,
     out: str | None,
     as_json: bool,
     **parameters: Any,
 ) -> int:
-    """Cluster the rows of DATA (.npy, .npz, .mat, .csv, .tsv).
+    """Cluster the rows of DATA, of any size and many formats.
+
+    DATA is a file, or a folder of files of one format: .npy, .npz, .mat, .csv, .tsv, .parquet,
+    .arrow, .feather, .h5, .hdf5, .zarr, .svm (svmlight), .fvecs, .bvecs, .ivecs, or images. What is
+    large is read block by block.
 
     Ctrl-C stops after the iteration under way and keeps the best result so far: it is printed and
     written as always, and the exit code is 130. A second Ctrl-C, or one before there is a result,
@@ -155,15 +158,17 @@ def fit(
       projected-kmeans fit rows.npy -k 40
       projected-kmeans fit faces.mat -k 40 --variable fea --components 80 --out model
       projected-kmeans fit table.csv -k 5 --labels truth.csv --json
+      projected-kmeans fit embeddings.parquet -k 1000 --memory-limit 4GB --out model
     """  # noqa: D301
     with nullcontext() if out is None else open_output_folder(out) as folder:
-        matrix = read_matrix(data, format=format, variable=variable)
-        truth = matrix.labels if labels is None else read_labels_of(labels, matrix.rows.shape[0])
-        with show_progress() as callback:
-            model = ProjectedKMeans(**parameters, callback=callback).fit(matrix.rows)
+        choice = {name: parameters.pop(name) for name in DATA_CHOICES}
+        with open_data(data, memory_limit=parameters["memory_limit"], **choice) as rows:
+            truth = rows.labels if labels is None else read_labels_of(labels, rows.shape[0])
+            with show_progress() as callback:
+                model = ProjectedKMeans(**parameters, callback=callback).fit(rows)
         model.set_params(callback=None)
         accuracy = None if truth is None else clustering_accuracy(truth, model.labels_)
-        document = describe_fit(model, matrix.rows, name=Path(data).name, accuracy=accuracy)
-        files = () if folder is None else save_fit(model, document, folder, matrix.feature_names)
+        document = describe_fit(model, rows, name=Path(data).name, accuracy=accuracy)
+        files = () if folder is None else save_fit(model, document, folder, rows.feature_names)
     click.echo(json.dumps(document) if as_json else summarize_fit(document, files))
     return INTERRUPTED if model.stopped_ == "interrupted" else 0

@@ -5,6 +5,8 @@ Knows flags; it does not know what any command does with them.
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable
 from typing import Any
 
 import click
@@ -42,13 +44,73 @@ def none_as_none(context: click.Context, parameter: click.Parameter, name: str) 
     return None if name == "none" else name
 
 
+def words(context: click.Context, parameter: click.Parameter, text: str | None) -> Any:
+    """Return the words between commas; None where nothing was given."""
+    return None if text is None else [word.strip() for word in text.split(",")]
+
+
+def width_and_height(
+    context: click.Context, parameter: click.Parameter, text: str | None
+) -> tuple[int, int] | None:
+    """Return the numbers of "64x48"; None where nothing was given."""
+    if text is None:
+        return None
+    found = re.fullmatch(r"(\d+)x(\d+)", text.strip().lower())
+    if found is None or not int(found[1]) or not int(found[2]):
+        raise click.BadParameter(f"{text!r} is not a size; give width x height, such as 64x64")
+    return int(found[1]), int(found[2])
+
+
 AUTO_COUNT: Any = {"type": count_or_auto, "default": "auto", "show_default": True}
 variable_option = click.option(
-    "--variable", metavar="NAME", help="Which array of a .npz or .mat file."
+    "--variable", metavar="NAME", help="Which array of a file that holds several."
 )
 format_option = click.option(
     "--format",
     type=click.Choice([extension[1:] for extension in FORMATS]),
     help="The format of DATA, where its extension does not tell.",
+)
+columns_option = click.option(
+    "--columns",
+    metavar="A,B",
+    callback=words,
+    help="Which named columns of text, Parquet or Arrow, in this order; else all.",
+)
+drop_option = click.option(
+    "--drop", metavar="A,B", callback=words, help="Which named columns to leave out."
+)
+image_size_option = click.option(
+    "--image-size",
+    metavar="WxH",
+    callback=width_and_height,
+    help="Width and height to which images are resized, such as 64x64.",
+)
+features_option = click.option(
+    "--n-features", type=int, metavar="N", help="How many columns svmlight rows have."
+)
+
+
+# What `open_rows` is told, by the names of its parameters.
+DATA_CHOICES = ("variable", "format", "columns", "drop", "image_size", "n_features")
+
+
+def data_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add what tells how DATA is read: the choices of `open_rows`."""
+    for option in (
+        features_option,
+        image_size_option,
+        drop_option,
+        columns_option,
+        format_option,
+        variable_option,
+    ):
+        command = option(command)
+    return command
+
+
+memory_option = click.option(
+    "--memory-limit",
+    metavar="SIZE",
+    help="Allocate no more than this, such as 500MB or 2GiB: smaller blocks, a sketch in a file.",
 )
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object only.")

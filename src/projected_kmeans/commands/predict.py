@@ -8,12 +8,19 @@ from __future__ import annotations
 import json
 from contextlib import nullcontext
 from pathlib import Path
+from typing import Any
 
 import click
 
-from projected_kmeans.commands.options import format_option, json_option, variable_option
-from projected_kmeans.files import read_matrix
-from projected_kmeans.label_files import check_label_file, join_labels, match_names, write_labels
+from projected_kmeans.commands.options import (
+    DATA_CHOICES,
+    data_options,
+    json_option,
+    memory_option,
+)
+from projected_kmeans.fitted_models import label_input
+from projected_kmeans.label_files import check_label_file, join_labels, write_labels
+from projected_kmeans.loaded_rows import open_data
 from projected_kmeans.model_files import load_model
 from projected_kmeans.output_files import open_output_folder
 
@@ -22,37 +29,50 @@ from projected_kmeans.output_files import open_output_folder
 @click.argument("model", metavar="MODEL")
 @click.argument("data", metavar="DATA")
 @click.option(
-    "--out", metavar="FILE", help="Write the labels there: .npy, or .csv with one a line."
+    "--out",
+    metavar="FILE",
+    help="Write the labels there: .npy, .csv with one a line, or .parquet.",
 )
-@variable_option
-@format_option
+@data_options
+@memory_option
 @json_option
 def predict(
     model: str,
     data: str,
     out: str | None,
-    variable: str | None,
-    format: str | None,
+    memory_limit: str | None,
     as_json: bool,
+    **options: Any,
 ) -> None:
     """Label the rows of DATA by the nearest center of MODEL.
 
     MODEL is the folder that fit wrote with --out. Without --out the labels are printed, one a line.
 
+    DATA is a file, or a folder of files of one format: .npy, .npz, .mat, .csv, .tsv, .parquet,
+    .arrow, .feather, .h5, .hdf5, .zarr, .svm (svmlight), .fvecs, .bvecs, .ivecs, or images. What is
+    large is read block by block.
+
     \b
     Examples:
       projected-kmeans predict model more.npy --out labels.npy
       projected-kmeans predict model more.csv | sort -n | uniq -c
+      projected-kmeans predict model lake/ --format parquet --out labels.parquet
     """  # noqa: D301
+    choice = {name: options[name] for name in DATA_CHOICES}
     with nullcontext() if out is None else open_output_folder(check_label_file(out).parent):
-        estimator = load_model(model)
-        matrix = read_matrix(data, format=format, variable=variable)
-        match_names(estimator, matrix, data)
-        labels = estimator.predict(matrix.rows)
-        if out is not None:
-            write_labels(Path(out), labels)
+        estimator = load_model(model).set_params(memory_limit=memory_limit)
+        with open_data(data, memory_limit=memory_limit, **choice) as rows:
+            n_rows, blocks = rows.shape[0], label_input(estimator, rows)
+            labels: list[int] = []
+            if out is not None:
+                write_labels(Path(out), n_rows, blocks)
+            elif as_json:
+                labels = [label for block in blocks for label in block.labels.tolist()]
+            else:
+                for block in blocks:
+                    click.echo(join_labels(block.labels))
     if as_json:
-        found = {"labels": labels.tolist()} if out is None else {"out": Path(out).name}
-        click.echo(json.dumps({"data": Path(data).name, "n_samples": len(labels)} | found))
-    else:
-        click.echo(join_labels(labels) if out is None else f"{len(labels)} labels written to {out}")
+        found = {"labels": labels} if out is None else {"out": Path(out).name}
+        click.echo(json.dumps({"data": Path(data).name, "n_samples": n_rows} | found))
+    elif out is not None:
+        click.echo(f"{n_rows} labels written to {out}")

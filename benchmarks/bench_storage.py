@@ -1,0 +1,111 @@
+"""Fit rows from a file under a limit of memory, beside the fit of the same rows in memory.
+
+Run ``python benchmarks/bench_storage.py [--quick]``; it writes results/storage.json. The file,
+4 GB, is made in a temporary folder and removed; each fit is a process of its own, of which time and
+peak are taken. The base, what a process takes before it has read a row, is told beside.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from measuring import describe_machine, store_results
+
+N_CLUSTERS = 100
+N_COLUMNS = 1024
+# Rows in memory, and rows in a file under limits, each with the default map and with signs.
+LIMITS = (None, "1GB", "300MB")
+PROJECTIONS = ("auto", "sign")
+STRETCH = 20_000
+
+# What a process runs. The peak is VmHWM, mapped pages of files included: what getrusage tells is
+# that of the parent, too.
+PROGRAM = """
+import json, re, sys, time
+from pathlib import Path
+import numpy as np
+from projected_kmeans import ProjectedKMeans
+from projected_kmeans.files import open_rows
+path, limit, projection, n_clusters = json.loads(sys.argv[1])
+status = Path("/proc/self/status")
+peak = lambda: 1024 * int(re.search(r"VmHWM:\\s+(\\d+)", status.read_text())[1])
+ProjectedKMeans(2, random_state=0).fit(np.eye(64, dtype=np.float32))
+base = peak()
+begin = time.perf_counter()
+X = np.load(path) if limit is None else open_rows(path)
+model = ProjectedKMeans(n_clusters, projection=projection, memory_limit=limit, random_state=0)
+model.fit(X)
+print(json.dumps({
+    "limit": limit, "projection": projection, "seconds": time.perf_counter() - begin,
+    "base_bytes": base, "peak_bytes": peak(), "inertia": model.inertia_,
+    "steps": model.timings_, "n_components": model.n_components_,
+}))
+"""
+
+
+def save_rows(path: Path, n_rows: int, n_columns: int) -> None:
+    """Write clustered float32 rows, a stretch at a time."""
+    stream = np.random.default_rng(0)
+    means = stream.standard_normal((N_CLUSTERS, n_columns), dtype=np.float32)
+    rows = np.lib.format.open_memmap(path, "w+", np.float32, (n_rows, n_columns))
+    for start in range(0, n_rows, STRETCH):
+        stop = min(start + STRETCH, n_rows)
+        homes = stream.integers(N_CLUSTERS, size=stop - start)
+        noise = stream.standard_normal((stop - start, n_columns), dtype=np.float32)
+        rows[start:stop] = means[homes] + 2 * noise
+    rows.flush()
+
+
+def measure(path: Path, limit: str | None, projection: str, n_clusters: int) -> dict[str, Any]:
+    """Return what a process that fits the rows of a file took and found."""
+    settings = json.dumps([str(path), limit, projection, n_clusters])
+    command = [sys.executable, "-c", PROGRAM, settings]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    found: dict[str, Any] = json.loads(done.stdout)
+    return found
+
+
+def run(n_rows: int, n_columns: int, n_clusters: int) -> list[dict[str, Any]]:
+    """Return one measurement a map and limit; raise where the disk has no room for the rows."""
+    with tempfile.TemporaryDirectory(prefix="projected-kmeans-") as folder:
+        needed = 5 * n_rows * n_columns  # the rows, and sketches that are spilled
+        if shutil.disk_usage(folder).free < needed:
+            raise SystemExit(f"{folder} has less than {needed / 1e9:.1f} GB left; set TMPDIR")
+        path = Path(folder) / "rows.npy"
+        save_rows(path, n_rows, n_columns)
+        return [
+            measure(path, limit, projection, n_clusters)
+            for projection in PROJECTIONS
+            for limit in LIMITS
+        ]
+
+
+def main() -> None:
+    """Measure and store."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="100,000 rows")
+    n_rows = 100_000 if parser.parse_args().quick else 1_000_000
+    fits = run(n_rows, N_COLUMNS, N_CLUSTERS)
+    store_results(
+        "storage",
+        {
+            "machine": describe_machine(os.cpu_count() or 1),
+            "n": n_rows,
+            "d": N_COLUMNS,
+            "k": N_CLUSTERS,
+            "fits": fits,
+        },
+    )
+
+
+if __name__ == "__main__":
+    main()

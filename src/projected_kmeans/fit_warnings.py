@@ -1,0 +1,34 @@
+"""What a caller should know of a fit that found fewer clusters or ended early.
+
+Warns; it changes nothing.
+"""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+
+from projected_kmeans.results import Clustering
+
+# From here through the estimator's fit to its caller.
+STACK_LEVEL = 4
+
+
+def warn_of_fit(found: Clustering, n_clusters: int, stopped: str | None) -> None:
+    """Warn where clusters are empty, and where Ctrl-C ended the fit."""
+    n_found = int(np.count_nonzero(found.mass > 0))
+    if n_found < n_clusters:
+        warnings.warn(
+            f"Found {n_found} distinct clusters, fewer than n_clusters={n_clusters}, as "
+            "there are too few distinct rows; use fewer clusters",
+            ConvergenceWarning,
+            stacklevel=STACK_LEVEL,
+        )
+    if stopped == "interrupted":
+        warnings.warn(
+            "The fit was interrupted and keeps the best result so far; fit again for more",
+            ConvergenceWarning,
+            stacklevel=STACK_LEVEL,
+        )

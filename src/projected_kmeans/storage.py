@@ -1,0 +1,95 @@
+"""Where rows and their sketch lie while a fit runs: how large blocks are, what is in a file.
+
+Follows a memory plan and cleans up behind the fit; it computes nothing from rows.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from projected_kmeans.array_rows import as_row_source
+from projected_kmeans.blocks import ArrayBlocks, BlockSource
+from projected_kmeans.memory_limits import MemoryPlan
+from projected_kmeans.stored_blocks import StoredBlocks, release
+
+
+class Storage:
+    """What is open during a fit; see `open_storage`.
+
+    Parameters
+    ----------
+    plan : MemoryPlan
+        What has to be small.
+    folder : Path, optional
+        Where a sketch that is spilled lies.
+    """
+
+    def __init__(self, plan: MemoryPlan | None = None, folder: Path | None = None) -> None:
+        self._plan = plan or MemoryPlan()
+        self._folder = folder
+        self._opened: list[StoredBlocks] = []
+        self._filled: NDArray[Any] | None = None
+
+    def open_rows(self, source: BlockSource) -> BlockSource:
+        """Return the rows in blocks of the size that the plan allows."""
+        if not isinstance(source, StoredBlocks):
+            return source
+        return self._keep(source.resized(self._plan.block_bytes, self._plan.most_selected))
+
+    def new_sketch(self, shape: tuple[int, int], dtype: np.dtype[Any]) -> NDArray[Any]:
+        """Return an array to be filled, in memory or in a file."""
+        if self._folder is None:
+            return np.empty(shape, dtype)
+        self._filled = np.lib.format.open_memmap(self._folder / "sketch.npy", "w+", dtype, shape)
+        return self._filled
+
+    def settle(self) -> None:
+        """Let the system take back what was written to a sketch in a file."""
+        if self._filled is not None:
+            release(self._filled)
+
+    def open_sketch(self, sketch: NDArray[Any]) -> BlockSource:
+        """Return the rows of a sketch, which `new_sketch` may have made."""
+        if not isinstance(sketch, np.memmap):
+            return ArrayBlocks(sketch)
+        self._filled = None
+        source = as_row_source(np.load(str(sketch.filename), mmap_mode="r"))
+        return self._keep(StoredBlocks(source, block_bytes=self._plan.block_bytes))
+
+    def close(self) -> None:
+        """End walks that were left in their middle."""
+        for source in self._opened:
+            source.close()
+
+    def _keep(self, source: StoredBlocks) -> StoredBlocks:
+        self._opened.append(source)
+        return source
+
+
+@contextmanager
+def open_storage(plan: MemoryPlan) -> Iterator[Storage]:
+    """Open what a fit needs beside memory; at the end no thread and no file of it is left.
+
+    Parameters
+    ----------
+    plan : MemoryPlan
+        Where it spills the sketch, a temporary folder is made, in the place that the environment
+        names (TMPDIR).
+    """
+    with ExitStack() as stack:
+        folder = None
+        if plan.spilled:
+            temporary = tempfile.TemporaryDirectory(
+                prefix="projected-kmeans-", ignore_cleanup_errors=True
+            )
+            folder = Path(stack.enter_context(temporary))
+        storage = Storage(plan, folder)
+        stack.callback(storage.close)
+        yield storage
