@@ -95,6 +95,6 @@ def commands(context: click.Context) -> None:
       projected-kmeans demo
       projected-kmeans fit rows.npy -k 40 --out model
       projected-kmeans predict model more.npy --out labels.npy
-    """  # noqa: D301
+    """
     if context.invoked_subcommand is None:
         click.echo(context.get_help())

@@ -37,7 +37,7 @@ def demo(n_samples: int, seed: int, out: str) -> None:
     \b
     Example, in a few seconds:
       projected-kmeans demo --n-samples 2000 --out demo
-    """  # noqa: D301
+    """
     with open_output_folder(out) as folder:
         with show_progress() as callback:
             result = run_demo(n_samples, seed=seed, callback=callback)

@@ -159,7 +159,7 @@ def fit(
       projected-kmeans fit faces.mat -k 40 --variable fea --components 80 --out model
       projected-kmeans fit table.csv -k 5 --labels truth.csv --json
       projected-kmeans fit embeddings.parquet -k 1000 --memory-limit 4GB --out model
-    """  # noqa: D301
+    """
     with nullcontext() if out is None else open_output_folder(out) as folder:
         choice = {name: parameters.pop(name) for name in DATA_CHOICES}
         with open_data(data, memory_limit=parameters["memory_limit"], **choice) as rows:

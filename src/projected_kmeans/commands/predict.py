@@ -57,7 +57,7 @@ def predict(
       projected-kmeans predict model more.npy --out labels.npy
       projected-kmeans predict model more.csv | sort -n | uniq -c
       projected-kmeans predict model lake/ --format parquet --out labels.parquet
-    """  # noqa: D301
+    """
     choice = {name: options[name] for name in DATA_CHOICES}
     with nullcontext() if out is None else open_output_folder(check_label_file(out).parent):
         estimator = load_model(model).set_params(memory_limit=memory_limit)

@@ -56,7 +56,7 @@ def reproduce(
     Examples:
       projected-kmeans reproduce table2 --data ORL_64x64.mat --out out
       projected-kmeans reproduce all --quick
-    """  # noqa: D301
+    """
     names = EXPERIMENTS if name == "all" else (name,)
     with open_output_folder(out) as folder:
         faces = _find_faces(names, data)
