@@ -127,3 +127,30 @@ def test_limits_that_cannot_be_kept(call: Call, tmp_path: Path) -> None:
     fit = ("fit", tmp_path / "rows.npy", "-k", 3, "--memory-limit")
     check_refusal(call(*fit, "1KB"), "memory_limit='1KB' is too small", "use at least")
     check_refusal(call(*fit, "lots"), "memory_limit='lots' is not a size")
+
+
+@pytest.mark.parametrize(
+    ("command", "options", "said"),
+    [
+        ("plan", ("-k", "3", "--no-probe"), "principal directions keep what clusters of"),
+        ("choose-k", ("--range", "2:6"), "silhouette"),
+        ("certify", (), "lower bound"),
+    ],
+)
+def test_other_commands_take_sparse_files(
+    call: Call, command: str, options: tuple[str, ...], said: str, tmp_path: Path
+) -> None:
+    """Planning, choosing k and proving say of a sparse file what they say of a dense one."""
+    dense = np.where(np.random.default_rng(0).random((200, 90)) < 0.1, 1.0, 0.0)
+    np.save(tmp_path / "rows.npy", dense)
+    scipy.sparse.save_npz(tmp_path / "rows.npz", scipy.sparse.csr_matrix(dense))
+    np.save(tmp_path / "labels.npy", np.arange(200) % 4)
+    labels = (str(tmp_path / "labels.npy"),) if command == "certify" else ()
+    ends = []
+    for name in ("rows.npy", "rows.npz"):
+        found = call(command, str(tmp_path / name), *labels, *options)
+        assert found.code == 0, found
+        assert said in found.out
+        ends.append(found.out)
+    if command == "choose-k":
+        assert ends[0].split()[-12:] == ends[1].split()[-12:]

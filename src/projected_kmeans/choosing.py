@@ -53,7 +53,7 @@ def choose_n_clusters(
 
     Parameters
     ----------
-    X : array-like (n, d)
+    X : array-like or sparse matrix (n, d)
         Rows.
     counts : iterable of int, default=range(2, 31)
         The numbers to compare, at least 2.
@@ -86,7 +86,7 @@ def choose_n_clusters(
     """
     model = ProjectedKMeans(random_state=random_state, n_threads=n_threads)
     check_parameters(model)
-    rows = check_rows(model, X, reset=True)
+    rows = check_rows(model, X, reset=True, accept_sparse=True)
     wanted = _check_counts(counts, rows.shape[0])
     check_count("n_components", n_components, word="auto")
     weights = check_weights(sample_weight, rows)
@@ -97,6 +97,8 @@ def choose_n_clusters(
         projection="svd" if is_reduced else None,
         n_components=width if is_reduced else "auto",
     )
+    if not is_reduced and hasattr(rows, "toarray"):
+        rows = rows.toarray()  # of few columns
     recipe = resolve_recipe(model, Sizes.of(rows, model.n_clusters))
     log = Journal(callback, verbose=0)
     sketch = reduce_rows(recipe, open_blocks(rows), weights, log).sketch

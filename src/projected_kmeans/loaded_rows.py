@@ -43,6 +43,23 @@ def open_data(path: str, *, memory_limit: str | None = None, **choice: Any) -> R
     size = StoredBlocks(source).row_bytes * source.shape[0]
     if memory_limit is not None or size > LOADED_SHARE * _memory():
         return source
+    return _load(source)
+
+
+def load_data(path: str, **choice: Any) -> ArrayRows:
+    """Return the rows of a file or folder in memory, dense or sparse, for what needs all of them.
+
+    Parameters
+    ----------
+    path : str
+        The file or folder.
+    **choice : optional
+        What `open_rows` takes.
+    """
+    return _load(open_rows(path, **choice))
+
+
+def _load(source: RowSource) -> ArrayRows:
     with source:
         loaded = ArrayRows(source.read(0, source.shape[0]))
         loaded.feature_names, loaded.labels = source.feature_names, source.labels

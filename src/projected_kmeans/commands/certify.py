@@ -12,8 +12,8 @@ import click
 
 from projected_kmeans.certificate import certify as certify_labels
 from projected_kmeans.commands.options import format_option, json_option, variable_option
-from projected_kmeans.files import read_matrix
 from projected_kmeans.label_files import read_labels_of
+from projected_kmeans.loaded_rows import load_data
 from projected_kmeans.progress import show_progress
 from projected_kmeans.proving import EFFORTS
 from projected_kmeans.summaries import summarize_certificate
@@ -66,14 +66,14 @@ def certify(
     Examples:
       projected-kmeans certify rows.npy model/labels.npy
       projected-kmeans certify faces.mat labels.npy --variable fea --method full
-    """  # noqa: D301
+    """
     if not 0 < delta < 1:
         raise ValueError(f"--delta {delta:g} is no such probability; give one in (0, 1)")
-    matrix = read_matrix(data, format=format, variable=variable)
-    clusters = read_labels_of(labels, matrix.rows.shape[0])
+    rows = load_data(data, format=format, variable=variable).array
+    clusters = read_labels_of(labels, rows.shape[0])
     with show_progress() as callback:
         certificate = certify_labels(
-            matrix.rows,
+            rows,
             clusters,
             method=method,
             time_limit=time_limit,

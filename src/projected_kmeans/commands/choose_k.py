@@ -23,7 +23,7 @@ from projected_kmeans.commands.options import (
     json_option,
     variable_option,
 )
-from projected_kmeans.files import read_matrix
+from projected_kmeans.loaded_rows import load_data
 from projected_kmeans.output_files import open_output_folder, write_atomically, write_json
 from projected_kmeans.progress import show_progress
 from projected_kmeans.summaries import compare_counts
@@ -90,12 +90,12 @@ def choose_k(
     Examples:
       projected-kmeans choose-k rows.npy
       projected-kmeans choose-k rows.npy --range 10:100:5 --out curves.csv
-    """  # noqa: D301
+    """
     with nullcontext() if out is None else open_output_folder(_check_file(out).parent):
-        matrix = read_matrix(data, format=format, variable=variable)
+        rows = load_data(data, format=format, variable=variable).array
         with show_progress() as callback:
             choice = choose_n_clusters(
-                matrix.rows,
+                rows,
                 counts,
                 n_components=n_components,
                 random_state=seed,

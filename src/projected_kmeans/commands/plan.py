@@ -13,7 +13,7 @@ import click
 from rich.console import Console
 
 from projected_kmeans.commands.options import format_option, json_option, variable_option
-from projected_kmeans.files import read_matrix
+from projected_kmeans.loaded_rows import load_data
 from projected_kmeans.plans import plan_fit
 from projected_kmeans.summaries import compare_options
 
@@ -58,11 +58,9 @@ def plan(
     Examples:
       projected-kmeans plan rows.npy -k 40
       projected-kmeans plan rows.npy -k 40 --no-probe --json
-    """  # noqa: D301
-    matrix = read_matrix(data, format=format, variable=variable)
-    found = plan_fit(
-        matrix.rows, n_clusters, probe=probe, eps=eps, random_state=seed, n_threads=n_threads
-    )
+    """
+    rows = load_data(data, format=format, variable=variable).array
+    found = plan_fit(rows, n_clusters, probe=probe, eps=eps, random_state=seed, n_threads=n_threads)
     if as_json:
         click.echo(json.dumps({"data": Path(data).name, **asdict(found)}))
     else:
