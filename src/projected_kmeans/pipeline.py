@@ -26,7 +26,7 @@ from projected_kmeans.keys import SEEDING, open_stream
 from projected_kmeans.lifting import lift
 from projected_kmeans.lloyd import run_lloyd
 from projected_kmeans.parameters import check_init
-from projected_kmeans.passes import Problem
+from projected_kmeans.passes import Problem, share_work
 from projected_kmeans.plus_plus import OnCenter
 from projected_kmeans.polishing import CandidateSearch, list_candidates
 from projected_kmeans.projections import SignProjection
@@ -41,9 +41,6 @@ from projected_kmeans.unit_rows import UnitRows
 
 # Dimensions of the sketch in which sparse rows are seeded where nothing is projected.
 SEEDING_COMPONENTS = 64
-
-# Multiplications of a pass below which one thread is done before a second has begun.
-WORK_TO_SHARE = 4e6
 
 
 class Reduced(NamedTuple):
@@ -193,7 +190,7 @@ def _open_sketch(recipe: Recipe, sketch: BlockSource, weights: Floats | None) ->
             else f"projection={recipe.projection!r} made a number that is not finite; use another"
         ) from None
     work = math.prod(sketch.shape) * recipe.n_clusters
-    return Problem(sketch, ranges, weights, recipe.n_threads if work > WORK_TO_SHARE else 1)
+    return Problem(sketch, ranges, weights, share_work(recipe.n_threads, work))
 
 
 def _sketch_for_seeding(recipe: Recipe, sketch: Problem, log: Journal) -> Problem:

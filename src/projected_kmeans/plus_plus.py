@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from projected_kmeans import _native
 from projected_kmeans.blocks import BLOCK_BYTES, BlockSource, compute_type
-from projected_kmeans.passes import Frame, Problem
+from projected_kmeans.passes import Frame, Problem, share_work
 from projected_kmeans.results import Floats
 
 OnCenter: TypeAlias = Callable[[int], object]
@@ -34,9 +34,6 @@ LEAST_JUDGES = 4000
 # The steps that candidates are drawn for at once. More save passes over the rows, but the more
 # centers have come since the last pass, the fewer candidates still stand.
 ROUND_STEPS = 80
-
-# Multiplications of a judgement up to which one thread does it, in a tenth of a millisecond.
-WORK_TO_SHARE = 8e6
 
 # Rows whose median is the origin of products.
 MEDIAN_ROWS = 63
@@ -119,10 +116,7 @@ class _Judges:
         self._shares = np.pad(shares.astype(distances.dtype), (0, padding))
         self._after = np.empty((n_trials, len(points)), distances.dtype)
         self._left = np.empty(n_trials)
-        # Threads would meet for every center; where others want the processors too, each meeting
-        # costs a turn of theirs, a hundred times what a second thread saves.
-        work = n_trials * self._tiles.size
-        self._n_threads = distances.n_threads if work > WORK_TO_SHARE else 1
+        self._n_threads = share_work(distances.n_threads, n_trials * self._tiles.size)
 
     def choose(self, candidates: NDArray[Any]) -> int:
         """Return which candidate leaves the least, and take it for a center."""
