@@ -23,6 +23,7 @@ from projected_kmeans.blocks import BlockSource, compute_type
 from projected_kmeans.certificate import certify_fit, check_certificate
 from projected_kmeans.fit_warnings import warn_of_fit
 from projected_kmeans.fitted_models import label_input, open_checked
+from projected_kmeans.forecasts import forecast
 from projected_kmeans.inputs import open_input
 from projected_kmeans.interrupts import catch_interrupts
 from projected_kmeans.journal import Journal
@@ -35,7 +36,7 @@ from projected_kmeans.pipeline import (
     polish_partition,
     reduce_rows,
 )
-from projected_kmeans.planning import Sizes, forecast
+from projected_kmeans.planning import Sizes
 from projected_kmeans.recipe import Recipe, check_parameters, check_sizes, resolve_recipe
 from projected_kmeans.results import Clustering, FitState
 from projected_kmeans.row_sources import RowSource

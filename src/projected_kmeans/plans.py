@@ -16,9 +16,10 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 from projected_kmeans.estimator import ProjectedKMeans
+from projected_kmeans.forecasts import Forecast, forecast
 from projected_kmeans.keys import PROBE, open_stream
 from projected_kmeans.parameters import check_rows
-from projected_kmeans.planning import Approach, Forecast, Sizes, forecast
+from projected_kmeans.planning import Approach, Sizes
 from projected_kmeans.recipe import MAPS, check_parameters, resolve_recipe
 
 # What is compared: principal directions, the paper's signs, a cheaper map, and no map at all.

@@ -198,7 +198,7 @@ def _choose_projection(model: Any, key: int, sizes: Sizes) -> tuple[Any, str | N
             name, reason = "svd", f"n_components={wanted} is fewer than {d} columns"
         if name is None:
             return None, None, reason
-    if wanted == "auto" and name in ("svd", "sign", "sparse-sign", "hadamard", "gaussian"):
+    if wanted == "auto" and name == "svd":  # which alone caps what it takes unasked
         wanted = choose_components(name, sizes.n_clusters, d, model.eps)
     projection = MAPS[name](
         wanted,
