@@ -20,6 +20,9 @@ from projected_kmeans.results import Floats
 # Large enough that a pass is bound by its kernel, small enough that progress is seen.
 BLOCK_BYTES = 64 * 2**20
 
+# Blocks of picked rows, which are fetched rather than looked at: little beside a sketch.
+PICKED_BYTES = 2**20
+
 NATIVE_TYPES = tuple(
     np.dtype(name) for name in ("float32", "float64", "float16", "uint8", "int8", "uint16", "int16")
 )
@@ -56,6 +59,10 @@ class BlockSource(Protocol):
     def sparse(self) -> bool:
         """Whether blocks are CSR arrays."""
 
+    @property
+    def resident(self) -> bool:
+        """Whether rows lie in memory, so that some of them may be fetched again and again."""
+
     def __iter__(self) -> Iterator[Block]:
         """Walk over the blocks from the first row to the last."""
 
@@ -81,7 +88,7 @@ class ArrayBlocks:
         Rows of a block; by default as many as `BLOCK_BYTES` hold. No result depends on it.
     """
 
-    sparse = False
+    sparse, resident = False, True
 
     def __init__(self, array: NDArray[Any], block_rows: int | None = None) -> None:
         self.array = array
@@ -131,7 +138,7 @@ class SparseBlocks:
         on it.
     """
 
-    sparse = True
+    sparse, resident = True, True
 
     def __init__(self, array: Any, block_rows: int | None = None) -> None:
         self.array = array
@@ -190,11 +197,63 @@ class SparseBlocks:
 
 
 # Rows that lie in memory.
-MemoryBlocks: TypeAlias = ArrayBlocks | SparseBlocks
+MemoryBlocks: TypeAlias = "ArrayBlocks | SparseBlocks | PickedRows"
+
+
+class PickedRows:
+    """Some rows of a source in memory, fetched as they are asked for and never all at once.
+
+    Parameters
+    ----------
+    source : BlockSource
+        Dense and resident.
+    indices : ndarray of int64 (m,)
+        Which rows, in which order.
+
+    Examples
+    --------
+    >>> picked = PickedRows(ArrayBlocks(np.arange(8.0).reshape(4, 2)), np.array([3, 0, 2]))
+    >>> picked.shape, picked[1:].tolist()
+    ((3, 2), [[0.0, 1.0], [4.0, 5.0]])
+    """
+
+    sparse, resident = False, True
+
+    def __init__(self, source: BlockSource, indices: NDArray[np.int64]) -> None:
+        self.source, self.indices = source, indices
+        self.shape, self.dtype = (len(indices), source.shape[1]), source.dtype
+        self._block_rows = max(1, PICKED_BYTES // max(1, self.shape[1] * self.dtype.itemsize))
+
+    def __getitem__(self, rows: slice) -> NDArray[Any]:
+        """Fetch a range of the rows."""
+        found: NDArray[Any] = self.source.select(self.indices[rows])
+        return found
+
+    def __len__(self) -> int:
+        """Return the number of blocks."""
+        return -(-self.shape[0] // self._block_rows)
+
+    def __iter__(self) -> Iterator[Block]:
+        """Walk over the blocks from the first row to the last."""
+        for start in range(0, self.shape[0], self._block_rows):
+            yield Block(start, self[start : start + self._block_rows])
+
+    def take(self, indices: NDArray[np.int64]) -> Floats:
+        """Return some of the rows as float64."""
+        return self.source.take(self.indices[indices])
+
+    def select(self, indices: NDArray[np.int64] | None = None) -> NDArray[Any]:
+        """Return some of the rows in memory, all of them by default."""
+        found: NDArray[Any] = self.source.select(
+            self.indices if indices is None else self.indices[indices]
+        )
+        return found
 
 
 def open_blocks(rows: Any) -> MemoryBlocks:
-    """Return the block source of an array or of CSR rows."""
+    """Return the block source of an array, of CSR rows or of rows that were picked."""
+    if isinstance(rows, PickedRows):
+        return rows
     return SparseBlocks(rows) if scipy.sparse.issparse(rows) else ArrayBlocks(rows)
 
 

@@ -19,7 +19,7 @@ import scipy.sparse
 from numpy.typing import NDArray
 
 from projected_kmeans import _native
-from projected_kmeans.blocks import ColumnRanges, compute_type, open_blocks
+from projected_kmeans.blocks import ColumnRanges, PickedRows, compute_type, open_blocks
 from projected_kmeans.passes import Problem
 from projected_kmeans.results import Floats
 
@@ -99,9 +99,9 @@ def about(
 
 @dataclass(frozen=True)
 class DenseRows:
-    """Rows of an array about a center."""
+    """Rows of an array, or rows picked from one, about a center."""
 
-    array: NDArray[Any]
+    array: NDArray[Any] | PickedRows
     center: Floats
     weights: Floats | None
     unit: float
@@ -147,7 +147,7 @@ class DenseRows:
         )
 
     def _columns(self, panel: slice) -> Floats:
-        part: Floats = self.array[:, panel].astype(np.float64) - self.center[panel]
+        part: Floats = self.array[:][:, panel].astype(np.float64) - self.center[panel]
         part *= self.unit
         return part if self.weights is None else part * np.sqrt(self.weights)[:, None]
 

@@ -57,6 +57,11 @@ class CheckedBlocks:
         return self.source.sparse
 
     @property
+    def resident(self) -> bool:
+        """Whether rows lie in memory."""
+        return self.source.resident
+
+    @property
     def ranges(self) -> ColumnRanges:
         """The ranges of all columns; asks for a walk if there was none."""
         if self._ranges is None:

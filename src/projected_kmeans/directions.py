@@ -71,12 +71,20 @@ def find_directions(
         signs = Signs(key, min(n_directions + n_oversamples, n_columns))
         if isinstance(rows, SparseRows) and rows.shape[0] < n_columns:
             return _tidy(_decompose_few(rows, signs, n_power, n_directions), n_directions, rows)
-        omega = draw_signs(key, (n_columns, signs.width)).astype(np.float64)
-        product = rows.multiply(signs)
+        product, omega = rows.multiply(signs), None
         for _ in range(n_power):
-            omega = np.ascontiguousarray(scipy.linalg.qr(product, mode="economic")[0])
+            omega = _orthonormal(product)
+            del product  # as large as the next one
             product = rows.multiply(omega)
+        if omega is None:
+            omega = draw_signs(key, (n_columns, signs.width)).astype(np.float64)
         return _tidy(_decompose_sketch(omega, product, rows.precision), n_directions, rows)
+
+
+def _orthonormal(columns: Floats) -> Floats:
+    """Return an orthonormal basis of the span of the columns, which are overwritten."""
+    basis = scipy.linalg.qr(columns, mode="economic", overwrite_a=True)[0]
+    return np.ascontiguousarray(basis)
 
 
 def _decompose(rows: CentredRows) -> Eigenpairs:

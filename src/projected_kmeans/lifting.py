@@ -73,6 +73,10 @@ class _RepeatedBlocks:
     def sparse(self) -> bool:
         return self.source.sparse
 
+    @property
+    def resident(self) -> bool:
+        return self.source.resident
+
     def __iter__(self) -> Iterator[Block]:
         for block in self.source:
             for time in range(self.times):

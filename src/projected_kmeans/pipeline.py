@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from projected_kmeans import _native
 from projected_kmeans.blocks import (
     ArrayBlocks,
     BlockSource,
@@ -102,6 +103,7 @@ def _sketch(
         log.report(done)
 
     recipe.projection.learn(rows, weights)
+    _native.release_memory()  # so that what directions took is not added to the sketch
     return sketch_rows(recipe.projection, rows, report, storage.new_sketch)
 
 

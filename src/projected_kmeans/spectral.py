@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 from projected_kmeans import _native
-from projected_kmeans.blocks import BlockSource, open_blocks, scan_columns
+from projected_kmeans.blocks import BlockSource, PickedRows, open_blocks, scan_columns
 from projected_kmeans.centred_rows import about, mean_of
 from projected_kmeans.dimensions import target_dimension
-from projected_kmeans.directions import find_directions
+from projected_kmeans.directions import Directions, find_directions
 from projected_kmeans.keys import SPECTRAL_ROWS, RandomState, open_stream
 from projected_kmeans.parameters import check_components, check_count
 from projected_kmeans.random_maps import LearnedTransformer, SparseMatrix
@@ -37,7 +37,7 @@ LEAST_OVERSAMPLES = 10
 
 # Rows on which the loss is measured, and how many of them at a time.
 LOSS_ROWS = 1024
-LOSS_STRETCH = 256
+LOSS_STRETCH = 64
 
 
 class SpectralProjection(LearnedTransformer):
@@ -158,15 +158,25 @@ class SpectralProjection(LearnedTransformer):
     def learn(self, source: BlockSource, weights: Floats | None) -> None:
         """Find the directions, and measure what they lose."""
         sample = self._draw(source.shape[0], weights)
+        found, unit = self._find(*_select(source, weights, sample.learnt), sample.learnt is None)
+        self.components_ = np.ascontiguousarray(found.columns.T)
+        self.singular_values_ = found.singular_values
+        self.lost_variance_ = _lost_share(
+            *_select(source, weights, sample.left_out), self.mean_, found.columns, unit
+        )
+
+    def _find(self, rows: Any, weights: Floats | None, all_rows: bool) -> tuple[Directions, float]:
+        """Return the directions of rows, whose mean and number are kept, and the unit they have."""
         n_power, n_oversamples = self.n_power, self.n_oversamples
         if isinstance(n_power, str):
-            n_power = 0 if sample.learnt is None else POWER_ON_SAMPLE
+            n_power = 0 if all_rows else POWER_ON_SAMPLE
         if isinstance(n_oversamples, str):
             n_oversamples = max(self.n_components_, LEAST_OVERSAMPLES)
-        chosen, kept = _select(source, weights, sample.learnt)
-        ranges = scan_columns(open_blocks(chosen), self.n_threads or 0)
-        self.mean_ = mean_of(chosen, kept, ranges, self.n_threads or 0)
-        centred = about(chosen, self.mean_, kept, ranges, self.n_threads or 0)
+        n_threads = self.n_threads or 0
+        ranges = scan_columns(open_blocks(rows), n_threads)
+        self.n_sampled_rows_ = int(rows.shape[0])
+        self.mean_ = mean_of(rows, weights, ranges, n_threads)
+        centred = about(rows, self.mean_, weights, ranges, n_threads)
         found = find_directions(
             centred,
             self.n_components_,
@@ -174,12 +184,7 @@ class SpectralProjection(LearnedTransformer):
             n_oversamples=n_oversamples,
             n_power=n_power,
         )
-        self.n_sampled_rows_ = int(chosen.shape[0])
-        self.components_ = np.ascontiguousarray(found.columns.T)
-        self.singular_values_ = found.singular_values
-        self.lost_variance_ = _lost_share(
-            *_select(source, weights, sample.left_out), self.mean_, found.columns, centred.unit
-        )
+        return found, centred.unit
 
     def project_block(self, block: NDArray[Any], out: NDArray[Any]) -> None:
         """Write the sketch of a block of dense rows into ``out``."""
@@ -227,7 +232,11 @@ def _select(
     source: BlockSource, weights: Floats | None, indices: NDArray[np.int64] | None
 ) -> tuple[Any, Floats | None]:
     """Return all rows with their weights, or those drawn, which count once each."""
-    return source.select(indices), weights if indices is None else None
+    if indices is None:
+        return source.select(), weights
+    if source.resident and not source.sparse:
+        return PickedRows(source, indices), None
+    return source.select(indices), None
 
 
 def _lost_share(

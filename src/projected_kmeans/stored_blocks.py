@@ -67,6 +67,8 @@ class StoredBlocks:
            [0., 1.]])
     """
 
+    resident = False
+
     def __init__(
         self,
         source: RowSource,

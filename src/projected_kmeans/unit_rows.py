@@ -50,6 +50,11 @@ class UnitRows:
         """Whether blocks are CSR arrays."""
         return self.source.sparse
 
+    @property
+    def resident(self) -> bool:
+        """Whether rows lie in memory."""
+        return self.source.resident
+
     def __len__(self) -> int:
         """Return the number of blocks."""
         return len(self.source)
