@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,14 @@ from projected_kmeans.blocks import ArrayBlocks, scan_columns
 from projected_kmeans.bounds import NearestSearch, group_centers
 from projected_kmeans.lloyd import run_lloyd
 from projected_kmeans.passes import Problem
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _bounds_for_few_rows() -> Iterator[None]:
+    """Keep bounds for rows as few as here, which would do without."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(bounds, "LEAST_WORK", 0)
+        yield
 
 
 def make_problem(X: NDArray[Any], block_rows: int | None = None, n_threads: int = 1) -> Problem:

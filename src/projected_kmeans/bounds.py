@@ -5,6 +5,8 @@ Remembers bounds between passes; the labels are those of `assign_rows`, always.
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -17,8 +19,9 @@ from projected_kmeans.results import Floats, Labels
 BOUNDS_A_ROW = 16
 CENTERS_TOGETHER = 4
 
-# Below this, a pass that measures everything is as fast.
+# Below so many clusters, and below so many multiplications, a pass that measures all is as fast.
 FEWEST_CLUSTERS = 12
+LEAST_WORK = 1e7
 
 # The distance that is typical for a row and its center takes this many of the 65,535 quanta: fine
 # beside what centers move in a late pass, and eight times as far is still told apart.
@@ -54,7 +57,9 @@ class NearestSearch:
     def __init__(self, problem: Problem, n_clusters: int) -> None:
         self.n_distances = 0
         self._problem = problem
-        self._bounded = n_clusters >= FEWEST_CLUSTERS and not problem.source.sparse
+        work = math.prod(problem.source.shape) * n_clusters
+        enough = n_clusters >= FEWEST_CLUSTERS and work >= LEAST_WORK
+        self._bounded = enough and not problem.source.sparse
         self._quantum = 0.0
         self._n_bounded = 0
         self._groups: NDArray[np.int32] | None = None
