@@ -86,11 +86,12 @@ class ProjectedKMeans(
         Seedings to start from. Above 3, all make a few passes in the sketch, the better half goes
         on for twice as many, and so on; three run to their end, and the one with the lowest
         inertia in the original space is kept. Where there are many rows and the solver is "lloyd",
-        restarts run on a sample of the sketch instead, of 256 rows a cluster, and the best goes on
-        with all rows. "auto" is 1 where ``init`` fixes the centers or much work leaves no time for
-        more, else 3 to 8.
+        restarts run on a sample of the sketch instead, of 256 rows a cluster (a third of the rows
+        where these are fewer), and the best goes on with all rows. "auto" is 1 where ``init`` fixes
+        the centers or much work leaves no time for more, else 3 to 8.
     solver : {"auto", "lloyd", "hartigan", "breathing"}, default="auto"
-        "auto" is "breathing" for small data, where it costs less than a second, else "lloyd".
+        "auto" is "breathing" for small data, where it costs less than a second, else "lloyd", whose
+        best restarts then breathe as long as a breath lowers the inertia by a thousandth.
         "hartigan" lets Lloyd come to a standstill and goes on with moves of single points, as
         MatLab's kmeans does. "breathing" goes on with a local search that adds and removes
         centers (Fritzke 2020); see the notes for its cost and gain.

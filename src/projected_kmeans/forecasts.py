@@ -26,6 +26,7 @@ REHEARSED_PASSES, PASSES, MEASURED_SHARE = 35, 30, 0.35
 SPARSE_PENALTY = 12.0
 SECONDS_A_CENTER, SECONDS_A_ROW = 1e-4, 2e-9
 BREATHS = 6
+PASSES_A_BREATH = 13
 
 
 @dataclass(frozen=True)
@@ -59,6 +60,8 @@ def forecast(sizes: Sizes, approach: Approach, n_threads: int = 0) -> Forecast:
         pair = 2.0 * k * sizes.n_entries / n / speed.products * SPARSE_PENALTY
     rehearsed = approach.n_init if approach.rehearsal_rows else approach.n_init - 1
     passes = rehearsed * REHEARSED_PASSES * seen + PASSES * n
+    if math.isfinite(approach.least_breath):
+        passes += PASSES_A_BREATH * seen
     breaths = BREATHS * approach.n_init if approach.solver == "breathing" else 1
     sums = sizes.n_entries / speed.sums
     looked = 3 * approach.polish_candidates or k

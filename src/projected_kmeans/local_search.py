@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
@@ -17,6 +18,9 @@ from projected_kmeans.results import Clustering, Floats, Labels, OnPass
 
 # Called as ``solve(centers, max_iter=..., on_pass=..., start=...)``.
 Solve: TypeAlias = Callable[..., Clustering]
+
+# From chances of rows, their labels and a number to rows.
+Draw: TypeAlias = Callable[[Floats, Labels, int], NDArray[np.int64]]
 
 # Centers that come and go at first, as in the author's experiments.
 DEPTH = 5
@@ -63,6 +67,7 @@ def breathe(
     *,
     max_iter: int,
     on_pass: OnPass | None = None,
+    least_gain: float = 0.0,
 ) -> Clustering:
     """Improve a partition by breathing (Fritzke 2020): add centers, solve, remove as many, solve.
 
@@ -78,13 +83,17 @@ def breathe(
     start : Clustering
         A partition with its means; its passes count as done.
     solve : callable
-        Lloyd's method, as ``solve(centers, max_iter=..., on_pass=..., start=...)``.
+        Lloyd's method, as ``solve(centers, max_iter=..., on_pass=..., start=...)``; only the last
+        passes have a start.
     stream : numpy.random.Generator
         Where the draws come from.
     max_iter : int
         Passes at most, those of ``start`` included.
     on_pass : callable, optional
         Called with (passes done, lowest inertia so far) after each; True stops.
+    least_gain : float, default=0.0
+        The first breath that lowers the inertia by less than this share is the last one. Misplaced
+        centers are mended by one breath each, and where none is, one breath is all that is spent.
 
     Returns
     -------
@@ -92,12 +101,14 @@ def breathe(
         Its inertia never exceeds that of ``start``.
     """
     passes = _Passes(list(start.history), max_iter, on_pass)
+    draw = partial(draw_in_largest if least_gain > 0 else draw_anywhere, stream)
     best, depth = start, min(DEPTH, len(start.centers))
     while depth > 0 and passes.n_left > 2:  # one pass each to draw, to add and to remove at least
-        found = _breathe_once(problem, best, solve, stream, depth, passes)
+        found = _breathe_once(problem, best, solve, draw, depth, passes)
         if found is None:
             break
-        depth -= not found.inertia < best.inertia
+        gain = best.inertia - found.inertia
+        depth = 0 if gain < least_gain * best.inertia else depth - (not gain > 0)
         best = min(best, found, key=lambda clustering: clustering.inertia)
     if passes.n_left > 0:
         best = solve(
@@ -115,15 +126,16 @@ def _breathe_once(
     problem: Problem,
     best: Clustering,
     solve: Solve,
-    stream: np.random.Generator,
+    draw: Draw,
     depth: int,
     passes: _Passes,
 ) -> Clustering | None:
     """Return the partition after one breath; None where there is nothing to add or to wait for."""
-    far = problem.assign(best.centers, best.labels.copy(), keep_ties=True).nearest
+    labels = best.labels.copy()
+    far = problem.assign(best.centers, labels, keep_ties=True).nearest
     if passes.note(best.inertia):
         return None
-    rows = _draw_rows(far if problem.weights is None else far * problem.weights, depth, stream)
+    rows = draw(far if problem.weights is None else far * problem.weights, labels, depth)
     if not len(rows):
         return None
 
@@ -137,13 +149,28 @@ def _breathe_once(
     return run(np.delete(more.centers, find_spare(problem, more.centers, len(rows)), axis=0))
 
 
-def _draw_rows(chances: Floats, n_draws: int, stream: np.random.Generator) -> NDArray[np.int64]:
+def draw_anywhere(
+    stream: np.random.Generator, chances: Floats, labels: Labels, n_draws: int
+) -> NDArray[np.int64]:
     """Draw distinct rows with probability proportional to ``chances``, as far as there are any."""
     n_draws = min(n_draws, int(np.count_nonzero(chances)))
     if n_draws == 0:
         return np.empty(0, dtype=np.int64)
     drawn = stream.choice(len(chances), n_draws, replace=False, p=chances / chances.sum())
     return np.asarray(drawn, dtype=np.int64)
+
+
+def draw_in_largest(
+    stream: np.random.Generator, chances: Floats, labels: Labels, n_draws: int
+) -> NDArray[np.int64]:
+    """Draw a row from each of the clusters of most inertia: those that should be two."""
+    sums = np.bincount(labels, weights=chances)
+    largest = np.argsort(-sums, kind="stable")[:n_draws]
+    drawn = []
+    for cluster in largest[sums[largest] > 0]:
+        members = np.flatnonzero(labels == cluster)
+        drawn.append(stream.choice(members, p=chances[members] / chances[members].sum()))
+    return np.array(drawn, dtype=np.int64)
 
 
 def find_spare(problem: Problem, centers: Floats, n_spare: int) -> NDArray[np.int64]:

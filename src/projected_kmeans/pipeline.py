@@ -129,7 +129,14 @@ def cluster_sketch(
     approach = recipe.approach
     seeded = _sketch_for_seeding(recipe, sketch, log)
     tol = 0.0 if approach.solver == "hartigan" else recipe.tol * sketch.mean_variance
-    effort = Effort(approach.solver, recipe.key, recipe.max_iter, tol, approach.inertia_tol)
+    effort = Effort(
+        approach.solver,
+        recipe.key,
+        recipe.max_iter,
+        tol,
+        approach.inertia_tol,
+        approach.least_breath,
+    )
     sample = draw_rehearsal(sketch, approach.rehearsal_rows, recipe.key)
 
     def seed(restart: int, on_center: OnCenter) -> Floats:

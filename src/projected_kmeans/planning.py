@@ -6,6 +6,7 @@ row; what a decision costs is for `forecasts.py` to say.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,13 +18,18 @@ PLAIN_EPS = 0.3
 
 # Restarts are rehearsed on a sample with so many rows a cluster, where it spares two thirds of all
 # rows: on digits and a mixture the best of three then ends 0.1 to 0.3 % below one run on all rows.
-ROWS_A_CLUSTER = 256
+# A single run is rehearsed on a third of the rows, as a sample is where centers are mended.
+ROWS_A_CLUSTER, FEW_ROWS_A_CLUSTER = 256, 24
 LEAST_REHEARSAL = 4096
 MOST_RESTARTS, FEW_RESTARTS = 8, 3
 
 # Distances of a pass, times dimensions, up to which local search costs less than a second, and up
 # to which three restarts do without a sample.
 LITTLE_WORK, SOME_WORK = 1e7, 1e9
+
+# A center that stands between two clusters, while two others share one, raises the inertia by about
+# 1 / k. Breaths mend it; on digits the first gains less than this share and is the last.
+LEAST_BREATH = 1e-3
 
 # On digits, 16 candidates from a sketch gain 97 to 99 % of what full polish passes gain, in the
 # time of about 50 centers; with fewer clusters that saves too little to pay for it.
@@ -93,6 +99,8 @@ class Approach:
         Restarts, and the rows of the sample on which they compete; 0 lets them compete on all.
     inertia_tol : float
         Where a pass gains less, Lloyd stops.
+    least_breath : float
+        Local search goes on after Lloyd as long as a breath gains this share; infinity: not at all.
     polish_iter, polish_candidates : int
         Passes in the original space, and how many centers they look at for each row, 0 for all.
     reason : str
@@ -105,6 +113,7 @@ class Approach:
     n_init: int
     rehearsal_rows: int
     inertia_tol: float
+    least_breath: float
     polish_iter: int
     polish_candidates: int
     reason: str
@@ -168,12 +177,16 @@ def choose_effort(
     bare = projection is None and sizes.n_nonzeros is not None  # sparse rows as they are
     little = work <= LITTLE_WORK and not bare
     rehearsal = max(LEAST_REHEARSAL, ROWS_A_CLUSTER * sizes.n_clusters)
-    if 3 * rehearsal > sizes.n_rows or not drawn or bare:
-        rehearsal = 0
-    if rehearsal:
+    n_init = 1
+    if 3 * rehearsal <= sizes.n_rows:
         n_init = min(MOST_RESTARTS, max(FEW_RESTARTS, sizes.n_rows // rehearsal))
+    elif work <= SOME_WORK:
+        n_init, rehearsal = FEW_RESTARTS, 0
     else:
-        n_init = FEW_RESTARTS if drawn and work <= SOME_WORK else 1
+        few = sizes.n_rows // 3
+        rehearsal = few if few >= FEW_ROWS_A_CLUSTER * sizes.n_clusters else 0
+    if not drawn or bare:
+        n_init, rehearsal = 1, 0
     many = sizes.n_clusters >= CANDIDATES_FROM
     polish = 0 if projection is None else 4 if little else 1 if projection == "svd" else 2
     return Approach(
@@ -182,6 +195,9 @@ def choose_effort(
         solver="breathing" if little and drawn else "lloyd",
         n_init=n_init,
         rehearsal_rows=rehearsal,
+        least_breath=LEAST_BREATH
+        if (rehearsal or n_init > 1) and not (little or bare)
+        else math.inf,
         inertia_tol=0.0 if little else min(PLATEAU, PLATEAU_A_CLUSTER * sizes.n_clusters),
         polish_iter=polish,
         polish_candidates=CANDIDATES if many and projection is not None else 0,

@@ -5,6 +5,7 @@ Knows defaults and sizes; it looks at no row.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
@@ -162,7 +163,7 @@ def _follow_wishes(model: Any, planned: Approach) -> Approach:
     }
     if model.metric == "cosine":
         if planned.projection is None:
-            planned = replace(planned, solver="lloyd", inertia_tol=0.0)
+            planned = replace(planned, solver="lloyd", inertia_tol=0.0, least_breath=math.inf)
         else:
             planned = replace(planned, polish_iter=max(planned.polish_iter, COSINE_POLISH))
     if callable(model.init) and "n_init" not in wishes:
@@ -172,7 +173,9 @@ def _follow_wishes(model: Any, planned: Approach) -> Approach:
         every = candidates is None or candidates >= model.n_clusters
         wishes["polish_candidates"] = 0 if every else int(candidates)
     approach = replace(planned, **wishes)
-    if approach.n_init == 1 or approach.solver != "lloyd":
+    if "solver" in wishes or wishes.get("n_init") == 1:
+        approach = replace(approach, least_breath=math.inf)
+    if wishes.get("n_init") == 1 or approach.solver != "lloyd":
         # A single run needs no rehearsal, and other solvers are asked for their last digit.
         approach = replace(approach, rehearsal_rows=0)
     if approach.solver != "lloyd" and "inertia_tol" not in wishes:

@@ -5,6 +5,7 @@ Runs the solvers and compares inertias on the sketch; the finalists are judged e
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -21,7 +22,7 @@ from projected_kmeans.lloyd import run_lloyd
 from projected_kmeans.local_search import breathe
 from projected_kmeans.passes import Problem
 from projected_kmeans.plus_plus import OnCenter
-from projected_kmeans.results import Clustering, Floats
+from projected_kmeans.results import Clustering, Floats, OnPass
 
 # As many restarts run to their end. Which of them wins in the original space the sketch tells only
 # roughly: inertias after the last pass correlate by 0.2 to 0.7 with those there.
@@ -42,13 +43,17 @@ Seed = Callable[[int, OnCenter], Floats]
 
 @dataclass(frozen=True)
 class Effort:
-    """How far the solver goes: its name, its key, its limit of passes and its tolerances."""
+    """How far the solver goes: its name, its key, its limit of passes and its tolerances.
+
+    The best restarts breathe as long as a breath lowers the inertia by the share `least_breath`.
+    """
 
     solver: str
     key: int
     max_iter: int
     tol: float
     inertia_tol: float
+    least_breath: float = math.inf
 
 
 @dataclass(frozen=True)
@@ -103,7 +108,8 @@ def run_restarts(
 ) -> list[Clustering]:
     """Return the finalists among ``n_init`` restarts, in the order of their numbers.
 
-    With a sample, restarts run on it, and the one of least inertia there goes on with all rows.
+    With a sample, restarts run on it, and the one of least inertia there goes on with all rows,
+    once its misplaced centers are mended (`Effort.least_breath`).
     Without, all make `FIRST_PASSES` passes. Then the better half goes on for twice as many, and so
     on until `FINALISTS` are left, which run to their end. Up to `FINALISTS` restarts all run to it.
 
@@ -128,6 +134,7 @@ def run_restarts(
         rehearsal = replace(effort, inertia_tol=max(effort.inertia_tol, REHEARSAL_TOL))
         running = _start_all(sample, n_clusters, n_init, seed, rehearsal, log, effort.max_iter)
         (best,) = _choose(running, 1)
+        best = _mend(sample, best, rehearsal, log)
         with log.step("cluster", effort.max_iter, best.index):
             return [_begin(problem, best.found.centers, best.index, effort.max_iter, effort, log)]
     limit = effort.max_iter if n_init <= FINALISTS else min(FIRST_PASSES, effort.max_iter)
@@ -136,7 +143,7 @@ def run_restarts(
         running = _choose(running, max(FINALISTS, -(-len(running) // 2)))
         limit = effort.max_iter if len(running) == FINALISTS else min(2 * limit, effort.max_iter)
         running = [_go_on(problem, restart, limit, effort, log) for restart in running]
-    return [restart.clustering for restart in running]
+    return [_mend(problem, restart, effort, log).clustering for restart in running]
 
 
 def _start_all(
@@ -217,6 +224,33 @@ def _go_on(problem: Problem, restart: Restart, limit: int, effort: Effort, log: 
             more = replace(more, n_iter=len(history), history=history)
             start = _settle(more, plateau)
         found = _finish(problem, start, restart.index, limit, effort, log)
+        return Restart.keep(restart.index, found)
+
+
+def _mend(problem: Problem, restart: Restart, effort: Effort, log: Journal) -> Restart:
+    """Let a restart breathe as long as that pays."""
+    if math.isinf(effort.least_breath) or log.stopped:
+        return restart
+
+    def solve(
+        centers: Floats, *, max_iter: int, on_pass: OnPass, start: Clustering | None = None
+    ) -> Clustering:
+        plateau = Plateau(on_pass, 0.0 if start is None else effort.inertia_tol)
+        found = run_lloyd(
+            problem, centers, max_iter=max_iter, tol=effort.tol, start=start, on_pass=plateau
+        )
+        return _settle(found, plateau)
+
+    with log.step("cluster", effort.max_iter, restart.index):
+        found = breathe(
+            problem,
+            restart.clustering,
+            solve,
+            open_stream(effort.key, LOCAL_SEARCH, restart.index),
+            max_iter=effort.max_iter,
+            on_pass=log.report,
+            least_gain=effort.least_breath,
+        )
         return Restart.keep(restart.index, found)
 
 
