@@ -63,6 +63,7 @@ GROUND = {
     "parameters",
     "passes",
     "results",
+    "walks",
 }
 
 # Within the step that reduces: what maps have in common asks the rules for their dimension, and

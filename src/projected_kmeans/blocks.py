@@ -6,9 +6,10 @@ Knows where rows lie; it does not know what is computed from them.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol, TypeAlias
+from functools import partial
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 import scipy.sparse
@@ -16,6 +17,7 @@ from numpy.typing import NDArray
 
 from projected_kmeans import _native
 from projected_kmeans.results import Floats
+from projected_kmeans.walks import Block, OnBlock, Task, least, most, walk_here
 
 # Large enough that a pass is bound by its kernel, small enough that progress is seen.
 BLOCK_BYTES = 64 * 2**20
@@ -23,22 +25,6 @@ BLOCK_BYTES = 64 * 2**20
 NATIVE_TYPES = tuple(
     np.dtype(name) for name in ("float32", "float64", "float16", "uint8", "int8", "uint16", "int16")
 )
-
-
-class Block(NamedTuple):
-    """Consecutive rows and the index of the first.
-
-    Rows are an array with unit stride inside a row, or a CSR array with ascending indices; kernels
-    take either.
-    """
-
-    start: int
-    rows: Any
-
-    @property
-    def span(self) -> slice:
-        """Where the block's rows stand among all rows."""
-        return slice(self.start, self.start + self.rows.shape[0])
 
 
 class BlockSource(Protocol):
@@ -56,8 +42,15 @@ class BlockSource(Protocol):
     def sparse(self) -> bool:
         """Whether blocks are CSR arrays."""
 
+    @property
+    def distant(self) -> bool:
+        """Whether blocks lie elsewhere, so that what tasks use of rows has to travel."""
+
     def __iter__(self) -> Iterator[Block]:
         """Walk over the blocks from the first row to the last."""
+
+    def walk(self, *tasks: Task, on_block: OnBlock | None = None) -> None:
+        """Do some tasks, in their order, with every block: here or where it lies."""
 
     def take(self, indices: NDArray[np.int64]) -> Floats:
         """Return some rows as float64."""
@@ -82,6 +75,7 @@ class ArrayBlocks:
     """
 
     sparse = False
+    distant = False
 
     def __init__(self, array: NDArray[Any], block_rows: int | None = None) -> None:
         self.array = array
@@ -110,6 +104,10 @@ class ArrayBlocks:
             aligned = rows.strides[0] % rows.itemsize == 0 and rows.flags.aligned
             yield Block(start, rows if inner and aligned else np.ascontiguousarray(rows))
 
+    def walk(self, *tasks: Task, on_block: OnBlock | None = None) -> None:
+        """Do some tasks with every block."""
+        walk_here(self, tasks, on_block)
+
     def take(self, indices: NDArray[np.int64]) -> Floats:
         """Return some rows as float64."""
         return np.asarray(self.array[indices], dtype=np.float64)
@@ -132,6 +130,7 @@ class SparseBlocks:
     """
 
     sparse = True
+    distant = False
 
     def __init__(self, array: Any, block_rows: int | None = None) -> None:
         self.array = array
@@ -168,6 +167,10 @@ class SparseBlocks:
         """Walk over the blocks from the first row to the last."""
         for first, last in itertools.pairwise(self._cuts):
             yield Block(first, self._view(first, last))
+
+    def walk(self, *tasks: Task, on_block: OnBlock | None = None) -> None:
+        """Do some tasks with every block."""
+        walk_here(self, tasks, on_block)
 
     def take(self, indices: NDArray[np.int64]) -> Floats:
         """Return some rows as float64, made dense: they must be few."""
@@ -233,14 +236,11 @@ class ColumnRanges:
 
 
 def scan_columns(
-    source: BlockSource, n_threads: int = 0, on_block: Callable[[int], object] | None = None
+    source: BlockSource, n_threads: int = 0, on_block: OnBlock | None = None
 ) -> ColumnRanges:
     """Return the ranges of all columns; raise a ValueError that names the first bad entry."""
     scan = ColumnScan(source.shape, n_threads)
-    for index, block in enumerate(source):
-        scan.add(block)
-        if on_block is not None:
-            on_block(index + 1)
+    source.walk(scan.task, on_block=on_block)
     return scan.finish()
 
 
@@ -270,13 +270,11 @@ class ColumnScan:
         self._maximum = np.full(shape[1], -np.inf)
         self._norm = np.zeros(1)
 
-    def add(self, block: Block) -> None:
-        """Look at a block; raise a ValueError that names its first bad entry."""
-        row, column = _native.scan_columns(
-            block.rows, self._minimum, self._maximum, self._norm, self._n_threads
-        )
-        if row >= 0:
-            raise _not_finite(float(block.rows[row, column]), block.start + row, column)
+    @property
+    def task(self) -> Task:
+        """What looks at a block, and raises a ValueError that names its first bad entry."""
+        uses = (least(self._minimum), most(self._maximum), most(self._norm))
+        return Task(partial(_scan, self._n_threads), uses)
 
     def finish(self) -> ColumnRanges:
         """Return the ranges of all that was added; raise where sums of squares would overflow."""
@@ -290,6 +288,12 @@ class ColumnScan:
                 "divide X by a large constant"
             )
         return ColumnRanges(self._minimum, self._maximum, float(self._norm[0]))
+
+
+def _scan(n_threads: int, block: Block, minimum: Floats, maximum: Floats, norm: Floats) -> None:
+    row, column = _native.scan_columns(block.rows, minimum, maximum, norm, n_threads)
+    if row >= 0:
+        raise _not_finite(float(block.rows[row, column]), block.start + row, column)
 
 
 def _not_finite(value: float, row: int, column: int) -> ValueError:
