@@ -75,7 +75,7 @@ class Workers:
         from distributed import as_completed
 
         places = {future.key: place for place, future in enumerate(futures)}
-        for future, result in as_completed(futures, with_results=True):
+        for future, result in as_completed(futures, loop=self.client.loop, with_results=True):
             yield places.pop(future.key), result
             future.release()
 

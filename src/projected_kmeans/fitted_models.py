@@ -104,7 +104,7 @@ def _map_dask(
     dtype: np.dtype[Any],
 ) -> Any:
     """Return what a function of a block and the model's settings makes of Dask's rows, lazily."""
-    from projected_kmeans.dask_blocks import as_matrix, map_rows, names_of
+    from projected_kmeans.dask_collections import as_matrix, map_rows, names_of
 
     check_features(model, Columns(as_matrix(X).shape[1], names_of(X)))
     settings = {"n_threads": model.n_threads or 0, "spherical": model.metric == "cosine"}

@@ -34,7 +34,7 @@ def open_input(estimator: Any, X: Any, *, reset: bool, client: Any = None) -> Bl
     Sets or checks the number and names of features. Does not look for NaN: a walk does.
     """
     if is_dask(X):
-        from projected_kmeans.dask_blocks import open_collection
+        from projected_kmeans.dask_collections import open_collection
 
         found: DaskBlocks | StoredBlocks = open_collection(X, client)
     elif not is_row_source(X):
@@ -61,7 +61,7 @@ def open_input(estimator: Any, X: Any, *, reset: bool, client: Any = None) -> Bl
 def open_weights(sample_weight: Any, rows: BlockSource, client: Any = None) -> Floats | None:
     """Return weights of rows as float64, in memory; None where every row counts once."""
     if is_dask(sample_weight):
-        from projected_kmeans.dask_blocks import bring
+        from projected_kmeans.dask_collections import bring
 
         sample_weight = bring(sample_weight, client)
     return check_weights(sample_weight, rows)

@@ -129,14 +129,14 @@ def plan_memory(
     selected = _selected_bytes(sizes, approach, stored, needs_all) * (2 if spherical else 1)
     state = sizes.n_rows * (STATE_A_ROW + 2 * approach.polish_candidates + WEIGHT_BYTES)
     tables, sketch = _table_bytes(sizes, approach), _sketch_bytes(sizes, approach)
-    block = max(LEAST_BLOCK, sizes.data_bytes // sizes.n_rows)
+    block = 0 if distant else max(LEAST_BLOCK, sizes.data_bytes // sizes.n_rows)
 
     def steady(spilled: bool) -> int:
         kept = 0 if spilled else sketch
         return tables + state + kept + _rehearsal_bytes(sizes, approach)
 
     def held(spilled: bool) -> int:
-        return (BLOCKS_HELD + spherical) * (stored or spilled)
+        return (BLOCKS_HELD + spherical) * ((stored or spilled) and not distant)
 
     def least(spilled: bool) -> int:
         return max(steady(spilled) + held(spilled) * block, tables + selected + 2 * block)
