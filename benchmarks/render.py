@@ -1,6 +1,6 @@
-"""Make docs/benchmarks.md, its picture, and the end of docs/files.md, from the stored results.
+"""Make docs/benchmarks.md, its picture, and the ends of docs/files.md and docs/scale.md.
 
-Run ``python benchmarks/render.py``; it measures nothing.
+Run ``python benchmarks/render.py``; it draws what is stored and measures nothing.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from cost_tables import render_costs
 from file_tables import render_files
 from fit_chart import draw_fits
 from fit_tables import render_fits
@@ -18,6 +19,7 @@ from measuring import RESULTS, format_table
 
 PAGE = Path(__file__).parents[1] / "docs" / "benchmarks.md"
 FILES_PAGE = PAGE.with_name("files.md")
+SCALE_PAGE = PAGE.with_name("scale.md")
 IMAGE = PAGE.parent / "images" / "fit.svg"
 
 INTRODUCTION = """# Benchmarks
@@ -140,10 +142,20 @@ def render_files_page(folder: Path) -> str:
     return render_files(page, document, describe(document))
 
 
+def render_scale_page(folder: Path) -> str:
+    """Return the page on scale, with the costs that are stored in a folder, if there are any."""
+    page, stored = SCALE_PAGE.read_text(), folder / "dask.json"
+    if not stored.is_file():
+        return page
+    document = json.loads(stored.read_text())
+    return render_costs(page, document, describe(document))
+
+
 def main() -> None:
     """Render all stored results."""
     PAGE.write_text(render_page(RESULTS))
     FILES_PAGE.write_text(render_files_page(RESULTS))
+    SCALE_PAGE.write_text(render_scale_page(RESULTS))
     fit = RESULTS / "fit.json"
     if fit.is_file():
         draw_fits(json.loads(fit.read_text()), IMAGE)

@@ -6,9 +6,10 @@ Knows where rows lie; it does not know what is computed from them.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol, TypeAlias
+from functools import partial
+from typing import Any, Protocol
 
 import numpy as np
 import scipy.sparse
@@ -16,6 +17,7 @@ from numpy.typing import NDArray
 
 from projected_kmeans import _native
 from projected_kmeans.results import Floats
+from projected_kmeans.walks import Block, OnBlock, Task, least, most, walk_here
 
 # Large enough that a pass is bound by its kernel, small enough that progress is seen.
 BLOCK_BYTES = 64 * 2**20
@@ -26,22 +28,6 @@ PICKED_BYTES = 2**20
 NATIVE_TYPES = tuple(
     np.dtype(name) for name in ("float32", "float64", "float16", "uint8", "int8", "uint16", "int16")
 )
-
-
-class Block(NamedTuple):
-    """Consecutive rows and the index of the first.
-
-    Rows are an array with unit stride inside a row, or a CSR array with ascending indices; kernels
-    take either.
-    """
-
-    start: int
-    rows: Any
-
-    @property
-    def span(self) -> slice:
-        """Where the block's rows stand among all rows."""
-        return slice(self.start, self.start + self.rows.shape[0])
 
 
 class BlockSource(Protocol):
@@ -63,8 +49,15 @@ class BlockSource(Protocol):
     def resident(self) -> bool:
         """Whether rows lie in memory, so that some of them may be fetched again and again."""
 
+    @property
+    def distant(self) -> bool:
+        """Whether blocks lie elsewhere, so that what tasks use of rows has to travel."""
+
     def __iter__(self) -> Iterator[Block]:
         """Walk over the blocks from the first row to the last."""
+
+    def walk(self, *tasks: Task, on_block: OnBlock | None = None) -> None:
+        """Do some tasks, in their order, with every block: here or where it lies."""
 
     def take(self, indices: NDArray[np.int64]) -> Floats:
         """Return some rows as float64."""
@@ -88,7 +81,7 @@ class ArrayBlocks:
         Rows of a block; by default as many as `BLOCK_BYTES` hold. No result depends on it.
     """
 
-    sparse, resident = False, True
+    sparse, resident, distant = False, True, False
 
     def __init__(self, array: NDArray[Any], block_rows: int | None = None) -> None:
         self.array = array
@@ -117,6 +110,10 @@ class ArrayBlocks:
             aligned = rows.strides[0] % rows.itemsize == 0 and rows.flags.aligned
             yield Block(start, rows if inner and aligned else np.ascontiguousarray(rows))
 
+    def walk(self, *tasks: Task, on_block: OnBlock | None = None) -> None:
+        """Do some tasks with every block."""
+        walk_here(self, tasks, on_block)
+
     def take(self, indices: NDArray[np.int64]) -> Floats:
         """Return some rows as float64."""
         return np.asarray(self.array[indices], dtype=np.float64)
@@ -138,7 +135,7 @@ class SparseBlocks:
         on it.
     """
 
-    sparse, resident = True, True
+    sparse, resident, distant = True, True, False
 
     def __init__(self, array: Any, block_rows: int | None = None) -> None:
         self.array = array
@@ -176,6 +173,10 @@ class SparseBlocks:
         for first, last in itertools.pairwise(self._cuts):
             yield Block(first, self._view(first, last))
 
+    def walk(self, *tasks: Task, on_block: OnBlock | None = None) -> None:
+        """Do some tasks with every block."""
+        walk_here(self, tasks, on_block)
+
     def take(self, indices: NDArray[np.int64]) -> Floats:
         """Return some rows as float64, made dense: they must be few."""
         return np.asarray(self.array[indices].toarray(), dtype=np.float64)
@@ -196,10 +197,6 @@ class SparseBlocks:
         return view
 
 
-# Rows that lie in memory.
-MemoryBlocks: TypeAlias = "ArrayBlocks | SparseBlocks | PickedRows"
-
-
 class PickedRows:
     """Some rows of a source in memory, fetched as they are asked for and never all at once.
 
@@ -217,7 +214,7 @@ class PickedRows:
     ((3, 2), [[0.0, 1.0], [4.0, 5.0]])
     """
 
-    sparse, resident = False, True
+    sparse, resident, distant = False, True, False
 
     def __init__(self, source: BlockSource, indices: NDArray[np.int64]) -> None:
         self.source, self.indices = source, indices
@@ -238,6 +235,10 @@ class PickedRows:
         for start in range(0, self.shape[0], self._block_rows):
             yield Block(start, self[start : start + self._block_rows])
 
+    def walk(self, *tasks: Task, on_block: OnBlock | None = None) -> None:
+        """Do some tasks with every block."""
+        walk_here(self, tasks, on_block)
+
     def take(self, indices: NDArray[np.int64]) -> Floats:
         """Return some of the rows as float64."""
         return self.source.take(self.indices[indices])
@@ -250,7 +251,7 @@ class PickedRows:
         return found
 
 
-def open_blocks(rows: Any) -> MemoryBlocks:
+def open_blocks(rows: Any) -> ArrayBlocks | SparseBlocks | PickedRows:
     """Return the block source of an array, of CSR rows or of rows that were picked."""
     if isinstance(rows, PickedRows):
         return rows
@@ -292,14 +293,11 @@ class ColumnRanges:
 
 
 def scan_columns(
-    source: BlockSource, n_threads: int = 0, on_block: Callable[[int], object] | None = None
+    source: BlockSource, n_threads: int = 0, on_block: OnBlock | None = None
 ) -> ColumnRanges:
     """Return the ranges of all columns; raise a ValueError that names the first bad entry."""
     scan = ColumnScan(source.shape, n_threads)
-    for index, block in enumerate(source):
-        scan.add(block)
-        if on_block is not None:
-            on_block(index + 1)
+    source.walk(scan.task, on_block=on_block)
     return scan.finish()
 
 
@@ -329,13 +327,11 @@ class ColumnScan:
         self._maximum = np.full(shape[1], -np.inf)
         self._norm = np.zeros(1)
 
-    def add(self, block: Block) -> None:
-        """Look at a block; raise a ValueError that names its first bad entry."""
-        row, column = _native.scan_columns(
-            block.rows, self._minimum, self._maximum, self._norm, self._n_threads
-        )
-        if row >= 0:
-            raise _not_finite(float(block.rows[row, column]), block.start + row, column)
+    @property
+    def task(self) -> Task:
+        """What looks at a block, and raises a ValueError that names its first bad entry."""
+        uses = (least(self._minimum), most(self._maximum), most(self._norm))
+        return Task(partial(_scan, self._n_threads), uses)
 
     def finish(self) -> ColumnRanges:
         """Return the ranges of all that was added; raise where sums of squares would overflow."""
@@ -349,6 +345,12 @@ class ColumnScan:
                 "divide X by a large constant"
             )
         return ColumnRanges(self._minimum, self._maximum, float(self._norm[0]))
+
+
+def _scan(n_threads: int, block: Block, minimum: Floats, maximum: Floats, norm: Floats) -> None:
+    row, column = _native.scan_columns(block.rows, minimum, maximum, norm, n_threads)
+    if row >= 0:
+        raise _not_finite(float(block.rows[row, column]), block.start + row, column)
 
 
 def _not_finite(value: float, row: int, column: int) -> ValueError:

@@ -6,14 +6,18 @@ Remembers bounds between passes; the labels are those of `assign_rows`, always.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from projected_kmeans import _native
 from projected_kmeans.blocks import compute_type
-from projected_kmeans.passes import Frame, OnBlock, Problem
+from projected_kmeans.passes import Frame, Problem
 from projected_kmeans.results import Floats, Labels
+from projected_kmeans.walks import Block, Task, add, update
 
 # Lower bounds that a row keeps, two bytes each, and centers that a kernel meets at once.
 BOUNDS_A_ROW = 16
@@ -39,7 +43,8 @@ class NearestSearch:
     The first pass measures all distances: centers move far after it. From the second on, centers
     stand in groups, and every row keeps an upper bound on the distance to its own center and a
     lower bound for each group (Yinyang k-means). Where bounds do not save enough, they are dropped;
-    sparse rows, of which a nonzero meets all centers at once, have none.
+    sparse rows, of which a nonzero meets all centers at once, have none, nor have rows that lie
+    elsewhere, where bounds would have to travel.
 
     Parameters
     ----------
@@ -57,9 +62,10 @@ class NearestSearch:
     def __init__(self, problem: Problem, n_clusters: int) -> None:
         self.n_distances = 0
         self._problem = problem
-        work = math.prod(problem.source.shape) * n_clusters
+        source = problem.source
+        work = math.prod(source.shape) * n_clusters
         enough = n_clusters >= FEWEST_CLUSTERS and work >= LEAST_WORK
-        self._bounded = enough and not problem.source.sparse
+        self._bounded = enough and not (source.sparse or source.distant)
         self._quantum = 0.0
         self._n_bounded = 0
         self._groups: NDArray[np.int32] | None = None
@@ -72,7 +78,7 @@ class NearestSearch:
         labels: Labels,
         *,
         keep_ties: bool,
-        on_block: OnBlock | None = None,
+        then: Sequence[Task] = (),
     ) -> None:
         """Overwrite labels by the nearest centers'.
 
@@ -84,19 +90,20 @@ class NearestSearch:
             After the first pass they must be those of the pass before.
         keep_ties : bool
             As in `assign_rows`.
-        on_block : callable, optional
+        then : sequence of Task, optional
             As in `assign_rows`.
         """
         if self._bounded and self._quantum > 0:
-            self._assign_bounded(centers, labels, keep_ties, on_block)
-        else:
-            squared = self._problem.assign(
-                centers, labels, keep_ties=keep_ties, on_block=on_block
-            ).nearest
-            self.n_distances += len(labels) * len(centers)
-            typical = float(np.sqrt(np.mean(squared)))
+            self._assign_bounded(centers, labels, keep_ties, then)
+            return
+        near = self._problem.assign(
+            centers, labels, keep_ties=keep_ties, then=then, measured=self._bounded
+        )
+        self.n_distances += len(labels) * len(centers)
+        if self._bounded:
+            typical = float(np.sqrt(np.mean(near.nearest)))
             self._quantum = TYPICAL_QUANTA / typical if typical > 0 else 0.0
-            self._bounded = self._bounded and np.isfinite(self._quantum)
+            self._bounded = bool(np.isfinite(self._quantum))
 
     def forget(self, rows: NDArray[np.int64], labels: Labels) -> None:
         """Drop what is known of rows whose label was changed from outside."""
@@ -104,7 +111,7 @@ class NearestSearch:
             self._lower[rows] = 0
 
     def _assign_bounded(
-        self, centers: Floats, labels: Labels, keep_ties: bool, on_block: OnBlock | None
+        self, centers: Floats, labels: Labels, keep_ties: bool, then: Sequence[Task]
     ) -> None:
         source = self._problem.source
         if self._groups is None:
@@ -115,26 +122,17 @@ class NearestSearch:
             self._centers = centers
         drifts, group_drifts = self._drifts(centers)
         frame = Frame.around(centers, compute_type(source.dtype), self._problem.ranges)
-        n_distances = 0
-        for block in source:
-            n_distances += _native.bounded_assignment(
-                block.rows,
-                frame.origin,
-                frame.scale,
-                frame.centers,
-                centers,
-                self._groups,
-                drifts,
-                group_drifts,
-                self._quantum,
-                keep_ties,
-                labels[block.span],
-                self._upper[block.span],
-                self._lower[block.span],
-                self._problem.n_threads,
-            )
-            if on_block is not None:
-                on_block(block)
+        counted = np.zeros(1, dtype=np.int64)
+        kernel = partial(
+            _assign_bounded,
+            frame,
+            centers,
+            _Limits(self._groups, drifts, group_drifts, self._quantum, keep_ties),
+            self._problem.n_threads,
+        )
+        uses = (update(labels), update(self._upper), update(self._lower), add(counted))
+        source.walk(Task(kernel, uses), *then)
+        n_distances = int(counted[0])
         self._centers = centers
         self.n_distances += n_distances
         self._n_bounded += 1
@@ -152,6 +150,41 @@ class NearestSearch:
         padded = np.append(quanta, np.uint16(0))
         of_groups[: len(self._groups)] = padded[self._groups].max(axis=1)
         return quanta, of_groups
+
+
+class _Limits(NamedTuple):
+    """What tells a kernel which centers are too far, and who wins a tie."""
+
+    groups: NDArray[np.int32]
+    drifts: NDArray[np.uint16]
+    group_drifts: NDArray[np.uint16]
+    quantum: float
+    keep_ties: bool
+
+
+def _assign_bounded(
+    frame: Frame,
+    centers: Floats,
+    limits: _Limits,
+    n_threads: int,
+    block: Block,
+    labels: Labels,
+    upper: NDArray[np.uint16],
+    lower: NDArray[np.uint16],
+    counted: NDArray[np.int64],
+) -> None:
+    counted[0] += _native.bounded_assignment(
+        block.rows,
+        frame.origin,
+        frame.scale,
+        frame.centers,
+        centers,
+        *limits,
+        labels,
+        upper,
+        lower,
+        n_threads,
+    )
 
 
 def group_centers(centers: Floats) -> NDArray[np.int32]:

@@ -5,14 +5,13 @@ Wraps another block source; it knows what is finite, not what rows are good for.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from projected_kmeans.blocks import (
-    Block,
     BlockSource,
     ColumnRanges,
     ColumnScan,
@@ -20,6 +19,7 @@ from projected_kmeans.blocks import (
     scan_columns,
 )
 from projected_kmeans.results import Floats
+from projected_kmeans.walks import Block, OnBlock, Task
 
 
 class CheckedBlocks:
@@ -62,13 +62,18 @@ class CheckedBlocks:
         return self.source.resident
 
     @property
+    def distant(self) -> bool:
+        """Whether blocks lie elsewhere."""
+        return self.source.distant
+
+    @property
     def ranges(self) -> ColumnRanges:
         """The ranges of all columns; asks for a walk if there was none."""
         if self._ranges is None:
             self._ranges = scan_columns(self.source, self._n_threads)
         return self._ranges
 
-    def check(self, on_block: Callable[[int], object]) -> None:
+    def check(self, on_block: OnBlock) -> None:
         """Look at all rows in a walk of its own; tell how many blocks are done."""
         self._ranges = scan_columns(self.source, self._n_threads, on_block)
 
@@ -83,8 +88,17 @@ class CheckedBlocks:
             return
         scan = ColumnScan(self.shape, self._n_threads)
         for block in self.source:
-            scan.add(block)
+            scan.task.run(block)
             yield block
+        self._ranges = scan.finish()
+
+    def walk(self, *tasks: Task, on_block: OnBlock | None = None) -> None:
+        """Do some tasks with every block, after a look at it where there was none."""
+        if self._ranges is not None:
+            self.source.walk(*tasks, on_block=on_block)
+            return
+        scan = ColumnScan(self.shape, self._n_threads)
+        self.source.walk(scan.task, *tasks, on_block=on_block)
         self._ranges = scan.finish()
 
     def take(self, indices: NDArray[np.int64]) -> Floats:

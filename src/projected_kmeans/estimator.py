@@ -6,7 +6,6 @@ Composes the steps; it computes nothing itself.
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -22,14 +21,12 @@ from sklearn.utils import Tags
 from projected_kmeans.blocks import BlockSource, compute_type
 from projected_kmeans.certificate import certify_fit, check_certificate
 from projected_kmeans.fit_warnings import warn_of_fit
-from projected_kmeans.fitted_models import label_input, open_checked
+from projected_kmeans.fitted_models import find_distances, find_labels, open_checked
 from projected_kmeans.forecasts import forecast
-from projected_kmeans.inputs import open_input
+from projected_kmeans.inputs import give_labels, open_input, open_weights
 from projected_kmeans.interrupts import catch_interrupts
 from projected_kmeans.journal import Journal
 from projected_kmeans.keys import RandomState
-from projected_kmeans.parameters import check_weights
-from projected_kmeans.passes import Frame, measure_rows
 from projected_kmeans.pipeline import (
     cluster_sketch,
     lift_partition,
@@ -42,7 +39,6 @@ from projected_kmeans.results import Clustering, FitState
 from projected_kmeans.row_sources import RowSource
 from projected_kmeans.scoring import normalize
 from projected_kmeans.storage import open_storage
-from projected_kmeans.stored_blocks import StoredBlocks
 
 
 class ProjectedKMeans(
@@ -140,7 +136,7 @@ class ProjectedKMeans(
     Attributes
     ----------
     labels_ : ndarray of int32 (n,)
-        The partition.
+        The partition; a Dask array, chunked as the rows, where X is Dask's.
     cluster_centers_ : ndarray (k, d)
         Its means in the original space.
     inertia_ : float
@@ -249,21 +245,30 @@ class ProjectedKMeans(
         self.verbose = verbose
 
     def fit(
-        self, X: ArrayLike | RowSource, y: object = None, sample_weight: ArrayLike | None = None
+        self,
+        X: ArrayLike | RowSource,
+        y: object = None,
+        sample_weight: ArrayLike | None = None,
+        *,
+        client: Any = None,
     ) -> Self:
         """Cluster the rows of X.
 
         Parameters
         ----------
-        X : array-like, sparse matrix or row source (n, d)
+        X : array-like, sparse matrix, row source, Dask array or Dask data frame (n, d)
             Rows: float32, float64, float16 or integers of up to 16 bits are read as they are;
             other types are converted to float64. Sparse rows are never made dense; docs/kmeans.md
             tells when they give the bits of dense ones. A row source (`files.open_rows`) is read
-            block by block, and may be larger than memory; docs/scale.md.
+            block by block, and may be larger than memory; blocks of Dask's rows are worked on where
+            they lie; docs/scale.md.
         y : ignored
             Present by convention.
         sample_weight : array-like (n,), optional
             Weight of every row, not negative.
+        client : distributed.Client, optional
+            Of the cluster that works on Dask's rows, or that reads a row source; for the former it
+            is by default whom Dask would ask.
 
         Returns
         -------
@@ -271,9 +276,9 @@ class ProjectedKMeans(
             Itself.
         """
         self._check_parameters()
-        rows = open_input(self, X, reset=True)
+        rows = open_input(self, X, reset=True, client=client)
         check_sizes(self, *rows.shape)
-        weights = check_weights(sample_weight, rows)
+        weights = open_weights(sample_weight, rows, client)
         recipe = self._resolve(rows)
         log = Journal(self.callback, self.verbose, self.time_budget)
 
@@ -285,7 +290,7 @@ class ProjectedKMeans(
             polished = polish_partition(recipe, original, sketch, lifted, log)
             self.certificate_ = certify_fit(self, original.source, weights, polished.inertia, log)
 
-        self._keep(compute_type(rows.dtype), lifted.sketched, polished, log)
+        self._keep(rows, lifted.sketched, polished, log)
         return self
 
     def predict(self, X: ArrayLike | RowSource) -> NDArray[np.int32]:
@@ -293,35 +298,32 @@ class ProjectedKMeans(
 
         Parameters
         ----------
-        X : array-like, sparse matrix or row source (n, d)
+        X : array-like, sparse matrix, row source, Dask array or Dask data frame (n, d)
             Rows.
 
         Returns
         -------
         ndarray of int32 (n,)
-            Ties go to the lowest index.
+            Ties go to the lowest index. A Dask array, not computed yet, where X is Dask's.
         """
-        none = np.zeros(0, dtype=np.int32)
-        return np.concatenate([none, *(block.labels for block in label_input(self, X))])
+        labels: NDArray[np.int32] = find_labels(self, X)
+        return labels
 
     def transform(self, X: ArrayLike | RowSource) -> NDArray[Any]:
         """Return the distance of every row to every center.
 
         Parameters
         ----------
-        X : array-like, sparse matrix or row source (n, d)
+        X : array-like, sparse matrix, row source, Dask array or Dask data frame (n, d)
             Rows.
 
         Returns
         -------
         ndarray (n, k)
-            Euclidean distances.
+            Euclidean distances. A Dask array, not computed yet, where X is Dask's.
         """
-        with open_checked(self, X) as (problem, centers):
-            dtype = compute_type(problem.source.dtype)
-            frame = Frame.around(centers, dtype, problem.ranges)
-            squared = measure_rows(problem.source, centers, frame, problem.n_threads)
-        return np.ascontiguousarray(np.sqrt(squared).T / dtype.type(frame.scale))
+        distances: NDArray[Any] = find_distances(self, X)
+        return distances
 
     def score(
         self, X: ArrayLike | RowSource, y: object = None, sample_weight: ArrayLike | None = None
@@ -330,7 +332,7 @@ class ProjectedKMeans(
 
         Parameters
         ----------
-        X : array-like, sparse matrix or row source (n, d)
+        X : array-like, sparse matrix, row source, Dask array or Dask data frame (n, d)
             Rows.
         y : ignored
             Present by convention.
@@ -345,8 +347,7 @@ class ProjectedKMeans(
         with open_checked(self, X, sample_weight) as (problem, centers):
             labels = np.zeros(problem.source.shape[0], dtype=np.int32)
             sums = problem.open_sums(centers)
-            add = partial(sums.add, labels=labels)
-            problem.assign(centers, labels, keep_ties=False, on_block=add)
+            problem.assign(centers, labels, keep_ties=False, then=[sums.adding(labels)])
         return -sums.moments().inertia_about_references
 
     def _check_parameters(self) -> None:
@@ -356,18 +357,19 @@ class ProjectedKMeans(
     def _resolve(self, rows: BlockSource) -> Recipe:
         """Return the recipe of the run: every "auto" replaced by what it stands for here."""
         sizes = Sizes.of(rows, self.n_clusters)
-        recipe = resolve_recipe(self, sizes, stored=isinstance(rows, StoredBlocks))
+        in_memory = rows.resident
+        recipe = resolve_recipe(self, sizes, stored=not in_memory, distant=rows.distant)
         self.key_, self.projection_ = recipe.key, recipe.projection
         self.approach_ = recipe.approach
         self.forecast_ = forecast(sizes, recipe.approach, recipe.n_threads)
         return recipe
 
     def _keep(
-        self, dtype: np.dtype[Any], sketched: Clustering, polished: Clustering, log: Journal
+        self, rows: BlockSource, sketched: Clustering, polished: Clustering, log: Journal
     ) -> None:
         warn_of_fit(polished, self.n_clusters, log.stopped)
-        self.labels_ = polished.labels
-        self.cluster_centers_ = polished.centers.astype(dtype, copy=False)
+        self.labels_ = give_labels(polished.labels, rows)
+        self.cluster_centers_ = polished.centers.astype(compute_type(rows.dtype), copy=False)
         self.n_components_ = sketched.centers.shape[1]
         self.inertia_ = polished.inertia
         self.normalized_inertia_ = normalize(polished.inertia, polished.sum_of_squares)

@@ -5,23 +5,36 @@ Asks a model for its centers and settings; it fits nothing.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from projected_kmeans.blocks import BlockSource, scan_columns
-from projected_kmeans.inputs import open_input
-from projected_kmeans.labelling import LabelledBlock, label_blocks
+from projected_kmeans.blocks import (
+    BlockSource,
+    ColumnScan,
+    compute_type,
+    open_blocks,
+    scan_columns,
+)
+from projected_kmeans.inputs import (
+    Columns,
+    check_features,
+    is_dask,
+    open_input,
+    open_weights,
+)
+from projected_kmeans.labelling import LabelledBlock, label_block, label_blocks
 from projected_kmeans.memory_limits import plan_labels
-from projected_kmeans.parameters import check_weights
-from projected_kmeans.passes import Problem
+from projected_kmeans.passes import Frame, Problem, measure_rows
 from projected_kmeans.pipeline import open_problem
 from projected_kmeans.results import Floats
 from projected_kmeans.storage import open_storage
+from projected_kmeans.walks import Block
 
 
 def label_input(model: Any, X: Any) -> Iterator[LabelledBlock]:
@@ -49,13 +62,62 @@ def label_input(model: Any, X: Any) -> Iterator[LabelledBlock]:
         )
 
 
+def find_labels(model: Any, X: Any) -> Any:
+    """Return the nearest center of every row: a Dask array, not computed yet, where X is Dask's."""
+    check_is_fitted(model)
+    if is_dask(X):
+        return _map_dask(model, X, label_block, None, np.dtype(np.int32))
+    none = np.zeros(0, dtype=np.int32)
+    return np.concatenate([none, *(block.labels for block in label_input(model, X))])
+
+
+def find_distances(model: Any, X: Any) -> Any:
+    """Return the distances of every row to all centers; a Dask array where X is Dask's."""
+    check_is_fitted(model)
+    if is_dask(X):
+        centers = model.cluster_centers_
+        return _map_dask(model, X, _measure_block, len(centers), centers.dtype)
+    with open_checked(model, X) as (problem, centers):
+        return _measure(problem, centers)
+
+
+def _measure(problem: Problem, centers: Floats) -> NDArray[Any]:
+    dtype = compute_type(problem.source.dtype)
+    frame = Frame.around(centers, dtype, problem.ranges)
+    squared = measure_rows(problem.source, centers, frame, problem.n_threads)
+    return np.ascontiguousarray(np.sqrt(squared).T / dtype.type(frame.scale))
+
+
+def _measure_block(block: Block, centers: Floats, n_threads: int, spherical: bool) -> NDArray[Any]:
+    source = open_blocks(block.rows)
+    scan = ColumnScan((1, centers.shape[1]), n_threads)
+    scan.task.run(block)
+    problem = open_problem(source, scan.finish(), None, n_threads, spherical=spherical)
+    return _measure(problem, centers)
+
+
+def _map_dask(
+    model: Any,
+    X: Any,
+    function: Callable[..., NDArray[Any]],
+    n_columns: int | None,
+    dtype: np.dtype[Any],
+) -> Any:
+    """Return what a function of a block and the model's settings makes of Dask's rows, lazily."""
+    from projected_kmeans.dask_collections import as_matrix, map_rows, names_of
+
+    check_features(model, Columns(as_matrix(X).shape[1], names_of(X)))
+    settings = {"n_threads": model.n_threads or 0, "spherical": model.metric == "cosine"}
+    return map_rows(X, partial(function, centers=centers_of(model), **settings), n_columns, dtype)
+
+
 @contextmanager
 def open_checked(
     model: Any, X: Any, sample_weight: ArrayLike | None = None
 ) -> Iterator[tuple[Problem, Floats]]:
     """Open rows, look at all of them, and yield them as a problem, with the model's centers."""
     with _open(model, X) as source:
-        weights = check_weights(sample_weight, source)
+        weights = open_weights(sample_weight, source)
         n_threads, spherical = model.n_threads or 0, model.metric == "cosine"
         ranges = scan_columns(source, n_threads)
         problem = open_problem(source, ranges, weights, n_threads, spherical=spherical)

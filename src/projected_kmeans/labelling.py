@@ -14,6 +14,7 @@ from projected_kmeans.blocks import BlockSource, ColumnScan, open_blocks
 from projected_kmeans.passes import assign_rows
 from projected_kmeans.results import Floats, Labels
 from projected_kmeans.unit_rows import UnitRows, to_unit_rows
+from projected_kmeans.walks import Block
 
 
 class LabelledBlock(NamedTuple):
@@ -42,13 +43,18 @@ def label_blocks(
         Whether rows are brought to length one before.
     """
     for block in source:
-        scan = ColumnScan(source.shape, n_threads)
-        scan.add(block)
-        ranges, rows = scan.finish(), block.rows
-        if spherical:
-            ranges, rows = UnitRows.bound(ranges), to_unit_rows(rows)
-        labels = np.zeros(rows.shape[0], dtype=np.int32)
-        assign_rows(
-            open_blocks(rows), centers, labels, keep_ties=False, ranges=ranges, n_threads=n_threads
-        )
-        yield LabelledBlock(block.start, labels)
+        yield LabelledBlock(block.start, label_block(block, centers, n_threads, spherical))
+
+
+def label_block(block: Block, centers: Floats, n_threads: int, spherical: bool) -> Labels:
+    """Return the labels of the rows of one block; raise where an entry is not finite."""
+    scan = ColumnScan((1, centers.shape[1]), n_threads)  # no sums are taken over rows here
+    scan.task.run(block)
+    ranges, rows = scan.finish(), block.rows
+    if spherical:
+        ranges, rows = UnitRows.bound(ranges), to_unit_rows(rows)
+    labels = np.zeros(rows.shape[0], dtype=np.int32)
+    assign_rows(
+        open_blocks(rows), centers, labels, keep_ties=False, ranges=ranges, n_threads=n_threads
+    )
+    return labels

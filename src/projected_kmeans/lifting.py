@@ -5,14 +5,11 @@ One pass over the data for all of them together; it does not change a partition.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
-from projected_kmeans.blocks import Block, BlockSource
 from projected_kmeans.moments import Moments
 from projected_kmeans.passes import Problem
 from projected_kmeans.results import Clustering, Floats
@@ -23,21 +20,21 @@ def lift(problem: Problem, sketched: Sequence[Clustering]) -> list[Clustering]:
 
     Sums are taken about the first row of each cluster, so that one pass suffices and no digits
     are lost to a common offset. A cluster without rows gets the center of the cluster whose
-    sketched center is nearest to its own. To the kernel it is one partition of the rows repeated,
-    into all clusters of all partitions. Sparse rows are passed over for each partition.
+    sketched center is nearest to its own. To the kernel it is one partition of the rows, each
+    added as often as there are partitions, into all clusters of all of them. Sparse rows are passed
+    over for each partition.
     """
     if problem.source.sparse and len(sketched) > 1:  # whose rows may take less room than centers
         return [lifted for one in sketched for lifted in lift(problem, [one])]
     n_clusters = [len(one.mass) for one in sketched]
     starts = np.concatenate([[0], np.cumsum(n_clusters)])
-    labels = np.concatenate(
-        [one.labels + np.int32(start) for one, start in zip(sketched, starts, strict=False)]
-    )
-    weights = None if problem.weights is None else np.tile(problem.weights, len(sketched))
-    repeated = _RepeatedBlocks(problem.source, len(sketched))
-    moments = replace(problem, source=repeated, weights=weights).sum(
-        labels, np.concatenate([_references(problem, one) for one in sketched])
-    )
+    partitions = [
+        one.labels + np.int32(start) for one, start in zip(sketched, starts, strict=False)
+    ]
+    references = np.concatenate([_references(problem, one) for one in sketched])
+    sums = problem.open_sums(references, times=len(sketched))
+    problem.source.walk(sums.adding_repeated(partitions))
+    moments = sums.moments()
     parts = [slice(start, start + k) for start, k in zip(starts, n_clusters, strict=False)]
     return [
         _describe(
@@ -52,45 +49,6 @@ def lift(problem: Problem, sketched: Sequence[Clustering]) -> list[Clustering]:
         )
         for one, part in zip(sketched, parts, strict=True)
     ]
-
-
-@dataclass(frozen=True)
-class _RepeatedBlocks:
-    """Rows n, ..., 2n - 1, 2n, ... are rows 0 to n - 1 again, read once for all of them."""
-
-    source: BlockSource
-    times: int
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        return self.times * self.source.shape[0], self.source.shape[1]
-
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        return self.source.dtype
-
-    @property
-    def sparse(self) -> bool:
-        return self.source.sparse
-
-    @property
-    def resident(self) -> bool:
-        return self.source.resident
-
-    def __iter__(self) -> Iterator[Block]:
-        for block in self.source:
-            for time in range(self.times):
-                yield Block(time * self.source.shape[0] + block.start, block.rows)
-
-    def __len__(self) -> int:
-        return self.times * len(self.source)
-
-    def take(self, indices: NDArray[np.int64]) -> Floats:
-        return self.source.take(indices % self.source.shape[0])
-
-    def select(self, indices: NDArray[np.int64] | None = None) -> Any:
-        every = np.arange(self.shape[0]) if indices is None else indices
-        return self.source.select(every % self.source.shape[0])
 
 
 def _references(problem: Problem, sketched: Clustering) -> Floats:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from functools import partial
 
 import numpy as np
 
@@ -71,8 +70,8 @@ def run_lloyd(
     for iteration in range(1, max_iter + 1):
         # Rows are summed as they are labelled, so that a pass reads them once.
         moved, sums = None if sums is None else before, sums or problem.open_sums(centers)
-        add = partial(sums.add, labels=labels, before=moved)
-        search.assign(centers, labels, keep_ties=lowest < math.inf, on_block=add)
+        adding = sums.adding(labels, moved)
+        search.assign(centers, labels, keep_ties=lowest < math.inf, then=[adding])
         if lowest < math.inf and np.array_equal(labels, before):
             converged = True
             break

@@ -18,7 +18,9 @@ LOADED_SHARE = 1 / 8
 SUPPOSED_MEMORY = 2**32
 
 
-def open_data(path: str, *, memory_limit: str | None = None, **choice: Any) -> RowSource:
+def open_data(
+    path: str, *, memory_limit: str | None = None, stays: bool = False, **choice: Any
+) -> RowSource:
     r"""Return the rows of a file or folder, in memory if they are few and no limit is set.
 
     Parameters
@@ -27,6 +29,8 @@ def open_data(path: str, *, memory_limit: str | None = None, **choice: Any) -> R
         The file or folder.
     memory_limit : str, optional
         Where there is one, rows are not loaded.
+    stays : bool, default=False
+        Whether rows are not loaded in any case, as others read them.
     **choice : optional
         What `open_rows` takes.
 
@@ -41,7 +45,7 @@ def open_data(path: str, *, memory_limit: str | None = None, **choice: Any) -> R
     """
     source = open_rows(path, **choice)
     size = StoredBlocks(source).row_bytes * source.shape[0]
-    if memory_limit is not None or size > LOADED_SHARE * _memory():
+    if stays or memory_limit is not None or size > LOADED_SHARE * _memory():
         return source
     return _load(source)
 

@@ -1,6 +1,6 @@
 """PLAN: how much memory a fit may take, and what has to be small for that.
 
-Counts bytes by sizes alone; it opens nothing.
+Counts bytes by sizes alone; it opens nothing but what the system says of its memory.
 """
 
 from __future__ import annotations
@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 import re
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from projected_kmeans.blocks import BLOCK_BYTES
@@ -87,6 +88,7 @@ def plan_memory(
     approach: Approach,
     *,
     stored: bool,
+    distant: bool = False,
     spherical: bool = False,
     needs_all: bool = False,
 ) -> MemoryPlan:
@@ -102,6 +104,9 @@ def plan_memory(
         What is to be done.
     stored : bool
         Whether rows are read block by block, rather than in memory already.
+    distant : bool
+        Whether rows lie elsewhere; without a limit, their sketch may then take half of the memory
+        that is available here.
     spherical : bool
         Whether rows are brought to length one.
     needs_all : bool
@@ -119,18 +124,19 @@ def plan_memory(
     """
     bytes_allowed = parse_memory(limit)
     if bytes_allowed is None:
-        return MemoryPlan()
+        spilled = distant and 2 * _sketch_bytes(sizes, approach) > available_memory()
+        return MemoryPlan(spilled=spilled)
     selected = _selected_bytes(sizes, approach, stored, needs_all) * (2 if spherical else 1)
     state = sizes.n_rows * (STATE_A_ROW + 2 * approach.polish_candidates + WEIGHT_BYTES)
     tables, sketch = _table_bytes(sizes, approach), _sketch_bytes(sizes, approach)
-    block = max(LEAST_BLOCK, sizes.data_bytes // sizes.n_rows)
+    block = 0 if distant else max(LEAST_BLOCK, sizes.data_bytes // sizes.n_rows)
 
     def steady(spilled: bool) -> int:
         kept = 0 if spilled else sketch
         return tables + state + kept + _rehearsal_bytes(sizes, approach)
 
     def held(spilled: bool) -> int:
-        return (BLOCKS_HELD + spherical) * (stored or spilled)
+        return (BLOCKS_HELD + spherical) * ((stored or spilled) and not distant)
 
     def least(spilled: bool) -> int:
         return max(steady(spilled) + held(spilled) * block, tables + selected + 2 * block)
@@ -148,6 +154,16 @@ def plan_memory(
     room = bytes_allowed - steady(spilled)
     block_bytes = min(BLOCK_BYTES, room // max(1, held(spilled)))
     return MemoryPlan(block_bytes, spilled, bytes_allowed - tables - 2 * block)
+
+
+def available_memory() -> float:
+    """Return the bytes of memory that are free or can be made free; infinity where unknown."""
+    try:
+        lines = Path("/proc/meminfo").read_text().splitlines()
+        found = next(line for line in lines if line.startswith("MemAvailable:"))
+        return int(found.split()[1]) * 2**10
+    except (OSError, StopIteration):  # not on every system
+        return math.inf
 
 
 def plan_labels(limit: Any, n_rows: int, n_columns: int, n_clusters: int) -> MemoryPlan:

@@ -177,7 +177,7 @@ def describe_fit(
     >>> describe_fit(model, X, name="squares")["data"]
     {'name': 'squares', 'shape': [4, 2], 'dtype': 'float64'}
     """
-    sizes = np.bincount(model.labels_, minlength=len(model.cluster_centers_))
+    sizes = np.bincount(np.asarray(model.labels_), minlength=len(model.cluster_centers_))
     packages = ("numpy", "scipy", "scikit-learn")
     return {
         "format": RESULT_FORMAT,
@@ -247,7 +247,7 @@ def save_fit(
     ['labels.npy', 'centers.npy', 'model.json', 'result.json']
     """
     folder = Path(folder)
-    write_array(folder / "labels.npy", model.labels_)
+    write_array(folder / "labels.npy", np.asarray(model.labels_))
     save_model(model, folder, feature_names=feature_names)
     write_json(folder / "result.json", document)
     names = ("labels.npy", "centers.npy", "model.json", "result.json")

@@ -6,15 +6,17 @@ Knows what a mean and an inertia are; it does not know how labels come about.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import NamedTuple
 
 import numpy as np
 
 from projected_kmeans import _native
-from projected_kmeans.blocks import Block, BlockSource, ColumnRanges
+from projected_kmeans.blocks import BlockSource, ColumnRanges
 from projected_kmeans.results import Clustering, Floats, Labels
+from projected_kmeans.walks import Block, Task, add, read
 
 
 @dataclass(frozen=True)
@@ -102,6 +104,8 @@ class ClusterSums:
         0 takes what OpenMP allows.
     spherical : bool, default=False
         Whether centers have length one.
+    times : int, default=1
+        How often every row is added.
     """
 
     def __init__(
@@ -113,9 +117,10 @@ class ClusterSums:
         n_threads: int = 0,
         *,
         spherical: bool = False,
+        times: int = 1,
     ) -> None:
-        n_rows, n_columns = source.shape
-        total = float(n_rows) if weights is None else float(math.fsum(weights))
+        n_rows, n_columns = times * source.shape[0], source.shape[1]
+        total = float(n_rows) if weights is None else times * math.fsum(weights)
         self._source, self._references, self._weights = source, references, weights
         self._grid = _moment_grid(ranges, references, total, n_rows)
         if source.sparse:
@@ -135,23 +140,18 @@ class ClusterSums:
             The labels that the sums are of; None where they are empty. The result is the same to
             the bit.
         """
-        for block in self._source:
-            self.add(block, labels, before)
+        self._source.walk(self.adding(labels, before))
         return self.moments()
 
-    def add(self, block: Block, labels: Labels, before: Labels | None = None) -> None:
-        """Add the rows of one block, or move those whose label changed."""
-        _native.cluster_moments(
-            block.rows,
-            labels[block.span],
-            None if before is None else before[block.span],
-            None if self._weights is None else self._weights[block.span],
-            self._references,
-            *self._grid,
-            self._offsets,
-            self._totals,
-            self._n_threads,
-        )
+    def adding(self, labels: Labels, before: Labels | None = None) -> Task:
+        """Return what adds the rows of a block, or moves those whose label changed."""
+        return self.adding_repeated((labels,), before)
+
+    def adding_repeated(self, partitions: Sequence[Labels], before: Labels | None = None) -> Task:
+        """Return what adds the rows of a block under the labels of one partition after another."""
+        uses = [read(before), read(self._weights), *map(read, partitions)]
+        kernel = partial(_add_rows, self._references, self._grid, self._n_threads)
+        return Task(kernel, (add(self._offsets), add(self._totals), *uses))
 
     def moments(self) -> Moments:
         """Return the sums of all that was added."""
@@ -181,6 +181,23 @@ class ClusterSums:
         terms = _split(zeros * zeros, magic[-1], self._grid.squares_ratio)
         coarse, fine = self._totals[:, cluster, 1]
         return float((coarse + mass * terms[0].sum()) + (fine + mass * terms[1].sum()))
+
+
+def _add_rows(
+    references: Floats,
+    grid: MomentGrid,
+    n_threads: int,
+    block: Block,
+    offsets: Floats,
+    totals: Floats,
+    before: Labels | None,
+    weights: Floats | None,
+    *partitions: Labels,
+) -> None:
+    for labels in partitions:
+        _native.cluster_moments(
+            block.rows, labels, before, weights, references, *grid, offsets, totals, n_threads
+        )
 
 
 class MomentGrid(NamedTuple):

@@ -6,20 +6,19 @@ Every row's result depends on that row alone, never on blocks or threads; nothin
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Protocol, TypeAlias
+from functools import partial
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from projected_kmeans import _native
-from projected_kmeans.blocks import Block, BlockSource, ColumnRanges, compute_type
+from projected_kmeans.blocks import BlockSource, ColumnRanges, compute_type
 from projected_kmeans.moments import ClusterSums, Moments
 from projected_kmeans.results import Floats, Labels
-
-# Told of a block once its rows are labelled.
-OnBlock: TypeAlias = Callable[[Block], object]
+from projected_kmeans.walks import Block, Task, fill, read, update
 
 # Multiplications that one thread does in a tenth of a millisecond.
 WORK_TO_SHARE = 8e6
@@ -100,7 +99,8 @@ def assign_rows(
     keep_ties: bool,
     ranges: ColumnRanges | None = None,
     n_threads: int = 0,
-    on_block: OnBlock | None = None,
+    then: Sequence[Task] = (),
+    measured: bool = True,
 ) -> Nearness:
     """Give every row the label of its nearest center.
 
@@ -120,33 +120,50 @@ def assign_rows(
         Of the source; without them distances of rows very far from all centers may be infinite.
     n_threads : int, default=0
         0 takes what OpenMP allows.
-    on_block : callable, optional
-        Called with every block once its rows are labelled.
+    then : sequence of Task, optional
+        Done with every block once its rows are labelled.
+    measured : bool, default=True
+        Whether distances are kept.
 
     Returns
     -------
     Nearness
-        How far rows are from their nearest center and from the next.
+        How far rows are from their nearest center and from the next; of no rows where distances
+        are not kept.
     """
     dtype = compute_type(source.dtype)
     frame = Frame.around(centers, dtype, ranges)
-    inside = np.empty((2, source.shape[0]), dtype=dtype)
-    for block in source:
-        _native.nearest_center(
-            block.rows,
-            frame.origin,
-            frame.scale,
-            frame.centers,
-            centers,
-            keep_ties,
-            labels[block.span],
-            inside[0, block.span],
-            inside[1, block.span],
-            n_threads,
-        )
-        if on_block is not None:
-            on_block(block)
+    inside = np.empty((2, source.shape[0] if measured else 0), dtype=dtype)
+    kernel = partial(_assign, frame, centers, keep_ties, n_threads)
+    distances = (fill(inside[0]), fill(inside[1])) if measured else ()
+    source.walk(Task(kernel, (update(labels), *distances)), *then)
     return Nearness(frame, inside)
+
+
+def _assign(
+    frame: Frame,
+    centers: Floats,
+    keep_ties: bool,
+    n_threads: int,
+    block: Block,
+    labels: Labels,
+    nearest: NDArray[Any] | None = None,
+    second: NDArray[Any] | None = None,
+) -> None:
+    if nearest is None or second is None:
+        nearest, second = np.empty((2, len(labels)), frame.centers.dtype)
+    _native.nearest_center(
+        block.rows,
+        frame.origin,
+        frame.scale,
+        frame.centers,
+        centers,
+        keep_ties,
+        labels,
+        nearest,
+        second,
+        n_threads,
+    )
 
 
 def own_distances(
@@ -159,11 +176,15 @@ def own_distances(
     """Return the squared distance of every row to the center of its label, in double precision."""
     scale = Frame.around(centers, np.dtype(np.float64), ranges).scale
     distances = np.empty(source.shape[0])
-    for block in source:
-        _native.own_distances(
-            block.rows, labels[block.span], centers, scale, distances[block.span], n_threads
-        )
+    kernel = partial(_measure_own, centers, scale, n_threads)
+    source.walk(Task(kernel, (read(labels), fill(distances))))
     return distances / scale / scale
+
+
+def _measure_own(
+    centers: Floats, scale: float, n_threads: int, block: Block, labels: Labels, out: Floats
+) -> None:
+    _native.own_distances(block.rows, labels, centers, scale, out, n_threads)
 
 
 def measure_rows(
@@ -177,11 +198,16 @@ def measure_rows(
     frame = frame or Frame.around(centers, dtype)
     inside = ((centers.astype(dtype) - frame.origin) * dtype.type(frame.scale)).astype(dtype)
     distances = np.empty((len(centers), source.shape[0]), dtype=dtype)
-    for block in source:
-        out = np.empty((len(centers), block.rows.shape[0]), dtype=dtype)
-        _native.squared_distances(block.rows, frame.origin, frame.scale, inside, out, n_threads)
-        distances[:, block.span] = out
+    source.walk(Task(partial(_measure, frame, inside, n_threads), (fill(distances.T),)))
     return distances
+
+
+def _measure(
+    frame: Frame, centers: NDArray[Any], n_threads: int, block: Block, distances: NDArray[Any]
+) -> None:
+    out = np.empty((len(centers), block.rows.shape[0]), dtype=centers.dtype)
+    _native.squared_distances(block.rows, frame.origin, frame.scale, centers, out, n_threads)
+    distances[...] = out.T
 
 
 @dataclass(frozen=True)
@@ -203,7 +229,8 @@ class Problem:
         labels: Labels,
         *,
         keep_ties: bool,
-        on_block: OnBlock | None = None,
+        then: Sequence[Task] = (),
+        measured: bool = True,
     ) -> Nearness:
         """Overwrite labels by the nearest centers'; return how near they are."""
         return assign_rows(
@@ -213,14 +240,15 @@ class Problem:
             keep_ties=keep_ties,
             ranges=self.ranges,
             n_threads=self.n_threads,
-            on_block=on_block,
+            then=then,
+            measured=measured,
         )
 
     def distances(self, centers: Floats, labels: Labels) -> Floats:
         """Return the squared distance of every row to the center of its label."""
         return own_distances(self.source, centers, labels, self.ranges, self.n_threads)
 
-    def open_sums(self, references: Floats) -> ClusterSums:
+    def open_sums(self, references: Floats, times: int = 1) -> ClusterSums:
         """Return sums about references that follow the labels of many passes."""
         return ClusterSums(
             self.source,
@@ -229,6 +257,7 @@ class Problem:
             self.ranges,
             self.n_threads,
             spherical=self.spherical,
+            times=times,
         )
 
     def sum(self, labels: Labels, references: Floats) -> Moments:
@@ -263,9 +292,9 @@ class Search(Protocol):
         labels: Labels,
         *,
         keep_ties: bool,
-        on_block: OnBlock | None = None,
+        then: Sequence[Task] = (),
     ) -> None:
-        """Overwrite labels by the nearest centers'; tell of every block that is done."""
+        """Overwrite labels by the nearest centers'; go on with every block that is labelled."""
 
     def forget(self, rows: NDArray[np.int64], labels: Labels) -> None:
         """Take note that the labels of some rows were changed from outside."""

@@ -19,6 +19,7 @@ from projected_kmeans.blocks import (
     BlockSource,
     ColumnRanges,
     as_native,
+    compute_type,
     scan_columns,
 )
 from projected_kmeans.checked_blocks import CheckedBlocks
@@ -31,13 +32,12 @@ from projected_kmeans.passes import Problem, share_work
 from projected_kmeans.plus_plus import OnCenter
 from projected_kmeans.polishing import CandidateSearch, list_candidates
 from projected_kmeans.projections import SignProjection
-from projected_kmeans.random_maps import RandomMap, fit_shape, sketch_rows
+from projected_kmeans.random_maps import RandomMap, fill_sketch, fit_shape, sketch_rows
 from projected_kmeans.recipe import Recipe
 from projected_kmeans.restarts import Effort, draw_rehearsal, first_of_least, run_restarts
 from projected_kmeans.results import Clustering, Floats, Lifted
 from projected_kmeans.seeding import SEEDINGS, seed_centers
 from projected_kmeans.storage import Storage
-from projected_kmeans.stored_blocks import StoredBlocks
 from projected_kmeans.unit_rows import UnitRows
 
 # Dimensions of the sketch in which sparse rows are seeded where nothing is projected.
@@ -67,7 +67,7 @@ def reduce_rows(
     spherical = recipe.metric == "cosine"
     _check_solver(recipe, source)
     checked = CheckedBlocks(source, recipe.n_threads)
-    if not isinstance(source, StoredBlocks) or not isinstance(recipe.projection, RandomMap):
+    if source.resident or not isinstance(recipe.projection, RandomMap):
         with log.step("check", len(source)):
             checked.check(log.report)
     sketch: Problem | None = None
@@ -92,8 +92,8 @@ def _check_solver(recipe: Recipe, source: BlockSource) -> None:
 
 def _sketch(
     recipe: Recipe, rows: BlockSource, weights: Floats | None, log: Journal, storage: Storage
-) -> NDArray[Any]:
-    """Return the rows in few dimensions."""
+) -> Any:
+    """Return the rows in few dimensions, where the storage has them."""
     if not isinstance(recipe.projection, RandomMap):
         array = rows.select()
         return _transform(recipe.projection.fit(array), array)
@@ -104,7 +104,10 @@ def _sketch(
 
     recipe.projection.learn(rows, weights)
     _native.release_memory()  # so that what directions took is not added to the sketch
-    return sketch_rows(recipe.projection, rows, report, storage.new_sketch)
+    shape = (rows.shape[0], recipe.projection.n_components_)
+    sketch = storage.new_sketch(shape, compute_type(rows.dtype))
+    fill_sketch(recipe.projection, rows, sketch, report)
+    return sketch
 
 
 def open_problem(

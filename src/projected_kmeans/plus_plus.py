@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import partial
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -16,6 +17,7 @@ from projected_kmeans import _native
 from projected_kmeans.blocks import BLOCK_BYTES, BlockSource, compute_type
 from projected_kmeans.passes import Frame, Problem, share_work
 from projected_kmeans.results import Floats
+from projected_kmeans.walks import Block, Task, update
 
 OnCenter: TypeAlias = Callable[[int], object]
 Indices: TypeAlias = NDArray[np.int64]
@@ -60,9 +62,8 @@ class SeedDistances:
 
     def lower(self, rows: Indices) -> None:
         """Take note of further centers, in one pass over all rows."""
-        centers = self.take(rows)
-        for block in self._source:
-            self.lower_block(block.rows, centers, self.values[block.span])
+        kernel = partial(_lower, self._origin, self.scale, self.take(rows), self.n_threads)
+        self._source.walk(Task(kernel, (update(self.values),)))
 
     def lower_block(
         self, block: NDArray[Any], centers: NDArray[Any], nearest: NDArray[Any]
@@ -82,6 +83,17 @@ class SeedDistances:
     def scaled(self, rows: Indices) -> NDArray[Any]:
         """Return some rows about zero, where their differences are exact."""
         return np.asarray(self.take(rows) * self.dtype.type(self.scale))
+
+
+def _lower(
+    origin: NDArray[Any],
+    scale: float,
+    centers: NDArray[Any],
+    n_threads: int,
+    block: Block,
+    nearest: NDArray[Any],
+) -> None:
+    _native.lower_distances(block.rows, origin, scale, centers, nearest, n_threads)
 
 
 class _Judges:

@@ -5,6 +5,8 @@ The passes themselves are those of `run_lloyd`.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from functools import partial
 from typing import TypeAlias
 
 import numpy as np
@@ -12,8 +14,9 @@ from numpy.typing import NDArray
 
 from projected_kmeans import _native
 from projected_kmeans.blocks import compute_type
-from projected_kmeans.passes import Frame, OnBlock, Problem
+from projected_kmeans.passes import Frame, Problem
 from projected_kmeans.results import Clustering, Floats, Labels
+from projected_kmeans.walks import Block, Task, fill, read, update
 
 Candidates: TypeAlias = NDArray[np.uint16] | NDArray[np.int32]
 
@@ -41,17 +44,15 @@ def list_candidates(sketch: Problem, sketched: Clustering, n_candidates: int) ->
     lists: Candidates = (
         np.empty(shape, np.uint16) if len(sketched.centers) <= 2**16 else np.empty(shape, np.int32)
     )
-    for block in sketch.source:
-        _native.candidate_centers(
-            block.rows,
-            frame.origin,
-            frame.scale,
-            frame.centers,
-            sketched.labels[block.span],
-            lists[block.span],
-            sketch.n_threads,
-        )
+    kernel = partial(_list, frame, sketch.n_threads)
+    sketch.source.walk(Task(kernel, (read(sketched.labels), fill(lists))))
     return lists
+
+
+def _list(frame: Frame, n_threads: int, block: Block, labels: Labels, lists: Candidates) -> None:
+    _native.candidate_centers(
+        block.rows, frame.origin, frame.scale, frame.centers, labels, lists, n_threads
+    )
 
 
 class CandidateSearch:
@@ -81,26 +82,35 @@ class CandidateSearch:
         labels: Labels,
         *,
         keep_ties: bool,
-        on_block: OnBlock | None = None,
+        then: Sequence[Task] = (),
     ) -> None:
         """Overwrite labels by those of the nearest candidates; ties are kept in any case."""
         source = self._problem.source
         frame = Frame.around(centers, compute_type(source.dtype), self._problem.ranges)
-        for block in source:
-            _native.nearest_candidate(
-                block.rows,
-                frame.origin,
-                frame.scale,
-                frame.centers,
-                centers,
-                self._candidates[block.span],
-                labels[block.span],
-                self._problem.n_threads,
-            )
-            if on_block is not None:
-                on_block(block)
+        kernel = partial(_assign, frame, centers, self._problem.n_threads)
+        source.walk(Task(kernel, (read(self._candidates), update(labels))), *then)
         self.n_distances += self._candidates.size
 
     def forget(self, rows: NDArray[np.int64], labels: Labels) -> None:
         """Let rows stay where they were sent: that cluster replaces their last candidate."""
         self._candidates[rows, -1] = labels[rows]
+
+
+def _assign(
+    frame: Frame,
+    centers: Floats,
+    n_threads: int,
+    block: Block,
+    candidates: Candidates,
+    labels: Labels,
+) -> None:
+    _native.nearest_candidate(
+        block.rows,
+        frame.origin,
+        frame.scale,
+        frame.centers,
+        centers,
+        candidates,
+        labels,
+        n_threads,
+    )

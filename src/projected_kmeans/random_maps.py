@@ -6,6 +6,7 @@ Knows no particular map; `projections.py` has them.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
@@ -30,6 +31,7 @@ from projected_kmeans.parameters import (
     check_weights,
 )
 from projected_kmeans.results import Floats
+from projected_kmeans.walks import Block, OnBlock, Task, fill
 
 SparseMatrix: TypeAlias = "scipy.sparse.csr_array[Any, tuple[int, int]]"
 
@@ -82,20 +84,24 @@ def fit_rows(projection: RandomMap, X: ArrayLike, sample_weight: ArrayLike | Non
     projection.learn(source, weights)
 
 
-def sketch_rows(
-    projection: RandomMap,
-    source: BlockSource,
-    on_block: Callable[[int], object] | None = None,
-    new_array: Callable[[tuple[int, int], np.dtype[Any]], NDArray[Any]] = np.empty,
-) -> NDArray[Any]:
+def sketch_rows(projection: RandomMap, source: BlockSource) -> NDArray[Any]:
     """Return the sketch of all rows, in the precision that they are computed in."""
-    sketch = new_array((source.shape[0], projection.n_components_), compute_type(source.dtype))
-    project = projection.project_sparse if source.sparse else projection.project_block
-    for index, block in enumerate(source):
-        project(block.rows, sketch[block.span])
-        if on_block is not None:
-            on_block(index + 1)
+    shape = (source.shape[0], projection.n_components_)
+    sketch = np.empty(shape, compute_type(source.dtype))
+    fill_sketch(projection, source, sketch)
     return sketch
+
+
+def fill_sketch(
+    projection: RandomMap, source: BlockSource, sketch: Any, on_block: OnBlock | None = None
+) -> None:
+    """Write the sketch of all rows into an array, or into a place that their source made."""
+    project = projection.project_sparse if source.sparse else projection.project_block
+    source.walk(Task(partial(_project, project), (fill(sketch),)), on_block=on_block)
+
+
+def _project(project: Callable[..., None], block: Block, out: NDArray[Any]) -> None:
+    project(block.rows, out)
 
 
 class MapTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):

@@ -125,8 +125,10 @@ def check_sizes(model: Any, n_samples: int, n_features: int) -> None:
         check_components(model.n_components, n_features)
 
 
-def resolve_recipe(model: Any, sizes: Sizes, *, stored: bool = False) -> Recipe:
-    """Return the recipe of a `ProjectedKMeans` for rows of this size, in memory or stored."""
+def resolve_recipe(
+    model: Any, sizes: Sizes, *, stored: bool = False, distant: bool = False
+) -> Recipe:
+    """Return the recipe of a `ProjectedKMeans` for rows of this size, wherever they lie."""
     key = resolve_key(model.random_state)
     projection, name, reason = _choose_projection(model, key, sizes)
     t = getattr(projection, "n_components_", sizes.n_columns)
@@ -137,6 +139,7 @@ def resolve_recipe(model: Any, sizes: Sizes, *, stored: bool = False) -> Recipe:
         sizes,
         approach,
         stored=stored,
+        distant=distant,
         spherical=model.metric == "cosine",
         needs_all=model.certificate is not None or callable(model.init),
     )

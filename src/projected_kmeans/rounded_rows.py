@@ -12,8 +12,9 @@ from typing import Any, NamedTuple, Protocol, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from projected_kmeans.blocks import ArrayBlocks, Block, scan_columns
+from projected_kmeans.blocks import ArrayBlocks, scan_columns
 from projected_kmeans.results import Floats
+from projected_kmeans.walks import Block
 
 # Half the distance from 1 to the next float64: the relative error of one operation.
 ROUNDING = 2.0**-53

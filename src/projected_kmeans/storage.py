@@ -6,7 +6,7 @@ Follows a memory plan and cleans up behind the fit; it computes nothing from row
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
@@ -34,19 +34,27 @@ class Storage:
     def __init__(self, plan: MemoryPlan | None = None, folder: Path | None = None) -> None:
         self._plan = plan or MemoryPlan()
         self._folder = folder
-        self._opened: list[StoredBlocks] = []
+        self._opened: list[Any] = []
+        self._new_rows: Callable[..., Any] | None = None
         self._filled: NDArray[Any] | None = None
 
     def open_rows(self, source: BlockSource) -> BlockSource:
         """Return the rows in blocks of the size that the plan allows."""
-        if not isinstance(source, StoredBlocks):
+        resize = getattr(source, "resized", None)
+        if resize is None:
             return source
-        return self._keep(source.resized(self._plan.block_bytes, self._plan.most_selected))
+        found: BlockSource = resize(self._plan.block_bytes, self._plan.most_selected)
+        self._opened.append(found)
+        self._new_rows = getattr(found, "new_rows", None)
+        return found
 
-    def new_sketch(self, shape: tuple[int, int], dtype: np.dtype[Any]) -> NDArray[Any]:
-        """Return an array to be filled, in memory or in a file."""
+    def new_sketch(self, shape: tuple[int, int], dtype: np.dtype[Any]) -> Any:
+        """Return what is to be filled: an array in memory or in a file, or a place beside rows."""
         if self._folder is None:
             return np.empty(shape, dtype)
+        place = None if self._new_rows is None else self._new_rows(shape[1], dtype)
+        if place is not None:
+            return place
         self._filled = np.lib.format.open_memmap(self._folder / "sketch.npy", "w+", dtype, shape)
         return self._filled
 
@@ -55,22 +63,23 @@ class Storage:
         if self._filled is not None:
             release(self._filled)
 
-    def open_sketch(self, sketch: NDArray[Any]) -> BlockSource:
+    def open_sketch(self, sketch: Any) -> BlockSource:
         """Return the rows of a sketch, which `new_sketch` may have made."""
+        if not isinstance(sketch, np.ndarray):
+            lying_beside_rows: BlockSource = sketch
+            return lying_beside_rows
         if not isinstance(sketch, np.memmap):
             return ArrayBlocks(sketch)
         self._filled = None
         source = as_row_source(np.load(str(sketch.filename), mmap_mode="r"))
-        return self._keep(StoredBlocks(source, block_bytes=self._plan.block_bytes))
+        found = StoredBlocks(source, block_bytes=self._plan.block_bytes)
+        self._opened.append(found)
+        return found
 
     def close(self) -> None:
         """End walks that were left in their middle."""
         for source in self._opened:
             source.close()
-
-    def _keep(self, source: StoredBlocks) -> StoredBlocks:
-        self._opened.append(source)
-        return source
 
 
 @contextmanager

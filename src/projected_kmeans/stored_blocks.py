@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 
 from projected_kmeans.blocks import (
     BLOCK_BYTES,
-    Block,
     as_native,
     as_native_sparse,
     compute_type,
@@ -25,6 +24,7 @@ from projected_kmeans.blocks import (
 from projected_kmeans.read_ahead import DEPTH, read_ahead
 from projected_kmeans.results import Floats
 from projected_kmeans.row_sources import RowSource
+from projected_kmeans.walks import Block, OnBlock, Task, walk_here
 
 # Blocks in memory at a time: those read ahead, the one worked on, and one that is being converted.
 BLOCKS_HELD = DEPTH + 2
@@ -67,7 +67,7 @@ class StoredBlocks:
            [0., 1.]])
     """
 
-    resident = False
+    resident, distant = False, False
 
     def __init__(
         self,
@@ -80,6 +80,7 @@ class StoredBlocks:
         self.source = source
         self.shape = source.shape
         self.sparse = source.sparse
+        self.feature_names = source.feature_names
         native = as_native(np.empty(0, source.dtype)).dtype
         self.dtype = compute_type(native) if self.sparse else native
         self.nnz = _count_nonzeros(source) if self.sparse else None
@@ -111,6 +112,10 @@ class StoredBlocks:
         self._walks.add(walk)
         return walk
 
+    def walk(self, *tasks: Task, on_block: OnBlock | None = None) -> None:
+        """Do some tasks with every block."""
+        walk_here(self, tasks, on_block)
+
     def close(self) -> None:
         """End walks that were left in their middle, with their threads."""
         for walk in list(self._walks):
@@ -132,12 +137,7 @@ class StoredBlocks:
         Ranges that hold none of them are not read.
         """
         n_rows = self.shape[0] if indices is None else len(indices)
-        if self._most_selected is not None and n_rows * self.row_bytes > self._most_selected:
-            raise ValueError(
-                f"{n_rows} rows of X are needed in memory at once, {n_rows * self.row_bytes:.3g} "
-                f"bytes, where memory_limit leaves {self._most_selected}; raise it, or use "
-                "projection='sign'"
-            )
+        check_selected(n_rows, self.row_bytes, self._most_selected)
         if indices is None:
             return self.read(0, self.shape[0])
         wanted, places = np.unique(indices, return_inverse=True)
@@ -175,6 +175,15 @@ class StoredBlocks:
         some = rows[wanted - start]
         release(rows)
         return as_native_sparse(some) if self.sparse else as_native(np.asarray(some))
+
+
+def check_selected(n_rows: int, row_bytes: float, most_selected: int | None) -> None:
+    """Raise where so many rows take more bytes than may be in memory at once."""
+    if most_selected is not None and n_rows * row_bytes > most_selected:
+        raise ValueError(
+            f"{n_rows} rows of X are needed in memory at once, {n_rows * row_bytes:.3g} bytes, "
+            f"where memory_limit leaves {most_selected}; raise it, or use projection='sign'"
+        )
 
 
 def release(rows: Any) -> None:

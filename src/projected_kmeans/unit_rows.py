@@ -13,8 +13,9 @@ import numpy as np
 import scipy.sparse
 from numpy.typing import NDArray
 
-from projected_kmeans.blocks import Block, BlockSource, ColumnRanges, compute_type
+from projected_kmeans.blocks import BlockSource, ColumnRanges, compute_type
 from projected_kmeans.results import Floats
+from projected_kmeans.walks import Block, OnBlock, Task, prepare
 
 # Rows that are divided at a time: they stay in the cache between the sum and the division.
 STRETCH = 256
@@ -55,6 +56,11 @@ class UnitRows:
         """Whether rows lie in memory."""
         return self.source.resident
 
+    @property
+    def distant(self) -> bool:
+        """Whether blocks lie elsewhere."""
+        return self.source.distant
+
     def __len__(self) -> int:
         """Return the number of blocks."""
         return len(self.source)
@@ -63,6 +69,10 @@ class UnitRows:
         """Walk over the blocks from the first row to the last."""
         for block in self.source:
             yield Block(block.start, to_unit_rows(block.rows))
+
+    def walk(self, *tasks: Task, on_block: OnBlock | None = None) -> None:
+        """Do some tasks with every block, once its rows have length one."""
+        self.source.walk(prepare(to_unit_rows, tasks), on_block=on_block)
 
     def take(self, indices: NDArray[np.int64]) -> Floats:
         """Return some rows as float64, as they are in their blocks."""

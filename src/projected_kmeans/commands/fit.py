@@ -16,6 +16,7 @@ from projected_kmeans.commands import INTERRUPTED
 from projected_kmeans.commands.options import (
     AUTO_COUNT,
     DATA_CHOICES,
+    cluster_options,
     count_or_all,
     data_options,
     json_option,
@@ -23,6 +24,7 @@ from projected_kmeans.commands.options import (
     none_as_none,
     share_or_auto,
 )
+from projected_kmeans.dask_clusters import open_client
 from projected_kmeans.estimator import ProjectedKMeans
 from projected_kmeans.label_files import read_labels_of
 from projected_kmeans.loaded_rows import open_data
@@ -134,11 +136,14 @@ from projected_kmeans.summaries import summarize_fit
 )
 @data_options
 @memory_option
+@cluster_options
 @click.option("--out", metavar="DIR", help="Write labels, centers, model and result there.")
 @json_option
 def fit(
     data: str,
     labels: str | None,
+    scheduler: str | None,
+    n_workers: int | None,
     out: str | None,
     as_json: bool,
     **parameters: Any,
@@ -159,13 +164,18 @@ def fit(
       projected-kmeans fit faces.mat -k 40 --variable fea --components 80 --out model
       projected-kmeans fit table.csv -k 5 --labels truth.csv --json
       projected-kmeans fit embeddings.parquet -k 1000 --memory-limit 4GB --out model
+      projected-kmeans fit lake/ --format parquet -k 1000 --scheduler tcp://10.0.0.1:8786
     """
     with nullcontext() if out is None else open_output_folder(out) as folder:
         choice = {name: parameters.pop(name) for name in DATA_CHOICES}
-        with open_data(data, memory_limit=parameters["memory_limit"], **choice) as rows:
+        limit, stays = parameters["memory_limit"], scheduler is not None or n_workers is not None
+        with (
+            open_data(data, memory_limit=limit, stays=stays, **choice) as rows,
+            open_client(scheduler, n_workers) as client,
+        ):
             truth = rows.labels if labels is None else read_labels_of(labels, rows.shape[0])
             with show_progress() as callback:
-                model = ProjectedKMeans(**parameters, callback=callback).fit(rows)
+                model = ProjectedKMeans(**parameters, callback=callback).fit(rows, client=client)
         model.set_params(callback=None)
         accuracy = None if truth is None else clustering_accuracy(truth, model.labels_)
         document = describe_fit(model, rows, name=Path(data).name, accuracy=accuracy)

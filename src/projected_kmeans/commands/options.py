@@ -114,3 +114,20 @@ memory_option = click.option(
     help="Allocate no more than this, such as 500MB or 2GiB: smaller blocks, a sketch in a file.",
 )
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object only.")
+scheduler_option = click.option(
+    "--scheduler",
+    metavar="ADDRESS",
+    help="Let the workers of this Dask scheduler read DATA, which they must see, and work on it.",
+)
+workers_option = click.option(
+    "--dask-workers",
+    "n_workers",
+    type=int,
+    metavar="N",
+    help="Start so many Dask workers on this machine for the time of the fit.",
+)
+
+
+def cluster_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add what tells who works on DATA: the parameters of `open_client`."""
+    return scheduler_option(workers_option(command))
