@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -29,6 +29,7 @@ from projected_kmeans.interrupts import catch_interrupts
 from projected_kmeans.journal import Journal
 from projected_kmeans.keys import RandomState
 from projected_kmeans.parameters import check_weights
+from projected_kmeans.partial_fits import ask_stream, forget_stream, partial_fit
 from projected_kmeans.passes import Frame, measure_rows
 from projected_kmeans.pipeline import (
     cluster_sketch,
@@ -168,6 +169,8 @@ class ProjectedKMeans(
         to its limit of passes; or who stopped it.
     timings_ : dict
         Seconds of each step.
+    n_samples_seen_ : int
+        Rows of the fit, or of all blocks so far.
     n_features_in_ : int
         d.
     feature_names_in_ : ndarray of str
@@ -287,6 +290,10 @@ class ProjectedKMeans(
         self._keep(compute_type(rows.dtype), lifted.sketched, polished, log)
         return self
 
+    partial_fit = partial_fit
+    if not TYPE_CHECKING:  # to a checker, any name would be an attribute
+        __getattr__ = ask_stream
+
     def predict(self, X: ArrayLike | RowSource) -> NDArray[np.int32]:
         """Return the index of the nearest center for every row.
 
@@ -365,7 +372,8 @@ class ProjectedKMeans(
         self, dtype: np.dtype[Any], sketched: Clustering, polished: Clustering, log: Journal
     ) -> None:
         warn_of_fit(polished, self.n_clusters, log.stopped)
-        self.labels_ = polished.labels
+        forget_stream(self)
+        self.labels_, self.n_samples_seen_ = polished.labels, len(polished.labels)
         self.cluster_centers_ = polished.centers.astype(dtype, copy=False)
         self.n_components_ = sketched.centers.shape[1]
         self.inertia_ = polished.inertia
