@@ -159,6 +159,7 @@ class ArrowRows:
     """
 
     sparse = False
+    forward_only = True
     labels: NDArray[Any] | None = None
 
     def __init__(

@@ -46,6 +46,11 @@ def open_data(path: str, *, memory_limit: str | None = None, **choice: Any) -> R
     return _load(source)
 
 
+def unwrap(source: RowSource) -> Any:
+    """Return rows that are in memory as they are, and others as the source that reads them."""
+    return source.array if isinstance(source, ArrayRows) else source
+
+
 def load_data(path: str, **choice: Any) -> ArrayRows:
     """Return the rows of a file or folder in memory, dense or sparse, for what needs all of them.
 
