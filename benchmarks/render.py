@@ -1,6 +1,6 @@
-"""Make docs/benchmarks.md, its picture, and the end of docs/files.md, from the stored results.
+"""Make docs/benchmarks.md, its picture, and the ends of docs/files.md and docs/scale.md.
 
-Run ``python benchmarks/render.py``; it measures nothing.
+Run ``python benchmarks/render.py``; it draws stored results and measures nothing.
 """
 
 from __future__ import annotations
@@ -15,9 +15,10 @@ from fit_chart import draw_fits
 from fit_tables import render_fits
 from kmeans_tables import render_kmeans
 from measuring import RESULTS, format_table
+from stream_tables import render_stream
 
 PAGE = Path(__file__).parents[1] / "docs" / "benchmarks.md"
-FILES_PAGE = PAGE.with_name("files.md")
+FILES_PAGE, STREAM_PAGE = PAGE.with_name("files.md"), PAGE.with_name("scale.md")
 IMAGE = PAGE.parent / "images" / "fit.svg"
 
 INTRODUCTION = """# Benchmarks
@@ -140,10 +141,20 @@ def render_files_page(folder: Path) -> str:
     return render_files(page, document, describe(document))
 
 
+def render_stream_page(folder: Path) -> str:
+    """Return the page on scale, with the times of streams that are stored, if there are any."""
+    page, stored = STREAM_PAGE.read_text(), folder / "stream.json"
+    if not stored.is_file():
+        return page
+    document = json.loads(stored.read_text())
+    return render_stream(page, document, describe(document))
+
+
 def main() -> None:
     """Render all stored results."""
     PAGE.write_text(render_page(RESULTS))
     FILES_PAGE.write_text(render_files_page(RESULTS))
+    STREAM_PAGE.write_text(render_stream_page(RESULTS))
     fit = RESULTS / "fit.json"
     if fit.is_file():
         draw_fits(json.loads(fit.read_text()), IMAGE)

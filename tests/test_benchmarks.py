@@ -10,6 +10,7 @@ from typing import Any
 import bench_files
 import bench_kmeans
 import bench_storage
+import bench_stream
 import file_tables
 import growth
 import kmeans_tables
@@ -18,6 +19,7 @@ import peers
 import pytest
 import render
 import sketches
+import stream_tables
 import whole_runs
 from fit_tables import name_data_set
 from measuring import Effort
@@ -163,9 +165,11 @@ def test_memory_is_measured() -> None:
 
 def test_files_are_timed(tmp_path: Path) -> None:
     """Every format is written, read to its last row and drawn as a line; its files are gone."""
-    rows = bench_files.bench_files(200, tmp_path, 1)
-    assert [row["format"] for row in rows] == list(bench_files.CASES)
-    assert all(row["row_bytes"] >= row["n"] * bench_files.N_FEATURES for row in rows)
+    rows = bench_files.bench_files(40_000, tmp_path, 1)
+    narrow = [row["format"] for row in rows if row["d"] == bench_files.WIDTHS[0]]
+    assert narrow == list(bench_files.CASES)
+    assert {row["d"] for row in rows} == set(bench_files.WIDTHS)
+    assert all(row["row_bytes"] >= row["n"] * row["d"] for row in rows)
     assert list(tmp_path.iterdir()) == []
     page = file_tables.render_files("# Files\n\n## How fast\nold", {"files": rows}, "*machine*")
     assert page.startswith("# Files\n\n## How fast\n\n*machine*")
@@ -173,10 +177,28 @@ def test_files_are_timed(tmp_path: Path) -> None:
     assert page.count("\n| ") == len(rows) + 2
 
 
+def test_streams_are_timed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every system sees all rows in every order, and has a line; ours tells what it kept."""
+    monkeypatch.setattr(bench_stream, "COUNTS", (3,))
+    rows = sketches.make_cloud(2500, 6)
+    found = bench_stream.bench_stream(rows)
+    assert len(found) == 2
+    for stream in found:
+        ours, peer = stream["systems"]
+        assert 0 < ours["inertia"] < 1.05 * stream["fit_inertia"]
+        assert ours["floats"] == 2500 * 7
+        assert peer["inertia"] > 0
+    document = {"shape": rows.shape, "block_rows": 1000, "streams": found}
+    page = stream_tables.render_stream("# Scale\n\n## Streams beside others\nold", document, "*m*")
+    assert "old" not in page
+    assert page.count("\n| ") == 2 * 3 + 2
+
+
 def test_the_stored_pages_are_up_to_date() -> None:
-    """docs/benchmarks.md and the end of docs/files.md are what the stored results give."""
+    """docs/benchmarks.md and the ends of two pages are what the stored results give."""
     assert render.PAGE.read_text() == render.render_page(render.RESULTS)
     assert render.FILES_PAGE.read_text() == render.render_files_page(render.RESULTS)
+    assert render.STREAM_PAGE.read_text() == render.render_stream_page(render.RESULTS)
 
 
 def test_fits_from_a_file_are_measured(monkeypatch: pytest.MonkeyPatch) -> None:
