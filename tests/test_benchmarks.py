@@ -171,9 +171,9 @@ def test_files_are_timed(tmp_path: Path) -> None:
     assert {row["d"] for row in rows} == set(bench_files.WIDTHS)
     assert all(row["row_bytes"] >= row["n"] * row["d"] for row in rows)
     assert list(tmp_path.iterdir()) == []
-    page = file_tables.render_files("# Files\n\n## How fast\nold", {"files": rows}, "*machine*")
+    page = file_tables.render_files("# Files\n\n## How fast\nstale", {"files": rows}, "*machine*")
     assert page.startswith("# Files\n\n## How fast\n\n*machine*")
-    assert "old" not in page
+    assert "stale" not in page
     assert page.count("\n| ") == len(rows) + 2
 
 
