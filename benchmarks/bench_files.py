@@ -1,12 +1,14 @@
-"""Time the reading of rows from files of every format beside the mere reading of their bytes.
+"""Time reading and sketching rows of files of every format beside merely reading them.
 
 Run ``python benchmarks/bench_files.py [--quick]``; it writes results/files.json. Files are written
-one at a time to a temporary folder and are in the page cache when they are read.
+one at a time to a temporary folder and are in the page cache when they are read, but for the last
+figure, for which the system is asked to drop them.
 """
 
 from __future__ import annotations
 
 import argparse
+import os
 import tempfile
 import time
 from collections.abc import Callable
@@ -19,15 +21,21 @@ import pyarrow as pa
 import pyarrow.feather
 import pyarrow.parquet
 import zarr
+from file_peers import BLOCK_BYTES, PEERS
 from measuring import describe_machine, store_results
 from numpy.typing import NDArray
 from PIL import Image
 
+from projected_kmeans.checked_blocks import CheckedBlocks
 from projected_kmeans.files import open_rows
+from projected_kmeans.projections import SignProjection
+from projected_kmeans.random_maps import fit_shape, sketch_rows
 from projected_kmeans.read_ahead import read_ahead
+from projected_kmeans.stored_blocks import StoredBlocks
 
-N_FEATURES = 256
-BLOCK_BYTES = 64 * 2**20
+WIDTHS = (256, 1024)
+N_NUMBERS = 64_000_000
+N_COMPONENTS = 64
 READ_BYTES = 2**24
 
 
@@ -104,12 +112,12 @@ CASES: dict[str, tuple[str, Callable[[Path, NDArray[Any]], object], float]] = {
     ".fvecs": ("rows.fvecs", save_vectors, 1),
     "Feather, vectors": ("rows.feather", save_feather, 1),
     "Parquet, vectors": ("rows.parquet", save_lists, 1),
-    "Parquet, 256 columns": ("rows.parquet", save_columns, 1),
+    "Parquet, columns": ("rows.parquet", save_columns, 1),
     "HDF5": ("rows.h5", save_hdf5, 1),
     "MatLab 7.3": ("rows.mat", save_matlab, 1),
     "Zarr": ("rows.zarr", save_zarr, 1),
     ".csv": ("rows.csv", save_text, 0.05),
-    "images, 16 x 16 grey .png": ("images", save_images, 0.01),
+    "images, 16 x 16 grey .png": ("images", save_images, 0.04),
 }
 
 
@@ -145,6 +153,35 @@ def read_rows(path: Path) -> int:
         return source.shape[0] * row_bytes
 
 
+def reduce_rows(path: Path) -> None:
+    """Walk over all rows, check them and reduce them, as the first pass of a fit does."""
+    with open_rows(path) as source:
+        blocks = CheckedBlocks(StoredBlocks(source), 0)
+        signs = SignProjection(min(N_COMPONENTS, source.shape[1]), random_state=0)
+        fit_shape(signs, *source.shape)
+        sketch_rows(signs, blocks)
+
+
+def read_by_peer(name: str, path: Path) -> None:
+    """Read all rows as the format's own package does, and look at them."""
+    for block in PEERS[name][1](path):
+        look_at(np.ascontiguousarray(block))
+
+
+def drop_pages(path: Path) -> None:
+    """Ask the system to forget what it keeps of a file in memory."""
+    for file in files_of(path):
+        with file.open("rb") as handle:
+            os.fsync(handle.fileno())
+            os.posix_fadvise(handle.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+
+
+def time_cold(work: Callable[[], object], path: Path) -> float:
+    """Return the seconds of one run on a file that is not in memory."""
+    drop_pages(path)
+    return best_of(work, 1)
+
+
 def best_of(work: Callable[[], object], repeats: int) -> float:
     """Return the least seconds of several runs."""
     times = []
@@ -166,31 +203,45 @@ def bench_case(name: str, rows: NDArray[Any], folder: Path, repeats: int) -> dic
         return {
             "format": name,
             "n": len(part),
+            "d": rows.shape[1],
+            "peer": PEERS[name][0],
             "file_bytes": n_file_bytes,
             "row_bytes": read_rows(path),
             "bytes_seconds": best_of(lambda: read_bytes(path), repeats),
             "open_seconds": best_of(lambda: open_rows(path).close(), repeats),
             "rows_seconds": best_of(lambda: read_rows(path), repeats),
+            "peer_seconds": best_of(lambda: read_by_peer(name, path), repeats),
+            "reduce_seconds": best_of(lambda: reduce_rows(path), repeats),
+            "cold_bytes_seconds": time_cold(lambda: read_bytes(path), path),
+            "cold_reduce_seconds": time_cold(lambda: reduce_rows(path), path),
         }
 
 
-def bench_files(n_rows: int, folder: Path, repeats: int) -> list[dict[str, Any]]:
-    """Return the times of all formats, for so many rows of 256 float32 numbers."""
-    rows = np.random.default_rng(0).standard_normal((n_rows, N_FEATURES), dtype=np.float32)
-    return [bench_case(name, rows, folder, repeats) for name in CASES]
+def bench_files(n_numbers: int, folder: Path, repeats: int) -> list[dict[str, Any]]:
+    """Return the times of all formats, for so many float32 numbers in rows of each width."""
+    found = []
+    for width in WIDTHS:
+        shape = (max(1, n_numbers // width), width)
+        rows = np.random.default_rng(0).standard_normal(shape, dtype=np.float32)
+        names = [name for name in CASES if width == WIDTHS[0] or not name.startswith("images")]
+        found += [bench_case(name, rows, folder, repeats) for name in names]
+    return found
 
 
 def main() -> None:
     """Measure and store."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--quick", action="store_true", help="a hundredth of the rows, once")
+    parser.add_argument("--quick", action="store_true", help="a hundredth of the numbers, once")
     parser.add_argument("--folder", type=Path, default=None, help="where files are written")
     options = parser.parse_args()
-    n_rows = 10_000 if options.quick else 1_000_000
+    n_numbers = N_NUMBERS // 100 if options.quick else N_NUMBERS
     with tempfile.TemporaryDirectory(dir=options.folder) as folder:
-        results = bench_files(n_rows, Path(folder), 1 if options.quick else 2)
+        results = bench_files(n_numbers, Path(folder), 1 if options.quick else 2)
     packages = ("pyarrow", "h5py", "zarr", "pillow")
-    document = {"machine": describe_machine(1, packages), "files": results}
+    document = {
+        "machine": describe_machine(len(os.sched_getaffinity(0)), packages),
+        "files": results,
+    }
     print(store_results("files", document))
 
 

@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import Any
 
 from cost_model import Constants, Job, predict
-from measuring import format_table
+from measuring import format_table, replace_section
 
 HEADING = "## What a fit on a cluster costs"
 
@@ -32,7 +32,7 @@ lie in its memory. `polish_iter=0` saves the candidates, at the price of the pol
 
 
 def render_costs(page: str, document: dict[str, Any], machine: str) -> str:
-    """Return the page with its last section drawn anew.
+    """Return the page with its section drawn anew.
 
     Parameters
     ----------
@@ -43,7 +43,6 @@ def render_costs(page: str, document: dict[str, Any], machine: str) -> str:
     machine : str
         One line on machine and versions.
     """
-    before = page.partition(HEADING)[0]
     constants = Constants(**document["constants"])
     elsewhere = replace(constants, network=document["assumed_network"])
     parts = [
@@ -67,7 +66,7 @@ def render_costs(page: str, document: dict[str, Any], machine: str) -> str:
         predictions_table(elsewhere),
         CONCLUSION,
     ]
-    return before + "\n\n".join(parts) + "\n"
+    return replace_section(page, parts)
 
 
 def constants_table(constants: Constants, network: float) -> str:

@@ -123,6 +123,21 @@ def format_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     return "\n".join("| " + " | ".join(line) + " |" for line in lines)
 
 
+def replace_section(page: str, parts: Sequence[str]) -> str:
+    """Return a Markdown page with one section drawn anew; at its end where it has none.
+
+    Parameters
+    ----------
+    page : str
+        The page as it is.
+    parts : sequence of str
+        Paragraphs, of which the first is the heading of the section.
+    """
+    before, _, after = page.partition(parts[0] + "\n")
+    _, mark, rest = after.partition("\n## ")
+    return before + "\n\n".join(parts) + "\n" + mark + rest
+
+
 def _read_lines(path: str) -> list[str]:
     try:
         return Path(path).read_text().splitlines()

@@ -16,10 +16,10 @@ from fit_chart import draw_fits
 from fit_tables import render_fits
 from kmeans_tables import render_kmeans
 from measuring import RESULTS, format_table
+from stream_tables import render_stream
 
 PAGE = Path(__file__).parents[1] / "docs" / "benchmarks.md"
-FILES_PAGE = PAGE.with_name("files.md")
-SCALE_PAGE = PAGE.with_name("scale.md")
+FILES_PAGE, SCALE_PAGE = PAGE.with_name("files.md"), PAGE.with_name("scale.md")
 IMAGE = PAGE.parent / "images" / "fit.svg"
 
 INTRODUCTION = """# Benchmarks
@@ -143,12 +143,14 @@ def render_files_page(folder: Path) -> str:
 
 
 def render_scale_page(folder: Path) -> str:
-    """Return the page on scale, with the costs that are stored in a folder, if there are any."""
-    page, stored = SCALE_PAGE.read_text(), folder / "dask.json"
-    if not stored.is_file():
-        return page
-    document = json.loads(stored.read_text())
-    return render_costs(page, document, describe(document))
+    """Return the page on scale, with what is stored in a folder of streams and of clusters."""
+    page = SCALE_PAGE.read_text()
+    for name, draw in (("stream", render_stream), ("dask", render_costs)):
+        stored = folder / f"{name}.json"
+        if stored.is_file():
+            document = json.loads(stored.read_text())
+            page = draw(page, document, describe(document))
+    return page
 
 
 def main() -> None:

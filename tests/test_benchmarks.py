@@ -10,6 +10,7 @@ from typing import Any
 import bench_files
 import bench_kmeans
 import bench_storage
+import bench_stream
 import cost_model
 import cost_tables
 import dask_costs
@@ -21,6 +22,7 @@ import peers
 import pytest
 import render
 import sketches
+import stream_tables
 import whole_runs
 from fit_tables import name_data_set
 from measuring import Effort
@@ -90,7 +92,7 @@ def test_an_inertia_out_of_reach_is_said() -> None:
 
 def test_the_share_of_distances() -> None:
     """A few clusters are searched without bounds, which computes every distance; many save some."""
-    sketch = sketches.make_cloud(2000, 4)
+    sketch = sketches.make_cloud(50_000, 4)
     assert whole_runs.count_distances(sketch, sketches.draw_centers(sketch, 3), 1) == 1
     assert whole_runs.count_distances(sketch, sketches.draw_centers(sketch, 60), 1) < 1
 
@@ -166,18 +168,37 @@ def test_memory_is_measured() -> None:
 
 def test_files_are_timed(tmp_path: Path) -> None:
     """Every format is written, read to its last row and drawn as a line; its files are gone."""
-    rows = bench_files.bench_files(200, tmp_path, 1)
-    assert [row["format"] for row in rows] == list(bench_files.CASES)
-    assert all(row["row_bytes"] >= row["n"] * bench_files.N_FEATURES for row in rows)
+    rows = bench_files.bench_files(40_000, tmp_path, 1)
+    narrow = [row["format"] for row in rows if row["d"] == bench_files.WIDTHS[0]]
+    assert narrow == list(bench_files.CASES)
+    assert {row["d"] for row in rows} == set(bench_files.WIDTHS)
+    assert all(row["row_bytes"] >= row["n"] * row["d"] for row in rows)
     assert list(tmp_path.iterdir()) == []
-    page = file_tables.render_files("# Files\n\n## How fast\nold", {"files": rows}, "*machine*")
+    page = file_tables.render_files("# Files\n\n## How fast\nstale", {"files": rows}, "*machine*")
     assert page.startswith("# Files\n\n## How fast\n\n*machine*")
-    assert "old" not in page
+    assert "stale" not in page
     assert page.count("\n| ") == len(rows) + 2
 
 
+def test_streams_are_timed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every system sees all rows in every order, and has a line; ours tells what it kept."""
+    monkeypatch.setattr(bench_stream, "COUNTS", (3,))
+    rows = sketches.make_cloud(2500, 6)
+    found = bench_stream.bench_stream(rows)
+    assert len(found) == 2
+    for stream in found:
+        ours, peer = stream["systems"]
+        assert 0 < ours["inertia"] < 1.05 * stream["fit_inertia"]
+        assert ours["floats"] == 2500 * 7
+        assert peer["inertia"] > 0
+    document = {"shape": rows.shape, "block_rows": 1000, "streams": found}
+    page = stream_tables.render_stream("# Scale\n\n## Streams beside others\nold", document, "*m*")
+    assert "old" not in page
+    assert page.count("\n| ") == 2 * 3 + 2
+
+
 def test_the_stored_pages_are_up_to_date() -> None:
-    """docs/benchmarks.md and the ends of files.md and scale.md are what stored results give."""
+    """docs/benchmarks.md and sections of files.md and scale.md are what stored results give."""
     assert render.PAGE.read_text() == render.render_page(render.RESULTS)
     assert render.FILES_PAGE.read_text() == render.render_files_page(render.RESULTS)
     assert render.SCALE_PAGE.read_text() == render.render_scale_page(render.RESULTS)

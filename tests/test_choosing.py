@@ -8,11 +8,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import scipy.sparse
 from blobs import draw_blobs
 from commands import ROWS, Call, check_refusal
 from scipy.spatial.distance import pdist
 from sklearn.cluster import KMeans
 from sklearn.datasets import load_digits
+from stored_rows import SpyRows
 
 from projected_kmeans import ClusterCounts, FitState, choose_n_clusters, kmeans_lower_bound
 from projected_kmeans.choices import judge
@@ -244,3 +246,17 @@ def test_files_are_checked_before_the_work(call: Call, data: Path, tmp_path: Pat
     (tmp_path / "folder.csv").mkdir()
     check_refusal(call("choose-k", data, "--out", tmp_path / "folder.csv"), "is a folder")
     check_refusal(call("choose-k", data, "--out", data / "deep" / "a.csv"), "cannot be written")
+
+
+@pytest.mark.parametrize("n_components", [5, "auto"])
+@pytest.mark.parametrize("sparse", [False, True])
+def test_a_source_gives_the_curves_of_its_rows(n_components: int | str, sparse: bool) -> None:
+    """Rows that are stored are walked over once, or taken in where they have few columns."""
+    X, _ = draw_blobs(3, 300, 40, 4, 2.0)
+    rows = scipy.sparse.csr_array(X * (X > 0)) if sparse else X
+    spy = SpyRows(rows)
+    found = choose_n_clusters(spy, range(2, 7), n_components=n_components, random_state=0)
+    expected = choose_n_clusters(rows, range(2, 7), n_components=n_components, random_state=0)
+    assert (found.inertia == expected.inertia).all()
+    assert found.suggestion == expected.suggestion
+    assert spy.n_walks == (1 if n_components == 5 else 0)

@@ -29,7 +29,7 @@ def result_of(run: Any) -> dict[str, Any]:
     return found
 
 
-@pytest.mark.parametrize("limit", [None, "6MB", "1GiB"])
+@pytest.mark.parametrize("limit", [None, "7MB", "1GiB"])
 @pytest.mark.parametrize("extension", [".npy", ".csv", ".parquet", ".svm", ".npz"])
 def test_formats_loaded_and_read_by_blocks(
     call: Call, tmp_path: Path, extension: str, limit: str | None

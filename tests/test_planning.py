@@ -10,8 +10,10 @@ import numpy as np
 import pytest
 from blobs import draw_blobs
 from commands import Call
+from stored_rows import SpyRows
 
 from projected_kmeans import ProjectedKMeans, clustering_accuracy, plan_fit, target_dimension
+from projected_kmeans.array_rows import as_row_source
 from projected_kmeans.forecasts import forecast, measure_speed
 from projected_kmeans.planning import Sizes, choose_effort, choose_projection
 
@@ -143,3 +145,40 @@ def test_the_command_prints_the_plan(call: Call, tmp_path: Path) -> None:
     stored = json.loads(call(*arguments, "--json").out)
     assert stored["chosen"]["approach"]["projection"] == "svd"
     assert len(stored["alternatives"]) == 3
+
+
+def test_a_plan_reads_a_sample_of_a_source() -> None:
+    """Of rows that are stored only the sample is read, and the plan is that of rows in memory."""
+    X = np.random.default_rng(0).normal(size=(9000, 200))
+    spy = SpyRows(X)
+    plan = plan_fit(spy, 4, random_state=0)
+    expected = plan_fit(X, 4, random_state=0)
+    assert (plan.stored, expected.stored) == (True, False)
+    assert plan.chosen.approach == expected.chosen.approach
+    assert [one.gap for one in plan.alternatives] == [one.gap for one in expected.alternatives]
+    assert spy.walked == []
+    blind = SpyRows(X)
+    plan_fit(blind, 4, probe=False)
+    assert blind.selected == blind.walked == []
+    assert "; rows are read in blocks of 64 MB" in plan.describe()
+    assert "blocks" not in expected.describe()
+
+
+def test_a_plan_under_a_limit_tells_what_it_takes() -> None:
+    """Memory is within the limit, blocks are smaller, a sketch that has no room is spilled."""
+    rows = np.lib.stride_tricks.as_strided(np.zeros(256, np.float32), (10**6, 256), (0, 4))
+    wide = plan_fit(as_row_source(rows), 20, probe=False, projection="sign")
+    roomy = plan_fit(as_row_source(rows), 20, probe=False, projection="sign", memory_limit="1GB")
+    tight = plan_fit(as_row_source(rows), 20, probe=False, projection="sign", memory_limit="200MB")
+    assert wide.chosen.memory.total_bytes is None
+    assert not roomy.chosen.memory.spilled
+    assert tight.chosen.memory.spilled
+    assert tight.describe().endswith("the sketch lies in a temporary file")
+    assert tight.chosen.memory.block_bytes < roomy.chosen.memory.block_bytes
+    for plan, limit in ((roomy, 1e9), (tight, 2e8)):
+        assert plan.chosen.forecast.megabytes * 2**20 <= limit
+        assert plan.chosen.memory.total_bytes == pytest.approx(
+            plan.chosen.forecast.megabytes * 2**20
+        )
+    with pytest.raises(ValueError, match="use at least"):
+        plan_fit(as_row_source(rows), 20, probe=False, memory_limit="1MB")

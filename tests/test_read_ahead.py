@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.feather
 import pytest
 import scipy.sparse
 from hypothesis import given
@@ -126,3 +128,43 @@ def test_sizes_must_be_positive() -> None:
     """A block without rows is refused at the call."""
     with pytest.raises(ValueError, match="must be positive; give at least 1"):
         read_ahead(as_row_source(SINGLES), 0)
+
+
+class ThreadRows(ArrayRows):
+    """Rows that remember which threads read them, each read waiting for another if there may be."""
+
+    def __init__(self, array: Any, forward_only: bool) -> None:
+        super().__init__(array)
+        self.forward_only = forward_only
+        self.names: set[str] = set()
+        self.meeting = threading.Barrier(1 if forward_only else 2)
+
+    def read(self, start: int, stop: int) -> Any:
+        """Return rows once as many threads as should read are here."""
+        self.names.add(threading.current_thread().name)
+        self.meeting.wait(timeout=60)
+        return super().read(start, stop)
+
+
+@pytest.mark.parametrize("forward_only", [False, True])
+def test_two_threads_read_unless_a_source_goes_forwards(forward_only: bool) -> None:
+    """Two blocks are read at a time, and come in their order; what is decoded has one reader."""
+    source = ThreadRows(np.arange(40.0).reshape(20, 2), forward_only)
+    starts = [start for start, _ in read_ahead(source, 5)]
+    assert starts == [0, 5, 10, 15]
+    assert len(source.names) == (1 if forward_only else 2)
+
+
+def test_vectors_of_an_arrow_file_stay_where_they_are(tmp_path: Path) -> None:
+    """A range within a record batch is a view of the mapped file; one across batches is a copy."""
+    rows = np.arange(60, dtype=np.float32).reshape(20, 3)
+    vectors = pa.FixedSizeListArray.from_arrays(pa.array(rows.reshape(-1)), 3)
+    table = pa.table({"vector": vectors})
+    path = tmp_path / "rows.feather"
+    pyarrow.feather.write_feather(table, path, compression="uncompressed", chunksize=8)
+    with open_rows(path) as source:
+        assert source.forward_only
+        for start, stop, copied in ((9, 15, False), (0, 8, False), (6, 10, True)):
+            found: Any = source.read(start, stop)
+            assert (found == rows[start:stop]).all()
+            assert found.flags.writeable == copied

@@ -54,7 +54,7 @@ class VectorColumns:
             Which row of the data is the batch's first, for errors.
         """
         if self.is_list:
-            rows[:] = self._flatten(batch.column(self.names[0]), rows.shape[1], first_row)
+            rows[:] = self.view(batch, rows.shape[1], first_row)
             return
         columns = np.empty(rows.shape[::-1], rows.dtype)
         for column, name in enumerate(self.names):
@@ -63,8 +63,10 @@ class VectorColumns:
             columns[column] = _numbers(cells)
         turn_columns(columns, rows)
 
-    def _flatten(self, vectors: Any, n_features: int, first_row: int) -> NDArray[Any]:
+    def view(self, batch: Any, n_features: int, first_row: int) -> NDArray[Any]:
+        """Return the vectors of a record batch where they lie, as a copy only where some miss."""
         name = self.names[0]
+        vectors = batch.column(name)
         if vectors.null_count:
             row = first_row + int(np.argmax(np.asarray(vectors.is_null())))
             raise UnreadableFile(

@@ -133,8 +133,10 @@ class ArrowFile:
                 break
             low, high = max(start, begin), min(stop, end)
             batch = self._get_batch(index).slice(low - begin, high - low)
-            for offset in range(0, high - low, BATCH_ROWS):  # as each is copied once more
-                taken.append((low + offset, batch.slice(offset, BATCH_ROWS)))
+            # Columns are copied once more when they are turned; vectors can stay where they are.
+            step = high - low if vectors.is_list else BATCH_ROWS
+            for offset in range(0, high - low, step):
+                taken.append((low + offset, batch.slice(offset, step)))
         return taken
 
     def _get_batch(self, index: int) -> Any:
@@ -159,6 +161,7 @@ class ArrowRows:
     """
 
     sparse = False
+    forward_only = True
     labels: NDArray[Any] | None = None
 
     def __init__(
@@ -182,12 +185,14 @@ class ArrowRows:
         self.feature_names = None if self._vectors.is_list else self._vectors.names
 
     def read(self, start: int, stop: int) -> NDArray[Any]:
-        """Return rows of a range."""
+        """Return rows of a range: a view of vectors that lie in one batch, else a copy."""
+        batches = self._handle.get().take(self._vectors, start, stop) if start < stop else []
+        if len(batches) == 1 and self._vectors.is_list:
+            return self._vectors.view(batches[0][1], self.shape[1], start)
         rows = np.empty((stop - start, self.shape[1]), self.dtype)
-        if start < stop:
-            for first, batch in self._handle.get().take(self._vectors, start, stop):
-                begin = first - start
-                self._vectors.fill(rows[begin : begin + batch.num_rows], batch, first)
+        for first, batch in batches:
+            begin = first - start
+            self._vectors.fill(rows[begin : begin + batch.num_rows], batch, first)
         return rows
 
     def close(self) -> None:

@@ -12,21 +12,25 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import ArrayLike
 
-from projected_kmeans.blocks import open_blocks
+from projected_kmeans.blocks import ArrayBlocks, BlockSource
 from projected_kmeans.choices import ClusterCounts, judge
 from projected_kmeans.estimator import ProjectedKMeans
 from projected_kmeans.gap_statistic import N_REFERENCES, draw_sample, measure_gap
+from projected_kmeans.inputs import open_input
 from projected_kmeans.journal import Journal
 from projected_kmeans.keys import RandomState
-from projected_kmeans.parameters import check_count, check_rows, check_weights
+from projected_kmeans.parameters import check_count, check_weights
 from projected_kmeans.passes import Problem
 from projected_kmeans.pipeline import reduce_rows
 from projected_kmeans.planning import Sizes
 from projected_kmeans.recipe import check_parameters, resolve_recipe
 from projected_kmeans.results import FitState, Floats
 from projected_kmeans.rounded_rows import RoundedRows
+from projected_kmeans.row_sources import RowSource
 from projected_kmeans.spectral import AUTO_COMPONENTS
 from projected_kmeans.spectral_bound import SPECTRAL_LIMIT, spectral_bounds
+from projected_kmeans.storage import open_storage
+from projected_kmeans.stored_blocks import StoredBlocks
 from projected_kmeans.sweeping import sweep_counts
 
 # So few rows are walked over by one thread: two would wait for one another most of the time.
@@ -34,7 +38,7 @@ FEW_ROWS = 4096
 
 
 def choose_n_clusters(
-    X: ArrayLike,
+    X: ArrayLike | RowSource,
     counts: Iterable[int] = range(2, 31),
     *,
     n_components: int | str = "auto",
@@ -53,8 +57,9 @@ def choose_n_clusters(
 
     Parameters
     ----------
-    X : array-like or sparse matrix (n, d)
-        Rows.
+    X : array-like, sparse matrix or row source (n, d)
+        Rows. A source is read block by block, once and a bit; its sketch stays in memory, and so do
+        its rows where they have no more columns than the sketch.
     counts : iterable of int, default=range(2, 31)
         The numbers to compare, at least 2.
     n_components : int or "auto", default="auto"
@@ -86,7 +91,7 @@ def choose_n_clusters(
     """
     model = ProjectedKMeans(random_state=random_state, n_threads=n_threads)
     check_parameters(model)
-    rows = check_rows(model, X, reset=True, accept_sparse=True)
+    rows: BlockSource = open_input(model, X, reset=True)
     wanted = _check_counts(counts, rows.shape[0])
     check_count("n_components", n_components, word="auto")
     weights = check_weights(sample_weight, rows)
@@ -97,11 +102,13 @@ def choose_n_clusters(
         projection="svd" if is_reduced else None,
         n_components=width if is_reduced else "auto",
     )
-    if not is_reduced and hasattr(rows, "toarray"):
-        rows = rows.toarray()  # of few columns
+    if not is_reduced and (rows.sparse or isinstance(rows, StoredBlocks)):
+        few = rows.select()  # of few columns
+        rows = ArrayBlocks(few.toarray() if rows.sparse else few)
     recipe = resolve_recipe(model, Sizes.of(rows, model.n_clusters))
     log = Journal(callback, verbose=0)
-    sketch = reduce_rows(recipe, open_blocks(rows), weights, log).sketch
+    with open_storage(recipe.memory) as storage:
+        sketch = reduce_rows(recipe, storage.open_rows(rows), weights, log).sketch
     lost = float(recipe.projection.lost_variance_) if is_reduced else 0.0
     return _compare(sketch, wanted, recipe.key, lost, log)
 

@@ -6,7 +6,7 @@ Composes the steps; it computes nothing itself.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -27,6 +27,7 @@ from projected_kmeans.inputs import give_labels, open_input, open_weights
 from projected_kmeans.interrupts import catch_interrupts
 from projected_kmeans.journal import Journal
 from projected_kmeans.keys import RandomState
+from projected_kmeans.partial_fits import ask_stream, forget_stream, partial_fit
 from projected_kmeans.pipeline import (
     cluster_sketch,
     lift_partition,
@@ -165,6 +166,8 @@ class ProjectedKMeans(
         to its limit of passes; or who stopped it.
     timings_ : dict
         Seconds of each step.
+    n_samples_seen_ : int
+        Rows of the fit, or of all blocks so far.
     n_features_in_ : int
         d.
     feature_names_in_ : ndarray of str
@@ -293,6 +296,10 @@ class ProjectedKMeans(
         self._keep(rows, lifted.sketched, polished, log)
         return self
 
+    partial_fit = partial_fit
+    if not TYPE_CHECKING:  # to a checker, any name would be an attribute
+        __getattr__ = ask_stream
+
     def predict(self, X: ArrayLike | RowSource) -> NDArray[np.int32]:
         """Return the index of the nearest center for every row.
 
@@ -368,7 +375,8 @@ class ProjectedKMeans(
         self, rows: BlockSource, sketched: Clustering, polished: Clustering, log: Journal
     ) -> None:
         warn_of_fit(polished, self.n_clusters, log.stopped)
-        self.labels_ = give_labels(polished.labels, rows)
+        forget_stream(self)
+        self.labels_, self.n_samples_seen_ = give_labels(polished.labels, rows), rows.shape[0]
         self.cluster_centers_ = polished.centers.astype(compute_type(rows.dtype), copy=False)
         self.n_components_ = sketched.centers.shape[1]
         self.inertia_ = polished.inertia

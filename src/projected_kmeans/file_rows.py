@@ -128,6 +128,11 @@ class FileRows:
         """A label for each row, where the file has them."""
         return self._reader.labels
 
+    @property
+    def forward_only(self) -> bool:
+        """Whether the next range costs less than any other, as what is before it is decoded."""
+        return getattr(self._reader, "forward_only", False)
+
     def read(self, start: int, stop: int) -> Rows:
         """Return the rows start, ..., stop - 1."""
         check_range(start, stop, self.shape[0])

@@ -48,6 +48,7 @@ class JoinedRows:
         self.shape = (int(ends[-1]), sources[0].shape[1])
         self.dtype: np.dtype[Any] = np.result_type(*(source.dtype for source in sources))
         self.sparse = sources[0].sparse
+        self.forward_only = any(source.forward_only for source in sources)
         self.feature_names = sources[0].feature_names
         labels = [source.labels for source in sources if source.labels is not None]
         self.labels = np.concatenate(labels) if len(labels) == len(sources) else None

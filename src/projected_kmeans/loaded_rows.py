@@ -50,6 +50,11 @@ def open_data(
     return _load(source)
 
 
+def unwrap(source: RowSource) -> Any:
+    """Return rows that are in memory as they are, and others as the source that reads them."""
+    return source.array if isinstance(source, ArrayRows) else source
+
+
 def load_data(path: str, **choice: Any) -> ArrayRows:
     """Return the rows of a file or folder in memory, dense or sparse, for what needs all of them.
 

@@ -49,11 +49,14 @@ class MemoryPlan:
         Whether the sketch lies in a temporary file.
     most_selected : int or None
         Bytes of rows that may be brought into memory at once; None for any number.
+    total_bytes : int or None
+        All that is counted, at its peak; None where there is no limit.
     """
 
     block_bytes: int = BLOCK_BYTES
     spilled: bool = False
     most_selected: int | None = None
+    total_bytes: int | None = None
 
 
 def parse_memory(limit: Any) -> int | None:
@@ -153,7 +156,8 @@ def plan_memory(
         )
     room = bytes_allowed - steady(spilled)
     block_bytes = min(BLOCK_BYTES, room // max(1, held(spilled)))
-    return MemoryPlan(block_bytes, spilled, bytes_allowed - tables - 2 * block)
+    peak = max(steady(spilled) + held(spilled) * block_bytes, tables + selected + 2 * block)
+    return MemoryPlan(block_bytes, spilled, bytes_allowed - tables - 2 * block, peak)
 
 
 def available_memory() -> float:

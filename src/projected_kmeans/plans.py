@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -15,12 +15,16 @@ from numpy.typing import ArrayLike
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
+from projected_kmeans.blocks import BlockSource
 from projected_kmeans.estimator import ProjectedKMeans
 from projected_kmeans.forecasts import Forecast, forecast
+from projected_kmeans.inputs import open_input
 from projected_kmeans.keys import PROBE, open_stream
-from projected_kmeans.parameters import check_rows
+from projected_kmeans.memory_limits import MemoryPlan
 from projected_kmeans.planning import Approach, Sizes
-from projected_kmeans.recipe import MAPS, check_parameters, resolve_recipe
+from projected_kmeans.recipe import MAPS, Recipe, check_parameters, resolve_recipe
+from projected_kmeans.row_sources import RowSource
+from projected_kmeans.stored_blocks import StoredBlocks
 
 # What is compared: principal directions, the paper's signs, a cheaper map, and no map at all.
 ALTERNATIVES = ("svd", "sign", "sparse-sign", None)
@@ -39,7 +43,9 @@ class Option:
     approach : Approach
         What would be done.
     forecast : Forecast
-        Seconds of each step on this machine, and memory.
+        Seconds of each step on this machine, and memory; under a limit, what is counted against it.
+    memory : MemoryPlan
+        The size of blocks that are read, and whether the sketch lies in a temporary file.
     gap : float or None
         By which share its inertia was above that without projection, on a sample of the rows;
         below 0 where it was less. None where it was not tried.
@@ -47,6 +53,7 @@ class Option:
 
     approach: Approach
     forecast: Forecast
+    memory: MemoryPlan
     gap: float | None
 
     @property
@@ -63,10 +70,12 @@ class Plan:
     ----------
     sizes : Sizes
         Of the job.
+    stored : bool
+        Whether rows are read block by block.
     chosen : Option
         What fit would do.
     alternatives : tuple of Option
-        The other maps, and no map.
+        The other maps, and no map, as far as a limit of memory allows them.
     sample_rows, sample_clusters : int
         On how many rows, in how many clusters, gaps were measured.
 
@@ -80,6 +89,7 @@ class Plan:
     """
 
     sizes: Sizes
+    stored: bool
     chosen: Option
     alternatives: tuple[Option, ...]
     sample_rows: int
@@ -92,17 +102,26 @@ class Plan:
         gap = "" if self.chosen.gap is None else f", inertia {100 * self.chosen.gap:+.2g} %"
         return (
             f"cluster {where}, as {way.reason}; about {cost.total:.2g} s and "
-            f"{cost.megabytes:.3g} MB beyond the data{gap}"
+            f"{cost.megabytes:.3g} MB beyond the data{gap}{self._describe_storage()}"
         )
 
+    def _describe_storage(self) -> str:
+        """Return what is read in blocks and what lies in a file, where anything does."""
+        memory = self.chosen.memory
+        blocks = f"; rows are read in blocks of {memory.block_bytes / 2**20:.3g} MB"
+        spilled = "; the sketch lies in a temporary file"
+        return (blocks if self.stored else "") + (spilled if memory.spilled else "")
 
-def plan_fit(X: ArrayLike, n_clusters: int = 8, *, probe: bool = True, **parameters: Any) -> Plan:
+
+def plan_fit(
+    X: ArrayLike | RowSource, n_clusters: int = 8, *, probe: bool = True, **parameters: Any
+) -> Plan:
     """Return what ``ProjectedKMeans(n_clusters, **parameters).fit(X)`` would do, without doing it.
 
     Parameters
     ----------
-    X : array-like or sparse matrix (n, d)
-        Rows.
+    X : array-like, sparse matrix or row source (n, d)
+        Rows; of a source, only the sample is read.
     n_clusters : int, default=8
         k.
     probe : bool, default=True
@@ -129,40 +148,53 @@ def plan_fit(X: ArrayLike, n_clusters: int = 8, *, probe: bool = True, **paramet
     """
     model = ProjectedKMeans(n_clusters, **parameters)
     check_parameters(model)
-    rows = check_rows(model, X, reset=True, accept_sparse=True)
+    rows = open_input(model, X, reset=True)
+    stored = isinstance(rows, StoredBlocks)
     sizes = Sizes.of(rows, model.n_clusters)
-    recipe = resolve_recipe(model, sizes)
-    ways = [recipe.approach, *_list_alternatives(model, sizes, recipe.approach)]
-    sample = _draw_sample(rows, recipe.key) if probe else rows[:0]
+    recipe = resolve_recipe(model, sizes, stored=stored)
+    recipes = [recipe, *_list_alternatives(model, sizes, recipe.approach, stored)]
+    ways = [each.approach for each in recipes]
+    sample = _draw_sample(rows, sizes, recipe.key) if probe else np.empty((0, sizes.n_columns))
     n_few = min(model.n_clusters, max(1, sample.shape[0] // PROBE_CLUSTER))
     gaps = _measure_gaps(model, sample, n_few, ways) if probe else [None] * len(ways)
     options = [
-        Option(way, forecast(sizes, way, recipe.n_threads), gap)
-        for way, gap in zip(ways, gaps, strict=True)
+        Option(each.approach, _forecast(sizes, each), each.memory, gap)
+        for each, gap in zip(recipes, gaps, strict=True)
     ]
-    return Plan(sizes, options[0], tuple(options[1:]), sample.shape[0], n_few)
+    return Plan(sizes, stored, options[0], tuple(options[1:]), sample.shape[0], n_few)
 
 
-def _list_alternatives(model: ProjectedKMeans, sizes: Sizes, chosen: Approach) -> list[Approach]:
-    """Return the approaches with the other maps, where these have fewer dimensions than columns."""
+def _forecast(sizes: Sizes, recipe: Recipe) -> Forecast:
+    """Return what a recipe costs; its memory is what is counted against a limit, where one is."""
+    cost, counted = forecast(sizes, recipe.approach, recipe.n_threads), recipe.memory.total_bytes
+    return cost if counted is None else replace(cost, megabytes=counted / 2**20)
+
+
+def _list_alternatives(
+    model: ProjectedKMeans, sizes: Sizes, chosen: Approach, stored: bool
+) -> list[Recipe]:
+    """Return the recipes with other maps, where these have fewer dimensions than columns."""
     found = []
     for name in ALTERNATIVES:
         if name == chosen.projection:
             continue
         other = clone(model).set_params(projection=name, n_components="auto")
-        approach = resolve_recipe(other, sizes).approach
-        if name is None or approach.n_components < sizes.n_columns:
-            found.append(approach)
+        try:
+            recipe = resolve_recipe(other, sizes, stored=stored)
+        except ValueError:  # the limit of memory is too small for this one
+            continue
+        if name is None or recipe.approach.n_components < sizes.n_columns:
+            found.append(recipe)
     return found
 
 
-def _draw_sample(rows: Any, key: int) -> Any:
+def _draw_sample(rows: BlockSource, sizes: Sizes, key: int) -> Any:
     """Return some of the rows, drawn uniformly, in their order."""
-    n_rows, a_row = rows.shape[0], max(1, rows.size // rows.shape[0])
+    n_rows, a_row = sizes.n_rows, max(1, sizes.n_entries // sizes.n_rows)
     wanted = min(n_rows, PROBE_ROWS, max(2 * PROBE_CLUSTER, PROBE_SIZE // a_row))
     if wanted == n_rows:
-        return rows
-    return rows[np.sort(open_stream(key, PROBE).choice(n_rows, wanted, replace=False))]
+        return rows.select()
+    return rows.select(np.sort(open_stream(key, PROBE).choice(n_rows, wanted, replace=False)))
 
 
 def _measure_gaps(

@@ -1,6 +1,7 @@
 """READ: blocks of a row source one after another, the next ones read while one is worked on.
 
-Reads in order and on one thread; what is computed from a block is the caller's business.
+Knows which sources are better read by one thread; what is computed from a block is the caller's
+business.
 """
 
 from __future__ import annotations
@@ -14,8 +15,10 @@ import numpy as np
 
 from projected_kmeans.row_sources import Rows
 
-# Blocks that are read before they are asked for: one under way, one ready.
+# Blocks that are read before they are asked for, and threads that read: decoding is often slower
+# than what is computed from it, and two threads then take little more than half of the time.
 DEPTH = 2
+N_READERS = 2
 
 PAGE_BYTES = 4096
 
@@ -37,7 +40,8 @@ def read_ahead(
     """Yield the index of the first row and the rows of each block, from the first to the last.
 
     Beside the block that the caller holds, at most `depth` blocks are in memory. What reading
-    raises is raised here as it is. Leaving early waits for the read under way and ends the thread.
+    raises is raised here as it is. Leaving early waits for reads under way and ends their threads.
+    A source that is marked ``forward_only`` is read by one thread.
 
     Parameters
     ----------
@@ -64,8 +68,9 @@ def read_ahead(
 
 
 def _walk(source: Ranges, rows_per_block: int, depth: int) -> Iterator[tuple[int, Rows]]:
-    # One thread: sources that can only decode forwards then go on where the last block ended.
-    pool = ThreadPoolExecutor(1, thread_name_prefix="read-ahead")
+    # Sources that can only decode forwards go on where the last block ended, if one thread reads.
+    n_readers = 1 if getattr(source, "forward_only", False) else min(N_READERS, depth)
+    pool = ThreadPoolExecutor(n_readers, thread_name_prefix="read-ahead")
     pending: deque[tuple[int, Future[Rows]]] = deque()
     try:
         for start in range(0, source.shape[0], rows_per_block):

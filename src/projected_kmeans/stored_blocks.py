@@ -21,13 +21,13 @@ from projected_kmeans.blocks import (
     as_native_sparse,
     compute_type,
 )
-from projected_kmeans.read_ahead import DEPTH, read_ahead
+from projected_kmeans.read_ahead import DEPTH, N_READERS, read_ahead
 from projected_kmeans.results import Floats
 from projected_kmeans.row_sources import RowSource
 from projected_kmeans.walks import Block, OnBlock, Task, walk_here
 
-# Blocks in memory at a time: those read ahead, the one worked on, and one that is being converted.
-BLOCKS_HELD = DEPTH + 2
+# Blocks in memory at a time: those read ahead, the one worked on, and those being converted.
+BLOCKS_HELD = DEPTH + 1 + N_READERS
 
 # Wanted rows that are no farther apart are read together: most files are decoded in such pieces.
 GAP_BYTES = 2**20
@@ -81,6 +81,7 @@ class StoredBlocks:
         self.shape = source.shape
         self.sparse = source.sparse
         self.feature_names = source.feature_names
+        self.forward_only = getattr(source, "forward_only", False)
         native = as_native(np.empty(0, source.dtype)).dtype
         self.dtype = compute_type(native) if self.sparse else native
         self.nnz = _count_nonzeros(source) if self.sparse else None

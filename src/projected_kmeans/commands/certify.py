@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import click
 
 from projected_kmeans.certificate import certify as certify_labels
-from projected_kmeans.commands.options import format_option, json_option, variable_option
+from projected_kmeans.commands.options import DATA_CHOICES, data_options, json_option
 from projected_kmeans.label_files import read_labels_of
 from projected_kmeans.loaded_rows import load_data
 from projected_kmeans.progress import show_progress
@@ -42,8 +43,7 @@ from projected_kmeans.summaries import summarize_certificate
     help="How probably a bound from a part of the rows may be wrong, in (0, 1).",
 )
 @click.option("--seed", default=0, show_default=True, help="Where all randomness starts from.")
-@variable_option
-@format_option
+@data_options
 @json_option
 def certify(
     data: str,
@@ -52,15 +52,15 @@ def certify(
     time_limit: float | None,
     delta: float,
     seed: int,
-    variable: str | None,
-    format: str | None,
     as_json: bool,
+    **options: Any,
 ) -> None:
     """Prove how far the clustering LABELS of DATA can be from the best one.
 
     LABELS has the cluster of every row, as fit writes it. No clustering into as many clusters has
     an inertia below the lower bound, so that the inertia over this bound is how much could be
-    gained at most.
+    gained at most. All rows are loaded, as a proof needs them: give a sample of data that does not
+    fit, with the labels of its rows.
 
     \b
     Examples:
@@ -69,7 +69,7 @@ def certify(
     """
     if not 0 < delta < 1:
         raise ValueError(f"--delta {delta:g} is no such probability; give one in (0, 1)")
-    rows = load_data(data, format=format, variable=variable).array
+    rows = load_data(data, **{name: options[name] for name in DATA_CHOICES}).array
     clusters = read_labels_of(labels, rows.shape[0])
     with show_progress() as callback:
         certificate = certify_labels(

@@ -19,11 +19,11 @@ from rich.console import Console
 from projected_kmeans.choosing import choose_n_clusters
 from projected_kmeans.commands.options import (
     AUTO_COUNT,
-    format_option,
+    DATA_CHOICES,
+    data_options,
     json_option,
-    variable_option,
 )
-from projected_kmeans.loaded_rows import load_data
+from projected_kmeans.loaded_rows import open_data, unwrap
 from projected_kmeans.output_files import open_output_folder, write_atomically, write_json
 from projected_kmeans.progress import show_progress
 from projected_kmeans.summaries import compare_counts
@@ -64,8 +64,7 @@ def read_range(text: str) -> range:
 @click.option(
     "--threads", "n_threads", type=int, help="How many threads; all processors if left out."
 )
-@variable_option
-@format_option
+@data_options
 @click.option("--out", metavar="FILE", help="Write the curves there: .json or .csv.")
 @json_option
 def choose_k(
@@ -74,10 +73,9 @@ def choose_k(
     n_components: int | str,
     seed: int,
     n_threads: int | None,
-    variable: str | None,
-    format: str | None,
     out: str | None,
     as_json: bool,
+    **options: Any,
 ) -> None:
     """Compare numbers of clusters for the rows of DATA.
 
@@ -86,16 +84,18 @@ def choose_k(
     clustering can be below, the silhouette, and the gap statistic, which compares with random rows.
     A sentence says which number is suggested and how clear that is, or that there is none.
 
+    What is large is read block by block; the sketch, 256 bytes a row of float32, stays in memory.
+
     \b
     Examples:
       projected-kmeans choose-k rows.npy
       projected-kmeans choose-k rows.npy --range 10:100:5 --out curves.csv
     """
     with nullcontext() if out is None else open_output_folder(_check_file(out).parent):
-        rows = load_data(data, format=format, variable=variable).array
-        with show_progress() as callback:
+        choice_of_data = {name: options[name] for name in DATA_CHOICES}
+        with open_data(data, **choice_of_data) as rows, show_progress() as callback:
             choice = choose_n_clusters(
-                rows,
+                unwrap(rows),
                 counts,
                 n_components=n_components,
                 random_state=seed,

@@ -8,12 +8,18 @@ from __future__ import annotations
 import json
 from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 import click
 from rich.console import Console
 
-from projected_kmeans.commands.options import format_option, json_option, variable_option
-from projected_kmeans.loaded_rows import load_data
+from projected_kmeans.commands.options import (
+    DATA_CHOICES,
+    data_options,
+    json_option,
+    memory_option,
+)
+from projected_kmeans.loaded_rows import open_data, unwrap
 from projected_kmeans.plans import plan_fit
 from projected_kmeans.summaries import compare_options
 
@@ -34,33 +40,33 @@ from projected_kmeans.summaries import compare_options
     show_default=True,
     help="Whether to measure on a sample how much inertia each way loses.",
 )
-@variable_option
-@format_option
+@data_options
+@memory_option
 @json_option
 def plan(
     data: str,
     n_clusters: int,
-    eps: float | None,
-    n_threads: int | None,
     seed: int,
     probe: bool,
-    variable: str | None,
-    format: str | None,
     as_json: bool,
+    **parameters: Any,
 ) -> None:
     """Tell what fit would do with DATA, and what it would cost.
 
     The table has the way that fit would take first, then the alternatives: seconds on this machine,
     memory beyond the data, and the gap, by how much the inertia was above that without projection
-    on a sample of up to 4096 rows.
+    on a sample of up to 4096 rows. Of a file that is large, or with a limit of memory, only the
+    sample is read; with a limit, memory is what counts against it.
 
     \b
     Examples:
       projected-kmeans plan rows.npy -k 40
       projected-kmeans plan rows.npy -k 40 --no-probe --json
+      projected-kmeans plan lake.parquet -k 1000 --memory-limit 4GB
     """
-    rows = load_data(data, format=format, variable=variable).array
-    found = plan_fit(rows, n_clusters, probe=probe, eps=eps, random_state=seed, n_threads=n_threads)
+    choice = {name: parameters.pop(name) for name in DATA_CHOICES}
+    with open_data(data, memory_limit=parameters["memory_limit"], **choice) as rows:
+        found = plan_fit(unwrap(rows), n_clusters, probe=probe, random_state=seed, **parameters)
     if as_json:
         click.echo(json.dumps({"data": Path(data).name, **asdict(found)}))
     else:

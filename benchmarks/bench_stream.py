@@ -1,0 +1,100 @@
+"""Time fits of rows that arrive over time beside scikit-learn's, and judge both by all rows.
+
+Run ``python benchmarks/bench_stream.py [--quick]``; it writes results/stream.json. The digits come
+in blocks of 1,000 rows, in their order and sorted by their length, which stands for a stream
+that drifts.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import time
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from data_sets import SOURCES, Rows
+from measuring import describe_machine, store_results
+from sklearn.cluster import MiniBatchKMeans
+
+from projected_kmeans import ProjectedKMeans
+
+BLOCK_ROWS = 1000
+COUNTS = (10, 100)
+QUICK_SHRINK = 20
+
+SYSTEMS: Mapping[str, type[Any]] = {
+    "ProjectedKMeans": ProjectedKMeans,
+    "scikit-learn MiniBatchKMeans": MiniBatchKMeans,
+}
+
+
+def sort_rows(rows: Rows) -> Rows:
+    """Return the rows from the shortest to the longest."""
+    return rows[np.argsort(np.einsum("ij,ij->i", rows, rows), kind="stable")]
+
+
+def measure_inertia(rows: Rows, centers: Any) -> float:
+    """Return the inertia of all rows about the nearest of some centers: the judge of all."""
+    judge = ProjectedKMeans(len(centers))
+    judge.cluster_centers_, judge.n_features_in_ = centers, rows.shape[1]
+    return -judge.score(rows)
+
+
+def bench_system(name: str, rows: Rows, n_clusters: int) -> dict[str, Any]:
+    """Return seconds and inertia of one system over all blocks; asking for centers counts."""
+    model = SYSTEMS[name](n_clusters, random_state=0)
+    start = time.perf_counter()
+    for first in range(0, len(rows), BLOCK_ROWS):
+        model.partial_fit(rows[first : first + BLOCK_ROWS])
+    fed = time.perf_counter()
+    centers = model.cluster_centers_
+    end = time.perf_counter()
+    stream = vars(model).get("_stream")
+    return {
+        "system": name,
+        "seconds": end - start,
+        "asking_seconds": end - fed,
+        "inertia": measure_inertia(rows, centers),
+        "floats": None if stream is None else stream.n_floats,
+    }
+
+
+def bench_stream(rows: Rows) -> list[dict[str, Any]]:
+    """Return one entry for every order of the rows and number of clusters."""
+    found = []
+    for order, sequence in {"as they are": rows, "shortest first": sort_rows(rows)}.items():
+        for n_clusters in COUNTS:
+            start = time.perf_counter()
+            fitted = ProjectedKMeans(n_clusters, random_state=0).fit(sequence)
+            seconds = time.perf_counter() - start
+            found.append(
+                {
+                    "order": order,
+                    "n_clusters": n_clusters,
+                    "fit_seconds": seconds,
+                    "fit_inertia": measure_inertia(sequence, fitted.cluster_centers_),
+                    "systems": [bench_system(name, sequence, n_clusters) for name in SYSTEMS],
+                }
+            )
+    return found
+
+
+def main() -> None:
+    """Measure and store."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="a twentieth of the rows")
+    options = parser.parse_args()
+    rows = SOURCES["digits"](QUICK_SHRINK if options.quick else 1)
+    document = {
+        "machine": describe_machine(len(os.sched_getaffinity(0))),
+        "shape": rows.shape,
+        "block_rows": BLOCK_ROWS,
+        "streams": bench_stream(rows),
+    }
+    print(store_results("stream", document))
+
+
+if __name__ == "__main__":
+    main()
