@@ -21,13 +21,15 @@ from sklearn.utils import Tags
 
 from projected_kmeans.blocks import BlockSource, compute_type
 from projected_kmeans.certificate import certify_fit, check_certificate
+from projected_kmeans.exports import to_faiss, to_onnx, to_sklearn
 from projected_kmeans.fit_warnings import warn_of_fit
-from projected_kmeans.fitted_models import label_input, open_checked
+from projected_kmeans.fitted_models import label_rows, open_checked
 from projected_kmeans.forecasts import forecast
 from projected_kmeans.inputs import open_input
 from projected_kmeans.interrupts import catch_interrupts
 from projected_kmeans.journal import Journal
 from projected_kmeans.keys import RandomState
+from projected_kmeans.label_series import label_like
 from projected_kmeans.parameters import check_weights
 from projected_kmeans.passes import Frame, measure_rows
 from projected_kmeans.pipeline import (
@@ -287,7 +289,11 @@ class ProjectedKMeans(
         self._keep(compute_type(rows.dtype), lifted.sketched, polished, log)
         return self
 
-    def predict(self, X: ArrayLike | RowSource) -> NDArray[np.int32]:
+    def fit_predict(self, X: Any, y: object = None, sample_weight: ArrayLike | None = None) -> Any:
+        """Cluster the rows of X and return ``labels_``, as a Series where X is a DataFrame."""
+        return label_like(self.fit(X, y, sample_weight).labels_, X)
+
+    def predict(self, X: ArrayLike | RowSource) -> Any:
         """Return the index of the nearest center for every row.
 
         Parameters
@@ -298,10 +304,10 @@ class ProjectedKMeans(
         Returns
         -------
         ndarray of int32 (n,)
-            Ties go to the lowest index.
+            Ties go to the lowest index. A Series where X is a pandas or polars DataFrame, with the
+            index of X.
         """
-        none = np.zeros(0, dtype=np.int32)
-        return np.concatenate([none, *(block.labels for block in label_input(self, X))])
+        return label_like(label_rows(self, X), X)
 
     def transform(self, X: ArrayLike | RowSource) -> NDArray[Any]:
         """Return the distance of every row to every center.
@@ -347,6 +353,9 @@ class ProjectedKMeans(
             add = partial(sums.add, labels=labels)
             problem.assign(centers, labels, keep_ties=False, on_block=add)
         return -sums.moments().inertia_about_references
+
+    # Their first argument is the model.
+    to_sklearn, to_faiss, to_onnx = to_sklearn, to_faiss, to_onnx
 
     def _check_parameters(self) -> None:
         check_parameters(self)

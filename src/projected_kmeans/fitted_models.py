@@ -20,7 +20,7 @@ from projected_kmeans.memory_limits import plan_labels
 from projected_kmeans.parameters import check_weights
 from projected_kmeans.passes import Problem
 from projected_kmeans.pipeline import open_problem
-from projected_kmeans.results import Floats
+from projected_kmeans.results import Floats, Labels
 from projected_kmeans.storage import open_storage
 
 
@@ -47,6 +47,12 @@ def label_input(model: Any, X: Any) -> Iterator[LabelledBlock]:
         yield from label_blocks(
             source, centers_of(model), model.n_threads or 0, spherical=model.metric == "cosine"
         )
+
+
+def label_rows(model: Any, X: Any) -> Labels:
+    """Return the labels of all rows by the nearest centers."""
+    none = np.zeros(0, dtype=np.int32)
+    return np.concatenate([none, *(block.labels for block in label_input(model, X))])
 
 
 @contextmanager
