@@ -11,7 +11,13 @@ from pathlib import Path
 import click
 
 from projected_kmeans.certificate import certify as certify_labels
-from projected_kmeans.commands.options import format_option, json_option, variable_option
+from projected_kmeans.commands.options import (
+    data_argument,
+    format_option,
+    json_option,
+    quiet_option,
+    variable_option,
+)
 from projected_kmeans.label_files import read_labels_of
 from projected_kmeans.loaded_rows import load_data
 from projected_kmeans.progress import show_progress
@@ -20,8 +26,8 @@ from projected_kmeans.summaries import summarize_certificate
 
 
 @click.command()
-@click.argument("data", metavar="DATA")
-@click.argument("labels", metavar="LABELS")
+@data_argument
+@click.argument("labels", metavar="LABELS", type=click.Path())
 @click.option(
     "--method",
     type=click.Choice(list(EFFORTS)),
@@ -44,6 +50,7 @@ from projected_kmeans.summaries import summarize_certificate
 @click.option("--seed", default=0, show_default=True, help="Where all randomness starts from.")
 @variable_option
 @format_option
+@quiet_option
 @json_option
 def certify(
     data: str,
@@ -54,6 +61,7 @@ def certify(
     seed: int,
     variable: str | None,
     format: str | None,
+    quiet: bool,
     as_json: bool,
 ) -> None:
     """Prove how far the clustering LABELS of DATA can be from the best one.
@@ -71,7 +79,7 @@ def certify(
         raise ValueError(f"--delta {delta:g} is no such probability; give one in (0, 1)")
     rows = load_data(data, format=format, variable=variable).array
     clusters = read_labels_of(labels, rows.shape[0])
-    with show_progress() as callback:
+    with show_progress(quiet=quiet) as callback:
         certificate = certify_labels(
             rows,
             clusters,

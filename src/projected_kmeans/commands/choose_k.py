@@ -19,8 +19,10 @@ from rich.console import Console
 from projected_kmeans.choosing import choose_n_clusters
 from projected_kmeans.commands.options import (
     AUTO_COUNT,
+    data_argument,
     format_option,
     json_option,
+    quiet_option,
     variable_option,
 )
 from projected_kmeans.loaded_rows import load_data
@@ -43,7 +45,7 @@ def read_range(text: str) -> range:
 
 
 @click.command()
-@click.argument("data", metavar="DATA")
+@data_argument
 @click.option(
     "--range",
     "counts",
@@ -66,7 +68,10 @@ def read_range(text: str) -> range:
 )
 @variable_option
 @format_option
-@click.option("--out", metavar="FILE", help="Write the curves there: .json or .csv.")
+@click.option(
+    "--out", metavar="FILE", type=click.Path(), help="Write the curves there: .json or .csv."
+)
+@quiet_option
 @json_option
 def choose_k(
     data: str,
@@ -77,6 +82,7 @@ def choose_k(
     variable: str | None,
     format: str | None,
     out: str | None,
+    quiet: bool,
     as_json: bool,
 ) -> None:
     """Compare numbers of clusters for the rows of DATA.
@@ -93,7 +99,7 @@ def choose_k(
     """
     with nullcontext() if out is None else open_output_folder(_check_file(out).parent):
         rows = load_data(data, format=format, variable=variable).array
-        with show_progress() as callback:
+        with show_progress(quiet=quiet) as callback:
             choice = choose_n_clusters(
                 rows,
                 counts,
@@ -107,11 +113,11 @@ def choose_k(
             _write(Path(out), document)
     if as_json:
         click.echo(json.dumps(document))
-        return
-    Console().print(compare_counts(choice))
-    click.echo(choice.describe())
-    if out is not None:
-        click.echo(f"written to {out}")
+    elif not (quiet and out is not None):  # without a file, the table is what was asked for
+        Console().print(compare_counts(choice))
+        click.echo(choice.describe())
+        if out is not None:
+            click.echo(f"written to {out}")
 
 
 def _check_file(out: str) -> Path:

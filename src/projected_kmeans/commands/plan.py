@@ -12,14 +12,19 @@ from pathlib import Path
 import click
 from rich.console import Console
 
-from projected_kmeans.commands.options import format_option, json_option, variable_option
+from projected_kmeans.commands.options import (
+    data_argument,
+    format_option,
+    json_option,
+    variable_option,
+)
 from projected_kmeans.loaded_rows import load_data
 from projected_kmeans.plans import plan_fit
 from projected_kmeans.summaries import compare_options
 
 
 @click.command()
-@click.argument("data", metavar="DATA")
+@data_argument
 @click.option("-k", "--clusters", "n_clusters", type=int, required=True, help="How many clusters.")
 @click.option(
     "--eps", type=float, help="Plan for the dimensions that a theorem asks for this error."
