@@ -7,16 +7,16 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import click
 
 from projected_kmeans.certificate import certify as certify_labels
 from projected_kmeans.commands.options import (
     data_argument,
-    format_option,
+    data_options,
     json_option,
     quiet_option,
-    variable_option,
 )
 from projected_kmeans.label_files import read_labels_of
 from projected_kmeans.loaded_rows import load_data
@@ -48,8 +48,7 @@ from projected_kmeans.summaries import summarize_certificate
     help="How probably a bound from a part of the rows may be wrong, in (0, 1).",
 )
 @click.option("--seed", default=0, show_default=True, help="Where all randomness starts from.")
-@variable_option
-@format_option
+@data_options
 @quiet_option
 @json_option
 def certify(
@@ -59,10 +58,9 @@ def certify(
     time_limit: float | None,
     delta: float,
     seed: int,
-    variable: str | None,
-    format: str | None,
     quiet: bool,
     as_json: bool,
+    **choice: Any,
 ) -> None:
     """Prove how far the clustering LABELS of DATA can be from the best one.
 
@@ -77,7 +75,7 @@ def certify(
     """
     if not 0 < delta < 1:
         raise ValueError(f"--delta {delta:g} is no such probability; give one in (0, 1)")
-    rows = load_data(data, format=format, variable=variable).array
+    rows = load_data(data, **choice).array
     clusters = read_labels_of(labels, rows.shape[0])
     with show_progress(quiet=quiet) as callback:
         certificate = certify_labels(

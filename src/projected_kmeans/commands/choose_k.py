@@ -20,10 +20,9 @@ from projected_kmeans.choosing import choose_n_clusters
 from projected_kmeans.commands.options import (
     AUTO_COUNT,
     data_argument,
-    format_option,
+    data_options,
     json_option,
     quiet_option,
-    variable_option,
 )
 from projected_kmeans.loaded_rows import load_data
 from projected_kmeans.output_files import open_output_folder, write_atomically, write_json
@@ -66,8 +65,7 @@ def read_range(text: str) -> range:
 @click.option(
     "--threads", "n_threads", type=int, help="How many threads; all processors if left out."
 )
-@variable_option
-@format_option
+@data_options
 @click.option(
     "--out", metavar="FILE", type=click.Path(), help="Write the curves there: .json or .csv."
 )
@@ -79,11 +77,10 @@ def choose_k(
     n_components: int | str,
     seed: int,
     n_threads: int | None,
-    variable: str | None,
-    format: str | None,
     out: str | None,
     quiet: bool,
     as_json: bool,
+    **options: Any,
 ) -> None:
     """Compare numbers of clusters for the rows of DATA.
 
@@ -98,7 +95,7 @@ def choose_k(
       projected-kmeans choose-k rows.npy --range 10:100:5 --out curves.csv
     """
     with nullcontext() if out is None else open_output_folder(_check_file(out).parent):
-        rows = load_data(data, format=format, variable=variable).array
+        rows = load_data(data, **options).array
         with show_progress(quiet=quiet) as callback:
             choice = choose_n_clusters(
                 rows,

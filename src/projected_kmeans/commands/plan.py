@@ -8,15 +8,15 @@ from __future__ import annotations
 import json
 from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 import click
 from rich.console import Console
 
 from projected_kmeans.commands.options import (
     data_argument,
-    format_option,
+    data_options,
     json_option,
-    variable_option,
 )
 from projected_kmeans.loaded_rows import load_data
 from projected_kmeans.plans import plan_fit
@@ -39,8 +39,7 @@ from projected_kmeans.summaries import compare_options
     show_default=True,
     help="Whether to measure on a sample how much inertia each way loses.",
 )
-@variable_option
-@format_option
+@data_options
 @json_option
 def plan(
     data: str,
@@ -49,9 +48,8 @@ def plan(
     n_threads: int | None,
     seed: int,
     probe: bool,
-    variable: str | None,
-    format: str | None,
     as_json: bool,
+    **choice: Any,
 ) -> None:
     """Tell what fit would do with DATA, and what it would cost.
 
@@ -64,7 +62,7 @@ def plan(
       projected-kmeans plan rows.npy -k 40
       projected-kmeans plan rows.npy -k 40 --no-probe --json
     """
-    rows = load_data(data, format=format, variable=variable).array
+    rows = load_data(data, **choice).array
     found = plan_fit(rows, n_clusters, probe=probe, eps=eps, random_state=seed, n_threads=n_threads)
     if as_json:
         click.echo(json.dumps({"data": Path(data).name, **asdict(found)}))
