@@ -50,7 +50,7 @@ def make_data(folder: Path) -> None:
     (folder / "lake").mkdir()
     table[:700].to_parquet(folder / "lake" / "part1.parquet")
     table[700:].to_parquet(folder / "lake" / "part2.parquet")
-    table.to_parquet(folder / "lake.parquet")
+    table[:300].to_parquet(folder / "lake.parquet")
     table[:100].to_parquet(folder / "more.parquet")
 
 

@@ -74,6 +74,19 @@ def test_mistyped_columns(call: Call, table: Path) -> None:
     )
 
 
+def test_every_command_chooses_columns(call: Call, table: Path) -> None:
+    """What looks at rows without labelling them leaves columns out by name, too."""
+    np.save(table.parent / "labels.npy", TRUTH)
+    for arguments in (
+        ("plan", table, "-k", 3, "--no-probe"),
+        ("choose-k", table, "--range", "2:3"),
+        ("certify", table, table.parent / "labels.npy"),
+    ):
+        check_refusal(call(*arguments), "leave the column out")
+        run = call(*arguments, "--drop", "name,kind", "--json")
+        assert (run.code, run.err) == (0, ""), run
+
+
 # --- quiet and colours ---------------------------------------------------------------------------
 
 

@@ -207,6 +207,8 @@ def fit(
         click.echo(json.dumps(document))
     elif not quiet:
         click.echo(summarize_fit(document, files))
+        if out_labels is not None:
+            click.echo(f"{rows.shape[0]} labels written to {out_labels}")
     return INTERRUPTED if model.stopped_ == "interrupted" else 0
 
 
