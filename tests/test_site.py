@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 from html.parser import HTMLParser
@@ -92,3 +93,25 @@ def test_search_and_reference_are_complete(site: Path) -> None:
         if not re.search(rf'id="projected_kmeans\.\w+\.{name}"', reference)
     ]
     assert missing == ["RULES"]  # a list of names, which target_dimension explains
+
+
+def test_search_works_from_a_folder(site: Path) -> None:
+    """Opened as a file, without a server, a page finds words of other pages; nothing is blocked."""
+    webdriver = pytest.importorskip("selenium.webdriver", reason="selenium is not installed")
+    driver = shutil.which("chromedriver")
+    if driver is None:
+        pytest.skip("chromedriver is not installed")
+    options = webdriver.ChromeOptions()
+    for option in ("--headless=new", "--no-sandbox", "--disable-gpu", "--window-size=1300,900"):
+        options.add_argument(option)
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+    service = webdriver.chrome.service.Service(driver)
+    with webdriver.Chrome(options=options, service=service) as browser:
+        browser.get((site / "howto" / "text.html").as_uri())
+        box = browser.find_element("css selector", ".md-search__input")
+        browser.execute_script("arguments[0].focus()", box)
+        box.send_keys("certificate")
+        browser.implicitly_wait(30)
+        first = browser.find_element("css selector", ".md-search-result__link")
+        assert "explanation/certificate.html" in first.get_attribute("href")
+        assert browser.get_log("browser") == []
