@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 CPP := $(wildcard src/native/*.cpp src/native/*.hpp)
 
-.PHONY: demo test lint format bench reproduce clean help
+.PHONY: demo test lint format bench reproduce docs clean help
 .DEFAULT_GOAL := help
 
 help:
@@ -14,6 +14,7 @@ help:
 	@echo "make format  rewrite Python and C++ in the house style"
 	@echo "make bench   time maps, k-means and whole fits beside their peers and renew docs/benchmarks.md"
 	@echo "make reproduce  run the paper's experiments and renew docs/reproduction.md"
+	@echo "make docs    build the pages of docs/ as a site in build/site, and the manual page"
 	@echo "make clean   remove .venv, builds and caches"
 
 demo: $(VENV)/.built
@@ -42,6 +43,12 @@ bench: $(VENV)/.peers
 
 reproduce: $(VENV)/.built
 	$(BIN)/projected-kmeans reproduce all --out build/reproduction --page docs/reproduction.md
+
+# The notice on MkDocs 2 does not concern a build that asks for MkDocs 1, as pyproject.toml does.
+docs: $(VENV)/.built
+	$(BIN)/python man/manual_page.py
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+	@echo "open build/site/index.html"
 
 clean:
 	rm -rf $(VENV) build .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -200,7 +200,7 @@ def test_version(call: Call) -> None:
 def test_mistyped_words_get_suggestions(call: Call, data: Path) -> None:
     """A mistyped option or command is refused in one sentence, the option with its neighbour."""
     check_refusal(call("fit", data, "-k", 3, "--componets", 5), "--componets", "--components")
-    check_refusal(call("fitt", data), "No such command", "fitt")
+    check_refusal(call("fitt", data), "no such command", "did you mean 'fit'?")
     check_refusal(call("fit", data), "Missing option", "-k")
     check_refusal(call("fit"), "Missing argument", "DATA")
 

@@ -14,8 +14,30 @@ from projected_kmeans.commands import COMMANDS, PROGRAM
 PAGE = Path(__file__).parents[1] / "docs" / "cli.md"
 OPENING = """# Command line
 
-The help of every command, as `projected-kmeans COMMAND --help` prints it. After a change, renew
-this page with `PROJECTED_KMEANS_UPDATE_DOCS=1 pytest tests/test_cli_docs.py`.
+The help of every command, as `projected-kmeans COMMAND --help` prints it; `man projected-kmeans`
+has the same.
+
+## For all commands
+
+| exit code | |
+|---:|---|
+| 0 | Done. |
+| 1 | The reader of the output has left, as in a pipe to `head`. |
+| 2 | An error: one sentence says what, and what to do. Nothing is half-written. |
+| 130 | Ctrl-C. A fit that had a result by then has printed and written it. |
+
+- **Completion** of commands, options and files: `eval "$(projected-kmeans completion bash)"` in
+  `~/.bashrc`; likewise `zsh`; for fish, `projected-kmeans completion fish | source`.
+- **Scripts**: `--json` prints one object, `--quiet` nothing but what is asked for and errors.
+  Results go to the standard output; progress, warnings and errors to the standard error stream.
+- **Colours** and progress are for terminals only; `NO_COLOR=1` switches colours off there, too.
+- **Columns** of text, Parquet and Arrow are chosen by name: `--columns` or `--drop` say which are
+  features, `--id-column` which one tells rows apart and is written beside their labels,
+  `--label-column` which one has the true labels.
+- **Outputs** go by their extension, and appear whole or not at all.
+
+This page is renewed with `PROJECTED_KMEANS_UPDATE_DOCS=1 pytest tests/test_cli_docs.py`, and the
+manual page with `make docs`.
 """
 
 

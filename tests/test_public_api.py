@@ -254,17 +254,8 @@ def test_optional_packages_are_optional() -> None:
         "model = p.ProjectedKMeans(2, random_state=0).fit([[0.0, 1.0], [1.0, 0.0], [5.0, 5.0]])\n"
         "print(model.predict([[5.0, 4.0]])[0] == model.labels_[2])"
     )
-    names = [
-        "click",
-        "rich",
-        "PIL",
-        "dask",
-        "distributed",
-        "pandas",
-        "pyarrow",
-        "bokeh",
-        "matplotlib",
-    ]
+    names = ["click", "rich", "PIL", "dask", "distributed", "pandas", "polars", "pyarrow", "bokeh"]
+    names += ["matplotlib", "onnx", "faiss"]
     command = [sys.executable, "-W", "error", "-c", program, *names]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert (done.stdout.strip(), done.stderr) == ("True", "")

@@ -110,7 +110,8 @@ def find_vectors(
         What errors call the data.
     """
     index = [name for name in (schema.pandas_metadata or {}).get("index_columns", ())]
-    names = [name for name in schema.names if columns is not None or name not in index]
+    hidden = [name for name in index if columns is None and name not in (drop or ())]
+    names = [name for name in schema.names if name not in hidden]
     kept = choose_columns(names, columns, drop, where)
     chosen = names if kept is None else [names[column] for column in kept]
     types = {name: schema.field(name).type for name in chosen}

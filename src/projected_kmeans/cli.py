@@ -1,6 +1,7 @@
 """The command line: the group of all commands, and what becomes of their errors.
 
 It does not compute, and it does not show tracebacks: an error is one sentence and exit code 2.
+Exit codes: 0 done, 1 the reader of the output has left, 2 an error, 130 stopped by Ctrl-C.
 """
 
 from __future__ import annotations
@@ -12,8 +13,10 @@ from collections.abc import Sequence
 from importlib import import_module
 
 import click
+from click.shell_completion import CompletionItem
 
 from projected_kmeans.commands import COMMANDS, INTERRUPTED, PROGRAM
+from projected_kmeans.suggestions import suggest
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -36,6 +39,10 @@ def _run(arguments: Sequence[str] | None) -> int:
         code = commands.main(arguments, prog_name=PROGRAM, standalone_mode=False)
         sys.stdout.flush()
         return code or 0
+    except click.NoSuchOption as error:
+        place = PROGRAM if error.ctx is None else error.ctx.command_path
+        advice = suggest(error.option_name, error.possibilities or (), f"see {place} --help")
+        sentence = f"no such option {error.option_name!r}; {advice}"
     except click.ClickException as error:
         sentence = error.format_message()
     except (click.Abort, KeyboardInterrupt):
@@ -48,12 +55,20 @@ def _run(arguments: Sequence[str] | None) -> int:
         sentence = f"the memory is too small ({error or 'no more of it'}); give fewer rows"
     except (ValueError, TypeError, OSError) as error:
         sentence = " ".join(str(error).split())
-    click.echo(f"{PROGRAM}: error: {sentence}", err=True)
+    _tell("error", "red", sentence)
     return 2
 
 
 def _show_warning(message: Warning | str, *place: object, **options: object) -> None:
-    click.echo(f"{PROGRAM}: warning: {' '.join(str(message).split())}", err=True)
+    _tell("warning", "yellow", " ".join(str(message).split()))
+
+
+def _tell(kind: str, colour: str, sentence: str) -> None:
+    """Print a sentence to the standard error stream, its kind in colour on a terminal."""
+    plain = "NO_COLOR" in os.environ or os.environ.get("TERM") == "dumb"
+    if sys.stderr.isatty() and not plain:
+        kind = click.style(kind, fg=colour)
+    click.echo(f"{PROGRAM}: {kind}: {sentence}", err=True)
 
 
 class LazyCommands(click.Group):
@@ -70,6 +85,24 @@ class LazyCommands(click.Group):
         module = import_module(f"projected_kmeans.{COMMANDS[name][0]}")
         command: click.Command = getattr(module, name.replace("-", "_"))
         return command
+
+    def resolve_command(
+        self, context: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Return the command that the first word names; raise with its neighbour where none is."""
+        if args[0] not in COMMANDS and not args[0].startswith("-"):
+            advice = suggest(args[0], COMMANDS, f"choose among {', '.join(COMMANDS)}")
+            raise click.UsageError(f"no such command {args[0]!r}; {advice}", context)
+        return super().resolve_command(context, args)
+
+    def shell_complete(self, context: click.Context, incomplete: str) -> list[CompletionItem]:
+        """Return commands and options that begin so: click itself would import all commands."""
+        found = [
+            CompletionItem(name, help=COMMANDS[name][1])
+            for name in self.list_commands(context)
+            if name.startswith(incomplete)
+        ]
+        return found + click.Command.shell_complete(self, context, incomplete)
 
     def format_commands(self, context: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the overview from the sentences of the table: click itself would import all."""

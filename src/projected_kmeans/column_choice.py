@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from projected_kmeans.row_sources import UnreadableFile
+from projected_kmeans.suggestions import suggest
 
 # Names that an error lists before it says how many more there are.
 N_LISTED = 8
@@ -42,9 +43,8 @@ def choose_columns(
         )
     missing = [name for name in asked if name not in names]
     if missing:
-        raise UnreadableFile(
-            f"{where} has no column {missing[0]!r}; choose among {list_names(names)}"
-        )
+        advice = suggest(missing[0], names, f"choose among {list_names(names)}")
+        raise UnreadableFile(f"{where} has no column {missing[0]!r}; {advice}")
     if columns is not None:
         kept = [names.index(name) for name in columns]
     else:

@@ -8,8 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Self
 
-import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.base import (
     BaseEstimator,
     ClassNamePrefixFeaturesOutMixin,
@@ -20,8 +19,9 @@ from sklearn.utils import Tags
 
 from projected_kmeans.blocks import BlockSource, compute_type
 from projected_kmeans.certificate import certify_fit, check_certificate
+from projected_kmeans.exports import to_faiss, to_onnx, to_sklearn
 from projected_kmeans.fit_warnings import warn_of_fit
-from projected_kmeans.fitted_models import find_distances, find_labels, open_checked
+from projected_kmeans.fitted_models import fit_predict, predict, score, transform
 from projected_kmeans.forecasts import forecast
 from projected_kmeans.inputs import give_labels, open_input, open_weights
 from projected_kmeans.interrupts import catch_interrupts
@@ -300,62 +300,9 @@ class ProjectedKMeans(
     if not TYPE_CHECKING:  # to a checker, any name would be an attribute
         __getattr__ = ask_stream
 
-    def predict(self, X: ArrayLike | RowSource) -> NDArray[np.int32]:
-        """Return the index of the nearest center for every row.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix, row source, Dask array or Dask data frame (n, d)
-            Rows.
-
-        Returns
-        -------
-        ndarray of int32 (n,)
-            Ties go to the lowest index. A Dask array, not computed yet, where X is Dask's.
-        """
-        labels: NDArray[np.int32] = find_labels(self, X)
-        return labels
-
-    def transform(self, X: ArrayLike | RowSource) -> NDArray[Any]:
-        """Return the distance of every row to every center.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix, row source, Dask array or Dask data frame (n, d)
-            Rows.
-
-        Returns
-        -------
-        ndarray (n, k)
-            Euclidean distances. A Dask array, not computed yet, where X is Dask's.
-        """
-        distances: NDArray[Any] = find_distances(self, X)
-        return distances
-
-    def score(
-        self, X: ArrayLike | RowSource, y: object = None, sample_weight: ArrayLike | None = None
-    ) -> float:
-        """Return minus the sum of squared distances of rows to their nearest centers.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix, row source, Dask array or Dask data frame (n, d)
-            Rows.
-        y : ignored
-            Present by convention.
-        sample_weight : array-like (n,), optional
-            Weight of every row.
-
-        Returns
-        -------
-        float
-            The higher, the better.
-        """
-        with open_checked(self, X, sample_weight) as (problem, centers):
-            labels = np.zeros(problem.source.shape[0], dtype=np.int32)
-            sums = problem.open_sums(centers)
-            problem.assign(centers, labels, keep_ties=False, then=[sums.adding(labels)])
-        return -sums.moments().inertia_about_references
+    # What a fitted model does with rows, and what becomes of it elsewhere.
+    fit_predict, predict, transform, score = fit_predict, predict, transform, score
+    to_sklearn, to_faiss, to_onnx = to_sklearn, to_faiss, to_onnx
 
     def _check_parameters(self) -> None:
         check_parameters(self)

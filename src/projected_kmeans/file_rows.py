@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from projected_kmeans.row_sources import (
+    MissingExtra,
     Rows,
     UnreadableFile,
     check_range,
@@ -191,7 +192,7 @@ def load_extra(module: str, extra: str, what: str) -> Any:
         return importlib.import_module(module)
     except ImportError as error:
         package = module.partition(".")[0]
-        raise UnreadableFile(
+        raise MissingExtra(
             f"{what} needs {package}, which cannot be imported; install it with "
             f"pip install 'projected_kmeans[{extra}]'"
         ) from error

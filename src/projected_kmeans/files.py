@@ -128,7 +128,7 @@ def open_rows(
            [5., 6.]])
     """
     choice = Choice(variable, columns, drop, image_size, n_features)
-    found, extension = _find_files(Path(path), format)
+    found, extension = find_files(Path(path), format)
     files = [file.absolute() for file in found]  # a source may be opened again from elsewhere
     entry = FORMATS[extension]
     for field in fields(choice):
@@ -189,7 +189,7 @@ def unknown_format(path: Path, extension: str, known: dict[str, Any]) -> Unreada
     return UnreadableFile(f"{what}; use one of {', '.join(known)}")
 
 
-def _find_files(path: Path, format: str | None) -> tuple[list[Path], str]:
+def find_files(path: Path, format: str | None) -> tuple[list[Path], str]:
     """Return the files in the order of their rows, and the extension that tells the format."""
     check_exists(path)
     named = None if format is None else "." + format.lower().removeprefix(".")

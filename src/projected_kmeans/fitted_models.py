@@ -28,13 +28,80 @@ from projected_kmeans.inputs import (
     open_input,
     open_weights,
 )
+from projected_kmeans.label_series import label_like
 from projected_kmeans.labelling import LabelledBlock, label_block, label_blocks
 from projected_kmeans.memory_limits import plan_labels
 from projected_kmeans.passes import Frame, Problem, measure_rows
 from projected_kmeans.pipeline import open_problem
 from projected_kmeans.results import Floats
+from projected_kmeans.row_sources import RowSource
 from projected_kmeans.storage import open_storage
 from projected_kmeans.walks import Block
+
+
+def fit_predict(self: Any, X: Any, y: object = None, sample_weight: ArrayLike | None = None) -> Any:
+    """Cluster the rows of X and return ``labels_``, as a Series where X is a DataFrame."""
+    return label_like(self.fit(X, y, sample_weight).labels_, X)
+
+
+def predict(self: Any, X: ArrayLike | RowSource) -> Any:
+    """Return the index of the nearest center for every row.
+
+    Parameters
+    ----------
+    X : array-like, sparse matrix, row source, Dask array or Dask data frame (n, d)
+        Rows.
+
+    Returns
+    -------
+    ndarray of int32 (n,)
+        Ties go to the lowest index. A Series where X is a pandas or polars DataFrame, with the
+        index of X; a Dask array, not computed yet, where X is Dask's.
+    """
+    return label_like(find_labels(self, X), X)
+
+
+def transform(self: Any, X: ArrayLike | RowSource) -> NDArray[Any]:
+    """Return the distance of every row to every center.
+
+    Parameters
+    ----------
+    X : array-like, sparse matrix, row source, Dask array or Dask data frame (n, d)
+        Rows.
+
+    Returns
+    -------
+    ndarray (n, k)
+        Euclidean distances. A Dask array, not computed yet, where X is Dask's.
+    """
+    distances: NDArray[Any] = find_distances(self, X)
+    return distances
+
+
+def score(
+    self: Any, X: ArrayLike | RowSource, y: object = None, sample_weight: ArrayLike | None = None
+) -> float:
+    """Return minus the sum of squared distances of rows to their nearest centers.
+
+    Parameters
+    ----------
+    X : array-like, sparse matrix, row source, Dask array or Dask data frame (n, d)
+        Rows.
+    y : ignored
+        Present by convention.
+    sample_weight : array-like (n,), optional
+        Weight of every row.
+
+    Returns
+    -------
+    float
+        The higher, the better.
+    """
+    with open_checked(self, X, sample_weight) as (problem, centers):
+        labels = np.zeros(problem.source.shape[0], dtype=np.int32)
+        sums = problem.open_sums(centers)
+        problem.assign(centers, labels, keep_ties=False, then=[sums.adding(labels)])
+    return -sums.moments().inertia_about_references
 
 
 def label_input(model: Any, X: Any) -> Iterator[LabelledBlock]:

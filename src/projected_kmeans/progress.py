@@ -17,13 +17,17 @@ __all__ = ["show_progress"]
 
 
 @contextmanager
-def show_progress(console: Console | None = None) -> Iterator[Callable[[FitState], bool] | None]:
+def show_progress(
+    console: Console | None = None, *, quiet: bool = False
+) -> Iterator[Callable[[FitState], bool] | None]:
     """Open a live display of a fit.
 
     Parameters
     ----------
     console : rich.console.Console or None
         Where to draw; None takes the standard error stream.
+    quiet : bool
+        Whether to draw nothing, even on a terminal.
 
     Yields
     ------
@@ -38,7 +42,7 @@ def show_progress(console: Console | None = None) -> Iterator[Callable[[FitState
     None
     """
     console = console or Console(stderr=True)
-    if not console.file.isatty():  # not console.is_terminal, which FORCE_COLOR can turn on
+    if quiet or not console.file.isatty():  # not console.is_terminal, which FORCE_COLOR can turn on
         yield None
         return
     with _open_display(console) as display:

@@ -91,7 +91,7 @@ def index_text(path: Path, delimiter: str) -> TextIndex:
     delimiter : str
         What stands between two cells.
     """
-    header, offset, line = _find_header(path, delimiter)
+    header, offset, line = find_header(path, delimiter)
     entries = [(offset, 0, line)]
     first_line = width = 0
     for text in whole_lines(path, offset, SCAN_BYTES):
@@ -168,7 +168,7 @@ def _check_lines(lines: Lines, n_before: int, first: tuple[int, int], path: Path
         )
 
 
-def _find_header(path: Path, delimiter: str) -> tuple[tuple[str, ...] | None, int, int]:
+def find_header(path: Path, delimiter: str) -> tuple[tuple[str, ...] | None, int, int]:
     """Return the header, if the first line holds no number, and the bytes and lines before rows."""
     offset = line = 0
     with open(path, "rb") as handle:

@@ -17,6 +17,10 @@ COMMANDS: Mapping[str, tuple[str, str]] = MappingProxyType(
             "Prove how far the clustering LABELS of DATA can be from the best one.",
         ),
         "choose-k": ("commands.choose_k", "Compare numbers of clusters for the rows of DATA."),
+        "completion": (
+            "commands.completion",
+            "Print a script that completes commands, options and files in SHELL.",
+        ),
         "demo": ("commands.demo", "Compare with k-means in the original space, on embedded data."),
         "fit": ("commands.fit", "Cluster the rows of DATA, of any size and many formats."),
         "plan": ("commands.plan", "Tell what fit would do with DATA, and what it would cost."),

@@ -12,7 +12,12 @@ from typing import Any
 import click
 
 from projected_kmeans.certificate import certify as certify_labels
-from projected_kmeans.commands.options import DATA_CHOICES, data_options, json_option
+from projected_kmeans.commands.options import (
+    data_argument,
+    data_options,
+    json_option,
+    quiet_option,
+)
 from projected_kmeans.label_files import read_labels_of
 from projected_kmeans.loaded_rows import load_data
 from projected_kmeans.progress import show_progress
@@ -21,8 +26,8 @@ from projected_kmeans.summaries import summarize_certificate
 
 
 @click.command()
-@click.argument("data", metavar="DATA")
-@click.argument("labels", metavar="LABELS")
+@data_argument
+@click.argument("labels", metavar="LABELS", type=click.Path())
 @click.option(
     "--method",
     type=click.Choice(list(EFFORTS)),
@@ -44,6 +49,7 @@ from projected_kmeans.summaries import summarize_certificate
 )
 @click.option("--seed", default=0, show_default=True, help="Where all randomness starts from.")
 @data_options
+@quiet_option
 @json_option
 def certify(
     data: str,
@@ -52,8 +58,9 @@ def certify(
     time_limit: float | None,
     delta: float,
     seed: int,
+    quiet: bool,
     as_json: bool,
-    **options: Any,
+    **choice: Any,
 ) -> None:
     """Prove how far the clustering LABELS of DATA can be from the best one.
 
@@ -69,9 +76,9 @@ def certify(
     """
     if not 0 < delta < 1:
         raise ValueError(f"--delta {delta:g} is no such probability; give one in (0, 1)")
-    rows = load_data(data, **{name: options[name] for name in DATA_CHOICES}).array
+    rows = load_data(data, **choice).array
     clusters = read_labels_of(labels, rows.shape[0])
-    with show_progress() as callback:
+    with show_progress(quiet=quiet) as callback:
         certificate = certify_labels(
             rows,
             clusters,

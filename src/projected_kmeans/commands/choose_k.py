@@ -19,9 +19,10 @@ from rich.console import Console
 from projected_kmeans.choosing import choose_n_clusters
 from projected_kmeans.commands.options import (
     AUTO_COUNT,
-    DATA_CHOICES,
+    data_argument,
     data_options,
     json_option,
+    quiet_option,
 )
 from projected_kmeans.loaded_rows import open_data, unwrap
 from projected_kmeans.output_files import open_output_folder, write_atomically, write_json
@@ -43,7 +44,7 @@ def read_range(text: str) -> range:
 
 
 @click.command()
-@click.argument("data", metavar="DATA")
+@data_argument
 @click.option(
     "--range",
     "counts",
@@ -65,7 +66,10 @@ def read_range(text: str) -> range:
     "--threads", "n_threads", type=int, help="How many threads; all processors if left out."
 )
 @data_options
-@click.option("--out", metavar="FILE", help="Write the curves there: .json or .csv.")
+@click.option(
+    "--out", metavar="FILE", type=click.Path(), help="Write the curves there: .json or .csv."
+)
+@quiet_option
 @json_option
 def choose_k(
     data: str,
@@ -74,6 +78,7 @@ def choose_k(
     seed: int,
     n_threads: int | None,
     out: str | None,
+    quiet: bool,
     as_json: bool,
     **options: Any,
 ) -> None:
@@ -92,8 +97,7 @@ def choose_k(
       projected-kmeans choose-k rows.npy --range 10:100:5 --out curves.csv
     """
     with nullcontext() if out is None else open_output_folder(_check_file(out).parent):
-        choice_of_data = {name: options[name] for name in DATA_CHOICES}
-        with open_data(data, **choice_of_data) as rows, show_progress() as callback:
+        with open_data(data, **options) as rows, show_progress(quiet=quiet) as callback:
             choice = choose_n_clusters(
                 unwrap(rows),
                 counts,
@@ -107,11 +111,11 @@ def choose_k(
             _write(Path(out), document)
     if as_json:
         click.echo(json.dumps(document))
-        return
-    Console().print(compare_counts(choice))
-    click.echo(choice.describe())
-    if out is not None:
-        click.echo(f"written to {out}")
+    elif not (quiet and out is not None):  # without a file, the table is what was asked for
+        Console().print(compare_counts(choice))
+        click.echo(choice.describe())
+        if out is not None:
+            click.echo(f"written to {out}")
 
 
 def _check_file(out: str) -> Path:

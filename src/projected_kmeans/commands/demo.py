@@ -9,6 +9,7 @@ import click
 from rich.console import Console
 
 from projected_kmeans.commands import PROGRAM
+from projected_kmeans.commands.options import quiet_option
 from projected_kmeans.demo import run_demo, write_demo
 from projected_kmeans.output_files import open_output_folder
 from projected_kmeans.progress import show_progress
@@ -23,9 +24,11 @@ from projected_kmeans.summaries import compare_runs, list_files, tell_speed
     default=f"{PROGRAM}-demo",
     show_default=True,
     metavar="DIR",
+    type=click.Path(),
     help="The folder to write into.",
 )
-def demo(n_samples: int, seed: int, out: str) -> None:
+@quiet_option
+def demo(n_samples: int, seed: int, out: str, quiet: bool) -> None:
     """Compare with k-means in the original space, on embedded data.
 
     Images of 40 characters, 64 x 64 pixels each, are drawn on the spot and clustered twice: by
@@ -39,9 +42,10 @@ def demo(n_samples: int, seed: int, out: str) -> None:
       projected-kmeans demo --n-samples 2000 --out demo
     """
     with open_output_folder(out) as folder:
-        with show_progress() as callback:
+        with show_progress(quiet=quiet) as callback:
             result = run_demo(n_samples, seed=seed, callback=callback)
         files = write_demo(result, folder)
-    Console().print(compare_runs(result))
-    click.echo(tell_speed(result))
-    click.echo(list_files(files))
+    if not quiet:
+        Console().print(compare_runs(result))
+        click.echo(tell_speed(result))
+        click.echo(list_files(files))

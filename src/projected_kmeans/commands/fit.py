@@ -11,33 +11,40 @@ from pathlib import Path
 from typing import Any
 
 import click
+from numpy.typing import NDArray
 
 from projected_kmeans.commands import INTERRUPTED
 from projected_kmeans.commands.options import (
     AUTO_COUNT,
-    DATA_CHOICES,
     cluster_options,
     count_or_all,
+    data_argument,
     data_options,
     json_option,
     memory_option,
     none_as_none,
+    quiet_option,
     share_or_auto,
+    side_options,
+    take_choices,
 )
 from projected_kmeans.dask_clusters import open_client
 from projected_kmeans.estimator import ProjectedKMeans
-from projected_kmeans.label_files import read_labels_of
+from projected_kmeans.label_files import open_label_folder, read_labels_of, write_labels
+from projected_kmeans.labelling import LabelledBlock
 from projected_kmeans.loaded_rows import open_data
 from projected_kmeans.model_files import describe_fit, save_fit
 from projected_kmeans.output_files import open_output_folder
 from projected_kmeans.progress import show_progress
 from projected_kmeans.recipe import MAPS, METRICS
+from projected_kmeans.row_sources import RowSource
 from projected_kmeans.scoring import clustering_accuracy
+from projected_kmeans.side_columns import SideColumn
 from projected_kmeans.summaries import summarize_fit
 
 
 @click.command()
-@click.argument("data", metavar="DATA")
+@data_argument
 @click.option("-k", "--clusters", "n_clusters", type=int, required=True, help="How many clusters.")
 @click.option(
     "--components",
@@ -132,12 +139,25 @@ from projected_kmeans.summaries import summarize_fit
     "--threads", "n_threads", type=int, help="How many threads; all processors if left out."
 )
 @click.option(
-    "--labels", metavar="FILE", help="True labels, for the accuracy; else those found in DATA."
+    "--labels",
+    metavar="FILE",
+    type=click.Path(),
+    help="True labels, for the accuracy; else those found in DATA.",
 )
 @data_options
+@side_options
 @memory_option
 @cluster_options
-@click.option("--out", metavar="DIR", help="Write labels, centers, model and result there.")
+@click.option(
+    "--out", metavar="DIR", type=click.Path(), help="Write labels, centers, model and result there."
+)
+@click.option(
+    "--out-labels",
+    metavar="FILE",
+    type=click.Path(),
+    help="Write the labels there: .npy, or .csv or .parquet, with the ids if there are any.",
+)
+@quiet_option
 @json_option
 def fit(
     data: str,
@@ -145,6 +165,8 @@ def fit(
     scheduler: str | None,
     n_workers: int | None,
     out: str | None,
+    out_labels: str | None,
+    quiet: bool,
     as_json: bool,
     **parameters: Any,
 ) -> int:
@@ -163,22 +185,47 @@ def fit(
       projected-kmeans fit rows.npy -k 40
       projected-kmeans fit faces.mat -k 40 --variable fea --components 80 --out model
       projected-kmeans fit table.csv -k 5 --labels truth.csv --json
+      projected-kmeans fit table.csv -k 5 --id-column name --out-labels clusters.csv
       projected-kmeans fit embeddings.parquet -k 1000 --memory-limit 4GB --out model
-      projected-kmeans fit lake/ --format parquet -k 1000 --scheduler tcp://10.0.0.1:8786
+      projected-kmeans fit lake/ --format parquet -k 1000 --scheduler tcp://scheduler:8786
     """
-    with nullcontext() if out is None else open_output_folder(out) as folder:
-        choice = {name: parameters.pop(name) for name in DATA_CHOICES}
+    if labels is not None and parameters["label_column"] is not None:
+        raise ValueError("--labels and --label-column both give true labels; give one of them")
+    with (
+        open_label_folder(out_labels, with_ids=parameters["id_column"] is not None),
+        nullcontext() if out is None else open_output_folder(out) as folder,
+    ):
+        choice, ids, truths = take_choices(data, parameters)
         limit, stays = parameters["memory_limit"], scheduler is not None or n_workers is not None
         with (
             open_data(data, memory_limit=limit, stays=stays, **choice) as rows,
             open_client(scheduler, n_workers) as client,
         ):
-            truth = rows.labels if labels is None else read_labels_of(labels, rows.shape[0])
-            with show_progress() as callback:
+            truth = _find_truth(labels, truths, rows)
+            with show_progress(quiet=quiet) as callback:
                 model = ProjectedKMeans(**parameters, callback=callback).fit(rows, client=client)
         model.set_params(callback=None)
         accuracy = None if truth is None else clustering_accuracy(truth, model.labels_)
         document = describe_fit(model, rows, name=Path(data).name, accuracy=accuracy)
         files = () if folder is None else save_fit(model, document, folder, rows.feature_names)
-    click.echo(json.dumps(document) if as_json else summarize_fit(document, files))
+        if out_labels is not None:
+            block = LabelledBlock(0, model.labels_)
+            write_labels(
+                Path(out_labels), rows.shape[0], [block], None if ids is None else ids.take_ids()
+            )
+    if as_json:
+        click.echo(json.dumps(document))
+    elif not quiet:
+        click.echo(summarize_fit(document, files))
+        if out_labels is not None:
+            click.echo(f"{rows.shape[0]} labels written to {out_labels}")
     return INTERRUPTED if model.stopped_ == "interrupted" else 0
+
+
+def _find_truth(
+    file: str | None, column: SideColumn | None, rows: RowSource
+) -> NDArray[Any] | None:
+    """Return the true labels from a file, a column, or beside the rows, if they are anywhere."""
+    if column is not None:
+        return column.read_labels()
+    return rows.labels if file is None else read_labels_of(file, rows.shape[0])

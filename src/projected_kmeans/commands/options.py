@@ -12,6 +12,7 @@ from typing import Any
 import click
 
 from projected_kmeans.files import FORMATS
+from projected_kmeans.side_columns import SideColumn, leave_out, open_side_column
 
 
 def count_or_auto(text: str) -> int | str:
@@ -61,6 +62,7 @@ def width_and_height(
     return int(found[1]), int(found[2])
 
 
+data_argument = click.argument("data", metavar="DATA", type=click.Path())
 AUTO_COUNT: Any = {"type": count_or_auto, "default": "auto", "show_default": True}
 variable_option = click.option(
     "--variable", metavar="NAME", help="Which array of a file that holds several."
@@ -108,10 +110,54 @@ def data_options(command: Callable[..., Any]) -> Callable[..., Any]:
     return command
 
 
+def side_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add what names the columns of DATA that are no features."""
+    for option in (
+        click.option(
+            "--label-column",
+            metavar="NAME",
+            help="Which named column has the true labels, for the accuracy; it is no feature.",
+        ),
+        click.option(
+            "--id-column",
+            metavar="NAME",
+            help="Which named column tells rows apart; written beside the labels, no feature.",
+        ),
+    ):
+        command = option(command)
+    return command
+
+
+def take_choices(
+    data: str, options: dict[str, Any]
+) -> tuple[dict[str, Any], SideColumn | None, SideColumn | None]:
+    """Take from the options what tells how DATA is read.
+
+    Returns
+    -------
+    choice : dict
+        For `open_rows`; columns of ids and labels are left out of the features.
+    ids, labels : SideColumn or None
+        Where they stand.
+    """
+    choice = {name: options.pop(name) for name in DATA_CHOICES}
+    names = [options.pop("id_column"), options.pop("label_column")]
+    ids, labels = (
+        None if name is None else open_side_column(data, name, choice["format"]) for name in names
+    )
+    return leave_out(choice, [name for name in names if name is not None]), ids, labels
+
+
 memory_option = click.option(
     "--memory-limit",
     metavar="SIZE",
     help="Allocate no more than this, such as 500MB or 2GiB: smaller blocks, a sketch in a file.",
+)
+quiet_option = click.option(
+    "-q",
+    "--quiet",
+    is_flag=True,
+    help="No progress and no summary: print only what is asked for, and errors.",
 )
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object only.")
 scheduler_option = click.option(

@@ -15,6 +15,7 @@ from rich.console import Console
 
 from projected_kmeans.commands.options import (
     DATA_CHOICES,
+    data_argument,
     data_options,
     json_option,
     memory_option,
@@ -25,7 +26,7 @@ from projected_kmeans.summaries import compare_options
 
 
 @click.command()
-@click.argument("data", metavar="DATA")
+@data_argument
 @click.option("-k", "--clusters", "n_clusters", type=int, required=True, help="How many clusters.")
 @click.option(
     "--eps", type=float, help="Plan for the dimensions that a theorem asks for this error."

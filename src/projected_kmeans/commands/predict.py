@@ -6,41 +6,53 @@ It does not load models or write label files by itself.
 from __future__ import annotations
 
 import json
-from contextlib import nullcontext
+from collections import deque
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
 import click
+import numpy as np
+from numpy.typing import NDArray
 
 from projected_kmeans.commands.options import (
-    DATA_CHOICES,
+    data_argument,
     data_options,
     json_option,
     memory_option,
+    quiet_option,
+    side_options,
+    take_choices,
 )
 from projected_kmeans.fitted_models import label_input
-from projected_kmeans.label_files import check_label_file, join_labels, write_labels
+from projected_kmeans.label_files import format_labels, open_label_folder, write_labels
+from projected_kmeans.labelling import LabelledBlock
 from projected_kmeans.loaded_rows import open_data
 from projected_kmeans.model_files import load_model
-from projected_kmeans.output_files import open_output_folder
+from projected_kmeans.scoring import clustering_accuracy
+from projected_kmeans.side_columns import Ids
 
 
 @click.command()
-@click.argument("model", metavar="MODEL")
-@click.argument("data", metavar="DATA")
+@click.argument("model", metavar="MODEL", type=click.Path())
+@data_argument
 @click.option(
     "--out",
     metavar="FILE",
-    help="Write the labels there: .npy, .csv with one a line, or .parquet.",
+    type=click.Path(),
+    help="Write the labels there: .npy, or .csv or .parquet, with the ids if there are any.",
 )
 @data_options
+@side_options
 @memory_option
+@quiet_option
 @json_option
 def predict(
     model: str,
     data: str,
     out: str | None,
     memory_limit: str | None,
+    quiet: bool,
     as_json: bool,
     **options: Any,
 ) -> None:
@@ -57,22 +69,46 @@ def predict(
       projected-kmeans predict model more.npy --out labels.npy
       projected-kmeans predict model more.csv | sort -n | uniq -c
       projected-kmeans predict model lake/ --format parquet --out labels.parquet
+      projected-kmeans predict model table.csv --id-column name --out clusters.csv
     """
-    choice = {name: options[name] for name in DATA_CHOICES}
-    with nullcontext() if out is None else open_output_folder(check_label_file(out).parent):
+    with open_label_folder(out, with_ids=options["id_column"] is not None):
+        choice, id_column, truths = take_choices(data, options)
+        ids = None if id_column is None else id_column.take_ids()
+        truth = None if truths is None else truths.read_labels()
         estimator = load_model(model).set_params(memory_limit=memory_limit)
         with open_data(data, memory_limit=memory_limit, **choice) as rows:
-            n_rows, blocks = rows.shape[0], label_input(estimator, rows)
-            labels: list[int] = []
+            n_rows, kept = rows.shape[0], list[NDArray[Any]]()
+            blocks: Iterable[LabelledBlock] = label_input(estimator, rows)
+            if as_json or truth is not None:
+                blocks = _keep(blocks, kept)
             if out is not None:
-                write_labels(Path(out), n_rows, blocks)
+                write_labels(Path(out), n_rows, blocks, ids)
             elif as_json:
-                labels = [label for block in blocks for label in block.labels.tolist()]
+                deque(blocks, maxlen=0)  # all are kept
             else:
-                for block in blocks:
-                    click.echo(join_labels(block.labels))
+                for text in format_labels(blocks, ids):
+                    click.echo(text, nl=False)
+    labels = np.concatenate(kept) if kept else None
+    accuracy = None if truth is None or labels is None else clustering_accuracy(truth, labels)
     if as_json:
-        found = {"labels": labels} if out is None else {"out": Path(out).name}
-        click.echo(json.dumps({"data": Path(data).name, "n_samples": n_rows} | found))
-    elif out is not None:
-        click.echo(f"{n_rows} labels written to {out}")
+        found: dict[str, Any] = {"data": Path(data).name, "n_samples": n_rows}
+        found |= {} if accuracy is None else {"accuracy": accuracy}
+        found |= _in_document(labels, ids) if out is None else {"out": Path(out).name}
+        click.echo(json.dumps(found, default=str))
+    elif not quiet:
+        if out is not None:
+            click.echo(f"{n_rows} labels written to {out}")
+        if accuracy is not None:
+            click.echo(f"accuracy P {accuracy:.4f}", err=out is None)
+
+
+def _keep(blocks: Iterable[LabelledBlock], kept: list[NDArray[Any]]) -> Iterator[LabelledBlock]:
+    for block in blocks:
+        kept.append(block.labels)
+        yield block
+
+
+def _in_document(labels: Any, ids: Ids | None) -> dict[str, Any]:
+    """Return the labels, and the ids of their rows, as JSON holds them."""
+    found = {"labels": labels.tolist()}
+    return found if ids is None else found | {"ids": ids.take(len(labels))}

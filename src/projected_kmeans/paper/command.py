@@ -42,8 +42,16 @@ NEED_FACES = ("table2", "figure1")
 @click.option("--quick", is_flag=True, help="Small sizes, for a look in under a minute.")
 @click.option("--fresh", is_flag=True, help="Measure anew what is stored already.")
 @click.option("--seed", default=0, show_default=True, help="Where all randomness starts from.")
+@click.option("-q", "--quiet", is_flag=True, help="No progress and no tables: print errors only.")
 def reproduce(
-    name: str, data: str | None, out: str, page: str | None, quick: bool, fresh: bool, seed: int
+    name: str,
+    data: str | None,
+    out: str,
+    page: str | None,
+    quick: bool,
+    fresh: bool,
+    seed: int,
+    quiet: bool,
 ) -> None:
     """Run the paper's own experiments and print each result beside the paper's.
 
@@ -62,12 +70,15 @@ def reproduce(
         faces = _find_faces(names, data)
         documents: dict[str, dict[str, Any]] = {}
         for one in names:
-            if documents:
+            if documents and not quiet:
                 click.echo()
-            documents[one] = _run(one, faces, folder, quick=quick, fresh=fresh, key=seed)
-            _show(documents[one], folder)
+            experiment = _plan(one, faces, quick=quick, key=seed)
+            documents[one] = _run(experiment, folder, fresh=fresh, quiet=quiet)
+            text = _draw(documents[one], folder)
+            if not quiet:
+                click.echo(text)
         if page is not None:
-            _write_page(documents, Path(page))
+            _write_page(documents, Path(page), quiet=quiet)
 
 
 def _find_faces(names: tuple[str, ...], data: str | None) -> Faces | None:
@@ -86,14 +97,11 @@ def _find_faces(names: tuple[str, ...], data: str | None) -> Faces | None:
         return None
 
 
-def _run(
-    name: str, faces: Faces | None, folder: Path, *, quick: bool, fresh: bool, key: int
-) -> dict[str, Any]:
+def _run(experiment: Experiment, folder: Path, *, fresh: bool, quiet: bool) -> dict[str, Any]:
     from projected_kmeans.paper.experiments import run_experiment
 
-    experiment = _plan(name, faces, quick=quick, key=key)
     begin = time.perf_counter()
-    with show_progress() as callback:
+    with show_progress(quiet=quiet) as callback:
 
         def tell(step: str, done: int, total: int) -> None:
             if callback is not None:
@@ -113,7 +121,8 @@ def _plan(name: str, faces: Faces | None, *, quick: bool, key: int) -> Experimen
     return plan(key=key, sizes=sizes)
 
 
-def _show(document: Mapping[str, Any], folder: Path) -> None:
+def _draw(document: Mapping[str, Any], folder: Path) -> str:
+    """Write tables and figures; return what is to be read at once."""
     from projected_kmeans.paper.views.charts import NoFigures
     from projected_kmeans.paper.views.files import render_text, write_figures, write_tables
 
@@ -122,10 +131,10 @@ def _show(document: Mapping[str, Any], folder: Path) -> None:
         write_figures(document, folder)
     except NoFigures as reason:
         click.echo(str(reason), err=True)
-    click.echo(render_text(document))
+    return render_text(document)
 
 
-def _write_page(documents: Mapping[str, Mapping[str, Any]], path: Path) -> None:
+def _write_page(documents: Mapping[str, Mapping[str, Any]], path: Path, *, quiet: bool) -> None:
     from projected_kmeans.paper.views.charts import NoFigures
     from projected_kmeans.paper.views.page import write_page
 
@@ -133,5 +142,6 @@ def _write_page(documents: Mapping[str, Mapping[str, Any]], path: Path) -> None:
         files = write_page(documents, path)
     except NoFigures as reason:
         click.echo(str(reason), err=True)
-    else:
+        return
+    if not quiet:
         click.echo(f"written: {path} and {len(files) - 1} files beside it", err=True)
