@@ -28,6 +28,7 @@ from projected_kmeans.inputs import open_input
 from projected_kmeans.interrupts import catch_interrupts
 from projected_kmeans.journal import Journal
 from projected_kmeans.keys import RandomState
+from projected_kmeans.notebook_html import show_bundle, show_html
 from projected_kmeans.parameters import check_weights
 from projected_kmeans.passes import Frame, measure_rows
 from projected_kmeans.pipeline import (
@@ -38,6 +39,7 @@ from projected_kmeans.pipeline import (
 )
 from projected_kmeans.planning import Sizes
 from projected_kmeans.recipe import Recipe, check_parameters, check_sizes, resolve_recipe
+from projected_kmeans.report import to_html
 from projected_kmeans.results import Clustering, FitState
 from projected_kmeans.row_sources import RowSource
 from projected_kmeans.scoring import normalize
@@ -168,6 +170,8 @@ class ProjectedKMeans(
         to its limit of passes; or who stopped it.
     timings_ : dict
         Seconds of each step.
+    trace_ : tuple of FitState
+        Every unit of work, of all restarts, that came to an inertia.
     n_features_in_ : int
         d.
     feature_names_in_ : ndarray of str
@@ -374,6 +378,11 @@ class ProjectedKMeans(
         self.history_ = sketched.history
         self.stopped_ = log.stopped or ("converged" if sketched.converged else "max_iter")
         self.timings_ = log.seconds
+        self.trace_ = tuple(log.trace)
+
+    to_html = to_html
+    _repr_html_inner = show_html
+    _repr_mimebundle_ = show_bundle
 
     @property
     def _n_features_out(self) -> int:

@@ -25,6 +25,7 @@ SWEEP = 11
 REFERENCE_ROWS = 12
 REHEARSAL = 13
 PROBE = 14
+REPORT_ROWS = 21
 
 
 def resolve_key(random_state: RandomState) -> int:
