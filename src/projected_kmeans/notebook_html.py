@@ -51,7 +51,9 @@ def tell_results(model: Any) -> str:
     if model.certificate_ is not None:
         lines["proven"] = model.certificate_.describe()
     if hasattr(model, "timings_"):
-        lines["seconds"] = f"{sum(model.timings_.values()):.3g}, {model.forecast_.total:.3g} planned"
+        lines["seconds"] = (
+            f"{sum(model.timings_.values()):.3g}, {model.forecast_.total:.3g} planned"
+        )
         lines["report"] = "model.to_html(X, 'report.html')"
     items = "".join(
         f"<dt style='opacity:0.75'>{escape(name)}</dt><dd style='margin:0'>{escape(text)}</dd>"

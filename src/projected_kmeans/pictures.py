@@ -132,7 +132,7 @@ def save_png(image: Image.Image, path: str | os.PathLike[str]) -> None:
         temporary.unlink(missing_ok=True)
 
 
-def encode_png(values: NDArray[Any], shape: tuple[int, ...], most_values: int = 4096) -> str:
+def encode_png(values: NDArray[Any], shape: tuple[int, ...], most_values: int = 2304) -> str:
     """Return one row as a PNG in base64, its smallest value black and its largest white.
 
     Parameters
@@ -141,7 +141,7 @@ def encode_png(values: NDArray[Any], shape: tuple[int, ...], most_values: int = 
         The picture, line by line.
     shape : (int, int) or (int, int, 3)
         Height and width; 3 where every pixel has red, green and blue.
-    most_values : int, default=4096
+    most_values : int, default=2304
         Larger pictures are made smaller until they have no more values than that.
 
     Examples

@@ -130,7 +130,9 @@ def describe_report(
                 f"X has {source.shape[0]} rows and the model was fitted to {len(model.labels_)}; "
                 "give the rows of the fit"
             )
-        names = getattr(model, "feature_names_in_", None) if feature_names is None else feature_names
+        names = (
+            getattr(model, "feature_names_in_", None) if feature_names is None else feature_names
+        )
         rows = _look_at(model, source, sample_weight, names, image_shape)
         return _add_rows(report, model, rows, cluster_names, _fingerprint(X))
 
@@ -249,7 +251,9 @@ def _look_at(
     if not isinstance(image_shape, str):
         shape = check_image_shape(image_shape, source.shape[1])
     elif image_shape != "auto":
-        raise ValueError(f"image_shape={image_shape!r} is not known; give 'auto' or (height, width)")
+        raise ValueError(
+            f"image_shape={image_shape!r} is not known; give 'auto' or (height, width)"
+        )
     seen = UnitRows(source) if model.metric == "cosine" else source
     walk = walk_clusters(seen, centers_of(model), model.labels_, weights, model.n_threads or 0)
     sample = draw_rows(model, seen)

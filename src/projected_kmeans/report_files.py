@@ -77,8 +77,8 @@ def load_report(path: str | os.PathLike[str]) -> Report:
         )
     if path.is_dir() or path.name == "result.json":
         folder = path if path.is_dir() else path.parent
-        report = folder / "report.json"
-        path = report if report.is_file() else folder / "result.json" if path.is_dir() else path
+        beside = folder / "report.json"
+        path = beside if beside.is_file() else folder / "result.json"
     document = _read_document(path)
     known = (REPORT_FORMAT, RESULT_FORMAT)
     if document.get("format") not in known:
@@ -91,8 +91,8 @@ def load_report(path: str | os.PathLike[str]) -> Report:
     try:
         if document["format"] == RESULT_FORMAT:
             return report_of_result(document)
-        report: Report = read_value(Report, document, "the report")
-        return report
+        found: Report = read_value(Report, document, "the report")
+        return found
     except ValueError as error:
         raise ValueError(f"{path} cannot be shown: {error}") from error
 

@@ -131,9 +131,8 @@ def find_columns(
 
 def values_of(row: Any, columns: Sequence[int]) -> tuple[float, ...]:
     """Return a row's values in some columns, dense or sparse."""
-    if scipy.sparse.issparse(row):
-        row = row.toarray()[0]
-    return tuple(float(row[column]) for column in columns)
+    dense = np.ravel(row.toarray() if hasattr(row, "toarray") else row)
+    return tuple(float(dense[column]) for column in columns)
 
 
 def deviations_of(rows: Any) -> Floats | None:

@@ -6,7 +6,6 @@ It does not cluster, nor decide what a result file holds.
 from __future__ import annotations
 
 import json
-from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -21,13 +20,14 @@ from projected_kmeans.commands.options import (
     json_option,
     memory_option,
     none_as_none,
+    report_options,
     share_or_auto,
 )
 from projected_kmeans.estimator import ProjectedKMeans
+from projected_kmeans.fit_display import open_display, resolve_image_shape
 from projected_kmeans.label_files import read_labels_of
 from projected_kmeans.loaded_rows import open_data
-from projected_kmeans.model_files import describe_fit, save_fit
-from projected_kmeans.output_files import open_output_folder
+from projected_kmeans.model_files import describe_fit
 from projected_kmeans.progress import show_progress
 from projected_kmeans.recipe import MAPS, METRICS
 from projected_kmeans.scoring import clustering_accuracy
@@ -135,11 +135,15 @@ from projected_kmeans.summaries import summarize_fit
 @data_options
 @memory_option
 @click.option("--out", metavar="DIR", help="Write labels, centers, model and result there.")
+@report_options
 @json_option
 def fit(
     data: str,
     labels: str | None,
     out: str | None,
+    report: str | None,
+    serve: int | None,
+    image_shape: tuple[int, ...] | str | None,
     as_json: bool,
     **parameters: Any,
 ) -> int:
@@ -159,16 +163,22 @@ def fit(
       projected-kmeans fit faces.mat -k 40 --variable fea --components 80 --out model
       projected-kmeans fit table.csv -k 5 --labels truth.csv --json
       projected-kmeans fit embeddings.parquet -k 1000 --memory-limit 4GB --out model
+      projected-kmeans fit images.npy -k 40 --report report.html
     """
-    with nullcontext() if out is None else open_output_folder(out) as folder:
-        choice = {name: parameters.pop(name) for name in DATA_CHOICES}
+    choice = {name: parameters.pop(name) for name in DATA_CHOICES}
+    name, model = Path(data).name, ProjectedKMeans(**parameters)
+    with open_display(name, model, out, report, serve) as display:
         with open_data(data, memory_limit=parameters["memory_limit"], **choice) as rows:
             truth = rows.labels if labels is None else read_labels_of(labels, rows.shape[0])
+            look = resolve_image_shape(image_shape, choice["image_size"], rows.shape[1])
             with show_progress() as callback:
-                model = ProjectedKMeans(**parameters, callback=callback).fit(rows)
-        model.set_params(callback=None)
-        accuracy = None if truth is None else clustering_accuracy(truth, model.labels_)
-        document = describe_fit(model, rows, name=Path(data).name, accuracy=accuracy)
-        files = () if folder is None else save_fit(model, document, folder, rows.feature_names)
-    click.echo(json.dumps(document) if as_json else summarize_fit(document, files))
-    return INTERRUPTED if model.stopped_ == "interrupted" else 0
+                model.set_params(callback=display.listen(callback)).fit(rows)
+            model.set_params(callback=None)
+            accuracy = None if truth is None else clustering_accuracy(truth, model.labels_)
+            document = describe_fit(model, rows, name=name, accuracy=accuracy)
+            files = display.keep(document, rows, look)
+        click.echo(json.dumps(document) if as_json else summarize_fit(document, files, report))
+        if model.stopped_ == "interrupted":
+            return INTERRUPTED
+        display.stay()
+    return 0
