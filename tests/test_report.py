@@ -166,6 +166,16 @@ def test_every_kind_of_rows_is_reported(kind: str) -> None:
     assert render_report(found)
 
 
+def test_a_limit_of_memory_holds_for_the_report() -> None:
+    """Under a limit fewer rows are sampled, and the report is whole all the same."""
+    source = as_row_source(np.random.default_rng(0).normal(size=(4000, 400)).astype(np.float32))
+    model = ProjectedKMeans(3, projection="sign", random_state=0, memory_limit="8MB").fit(source)
+    found = describe_report(model, source)
+    assert found.row_map is not None
+    assert len(found.row_map.rows) == 8_000_000 // 8 // (8 * 400)
+    assert len(found.members) == 3
+
+
 # --- pictures and columns ------------------------------------------------------------------------
 
 

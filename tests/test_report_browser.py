@@ -42,6 +42,9 @@ EVIL = "<script>alert(1)</script>"
 DESK, PHONE = (1200, 900), (380, 780)
 PATIENCE = 20.0
 
+# The view of the map, whether this version of Bokeh keeps views in a list or by name.
+FIRST_PLOT = "const view = Object.values(Bokeh.index)[0] || [...Bokeh.index][0];"
+
 
 class Browser:
     """One chromium for all tests, with what they ask of it."""
@@ -176,8 +179,21 @@ def test_pages_are_whole(
     assert browser.errors() == []
     assert browser.requests() == [address]
     assert browser.overflow() <= 0
-    assert browser.barriers() == []
+    if size == DESK:  # what axe looks at depends on colours, not on widths
+        assert browser.barriers() == []
     browser.picture(f"{page}-{mode}-{size[0]}")
+
+
+def test_the_checks_can_fail(browser: Browser, table: str) -> None:
+    """An error, a request, a wide element and a picture without a text are all noticed."""
+    browser.show(table)
+    browser.run(
+        "document.body.insertAdjacentHTML('beforeend',"
+        " '<div style=\"width: 3000px\"><img src=\"missing.png\"></div>'); console.error('oh')"
+    )
+    browser.wait(lambda: len(browser.errors()) > 0)
+    assert browser.overflow() > 0
+    assert any(barrier.startswith("image-alt") for barrier in browser.barriers())
 
 
 def test_tables_sort_by_mouse_and_keyboard(browser: Browser, demo: str) -> None:
@@ -220,8 +236,7 @@ def test_hovering_the_map_tells_row_and_cluster(browser: Browser, table: str) ->
     place = browser.driver.find_element("id", "plot-map")
     browser.run("arguments[0].scrollIntoView({block: 'center'})", place)
     found = browser.run(
-        "const [view] = Bokeh.index.query_by_id ? [...Bokeh.index] : Object.values(Bokeh.index);"
-        "const points = view.model.renderers.find((one) => one.name === 'map-rows');"
+        f"{FIRST_PLOT} const points = view.model.renderers.find((one) => one.name === 'map-rows');"
         "const data = points.data_source.data, frame = view.frame;"
         "const x = [...data.x], lowest = x.indexOf(Math.min(...x));"
         "const box = view.el.getBoundingClientRect(), place = arguments[0].getBoundingClientRect();"
@@ -241,7 +256,7 @@ def test_hovering_the_map_tells_row_and_cluster(browser: Browser, table: str) ->
         "  return text; };"
         "return seek(document.getElementById('plot-map').getRootNode())"
     )
-    assert text.startswith(f"{found['row']} {found['cluster']}")
+    assert text.split() == [str(found["row"]), str(found["cluster"])]
 
 
 def test_one_cluster_can_be_shown_alone(browser: Browser, table: str) -> None:
@@ -250,8 +265,8 @@ def test_one_cluster_can_be_shown_alone(browser: Browser, table: str) -> None:
 
     browser.show(table)
     chosen = (
-        "const view = Object.values(Bokeh.index)[0] || [...Bokeh.index][0];"
-        "const data = view.model.renderers.find((one) => one.name === 'map-rows').data_source;"
+        f"{FIRST_PLOT} const data = view.model.renderers"
+        ".find((one) => one.name === 'map-rows').data_source;"
         "return data.selected.indices.map((index) => data.data.cluster[index])"
     )
     Select(browser.driver.find_element("id", "map-cluster")).select_by_value("2")

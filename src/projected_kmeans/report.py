@@ -6,11 +6,10 @@ Decides what is shown; measuring, storing and drawing are others' business.
 from __future__ import annotations
 
 import json
-import math
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -20,17 +19,20 @@ from projected_kmeans.blocks import BlockSource
 from projected_kmeans.fitted_models import centers_of, open_source
 from projected_kmeans.output_files import write_atomically
 from projected_kmeans.parameters import check_weights
+from projected_kmeans.report_clusters import (
+    Rows,
+    choose_clusters,
+    count_sampled,
+    describe_clusters,
+    describe_members,
+)
 from projected_kmeans.report_files import read_value
 from projected_kmeans.report_members import (
     check_image_shape,
-    deviations_of,
-    find_columns,
     guess_image_shape,
-    values_of,
 )
 from projected_kmeans.report_rows import (
-    ClusterWalk,
-    SampledRows,
+    MAP_ROWS,
     draw_rows,
     map_rows,
     trace_dimensions,
@@ -38,29 +40,12 @@ from projected_kmeans.report_rows import (
 )
 from projected_kmeans.report_values import (
     ClusterFacts,
-    ClusterMembers,
-    ColumnFacts,
     FitFacts,
-    Member,
     PassLine,
     Report,
 )
-from projected_kmeans.results import FitState, Floats
+from projected_kmeans.results import FitState
 from projected_kmeans.unit_rows import UnitRows
-
-# Clusters of which members are shown, the largest; fewer where their rows are very wide.
-MOST_SHOWN = 48
-MOST_SHOWN_BYTES = 2**28
-
-
-class Rows(NamedTuple):
-    """The rows of a fit as its report needs them."""
-
-    source: BlockSource
-    sample: SampledRows
-    walk: ClusterWalk
-    names: Sequence[str] | None
-    image_shape: tuple[int, ...] | None
 
 
 def describe_report(
@@ -256,10 +241,11 @@ def _look_at(
         )
     seen = UnitRows(source) if model.metric == "cosine" else source
     walk = walk_clusters(seen, centers_of(model), model.labels_, weights, model.n_threads or 0)
-    sample = draw_rows(model, seen)
+    most = count_sampled(source, model.memory_limit)
+    sample = draw_rows(model, seen, min(MAP_ROWS, most))
     if image_shape == "auto":
         shape = guess_image_shape(sample.rows, names)
-    return Rows(seen, sample, walk, names, shape)
+    return Rows(seen, sample, most, walk, names, shape)
 
 
 def _add_rows(
@@ -271,14 +257,14 @@ def _add_rows(
 ) -> Report:
     """Return the report with what the rows tell."""
     centers, labels = centers_of(model), model.labels_
-    chosen = _choose_clusters(rows.walk, centers)
+    chosen = choose_clusters(rows)
     curve = None
     if model.projection_ is not None:
         curve = trace_dimensions(rows.sample, centers, labels, model.n_threads or 0)
     return Report(
         facts=report.facts,
-        clusters=_describe_clusters(rows, centers, chosen, cluster_names),
-        members=_describe_members(rows, centers, chosen),
+        clusters=describe_clusters(rows, centers, chosen, cluster_names),
+        members=describe_members(rows, centers, chosen),
         row_map=map_rows(rows.sample, labels, model.key_),
         passes=report.passes,
         original_inertia=report.original_inertia,
@@ -293,73 +279,3 @@ def _fingerprint(X: Any) -> str:
     from projected_kmeans.array_rows import as_row_source
 
     return as_row_source(X).identity()
-
-
-def _choose_clusters(walk: ClusterWalk, centers: Floats) -> list[int]:
-    """Return the largest clusters that have rows, as many as can be shown."""
-    row_bytes = centers.shape[1] * 8 * 2 * walk.nearest.shape[1]
-    most = max(1, min(MOST_SHOWN, MOST_SHOWN_BYTES // row_bytes))
-    order = np.argsort(-walk.rows, kind="stable")[:most]
-    return [int(label) for label in order if walk.rows[label]]
-
-
-def _describe_clusters(
-    rows: Rows, centers: Floats, chosen: Sequence[int], names: Sequence[str] | None
-) -> tuple[ClusterFacts, ...]:
-    walk, pictured = rows.walk, set(chosen)
-    spread = np.sqrt(walk.inertia / np.where(walk.mass > 0, walk.mass, 1.0))
-    farthest = np.sqrt(np.where(np.isfinite(walk.far[:, 0]), walk.far[:, 0], 0.0))
-    return tuple(
-        ClusterFacts(
-            cluster=label,
-            rows=int(walk.rows[label]),
-            inertia=float(walk.inertia[label]),
-            spread=float(spread[label]),
-            farthest=float(farthest[label]),
-            name=None if names is None else str(names[label]),
-            picture=_picture(center, rows.image_shape) if label in pictured else None,
-        )
-        for label, center in enumerate(centers)
-    )
-
-
-def _describe_members(
-    rows: Rows, centers: Floats, chosen: Sequence[int]
-) -> tuple[ClusterMembers, ...]:
-    walk = rows.walk
-    mean = np.average(centers, axis=0, weights=walk.rows)
-    deviation = deviations_of(rows.sample.rows)
-    picked = np.concatenate([walk.nearest[chosen], walk.farthest[chosen]], axis=None)
-    indices = np.unique(picked[picked >= 0])
-    content = rows.source.select(indices)  # all at once: a file is read forwards only
-    places = {int(index): place for place, index in enumerate(indices)}
-
-    def show(row: int, square: float, columns: Sequence[int]) -> Member:
-        place = places[row]
-        look = content[[place]] if rows.source.sparse else content[place]
-        values = values_of(look, columns)
-        return Member(row, math.sqrt(max(square, 0.0)), _picture(look, rows.image_shape), values)
-
-    found = []
-    for label in chosen:
-        columns: list[int] = []
-        facts: tuple[ColumnFacts, ...] = ()
-        if rows.image_shape is None:
-            columns, facts = find_columns(centers[label], mean, deviation, rows.names)
-        near = dict(zip(walk.nearest[label].tolist(), walk.near[label].tolist(), strict=True))
-        far = dict(zip(walk.farthest[label].tolist(), walk.far[label].tolist(), strict=True))
-        typical = tuple(show(row, near[row], columns) for row in near if row >= 0)
-        outlying = tuple(
-            show(row, far[row], columns) for row in far if row >= 0 and row not in near
-        )
-        found.append(ClusterMembers(label, typical, outlying, facts))
-    return tuple(found)
-
-
-def _picture(values: Any, shape: tuple[int, ...] | None) -> str | None:
-    if shape is None:
-        return None
-    from projected_kmeans.pictures import encode_png  # so that other reports need no Pillow
-
-    dense = values.toarray() if hasattr(values, "toarray") else values
-    return encode_png(np.ravel(dense), shape)

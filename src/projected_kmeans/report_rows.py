@@ -97,7 +97,7 @@ def walk_clusters(
     )
 
 
-def draw_rows(model: Any, source: BlockSource, n_rows: int = MAP_ROWS) -> SampledRows:
+def draw_rows(model: Any, source: BlockSource, n_rows: int) -> SampledRows:
     """Draw rows uniformly by the key of a fitted model, and sketch them as its fit did."""
     total = source.shape[0]
     drawn = open_stream(model.key_, REPORT_ROWS).choice(total, min(n_rows, total), replace=False)
