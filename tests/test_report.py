@@ -166,6 +166,22 @@ def test_every_kind_of_rows_is_reported(kind: str) -> None:
     assert render_report(found)
 
 
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize(
+    ("rows", "n_clusters"),
+    [([[1.0, 2.0]] * 5 + [[3.0, 4.0]], 3), ([[5.0]], 1), ([[0.0] * 3] * 4, 2)],
+    ids=["an empty cluster", "one row", "equal rows"],
+)
+def test_small_data_is_reported(rows: Any, n_clusters: int, tmp_path: Path) -> None:
+    """Empty clusters, a single row and rows without any distance give whole reports."""
+    model = ProjectedKMeans(n_clusters, random_state=0).fit(rows)
+    found = describe_report(model, rows)
+    assert sum(one.rows for one in found.clusters) == len(rows)
+    assert [one.farthest for one in found.clusters] == [0.0] * n_clusters
+    assert load_report(save_report(found, tmp_path)) == found
+    assert render_report(found)
+
+
 def test_a_limit_of_memory_holds_for_the_report() -> None:
     """Under a limit fewer rows are sampled, and the report is whole all the same."""
     source = as_row_source(np.random.default_rng(0).normal(size=(4000, 400)).astype(np.float32))

@@ -28,6 +28,9 @@ STOPS = {
 }
 
 
+# Of the variance: a map that shows more hides nothing that a reader must be warned of.
+CLEAR_SHARE = 0.9
+
 TIMES, DASH = "\N{MULTIPLICATION SIGN}", "\N{EN DASH}"
 RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
@@ -126,10 +129,11 @@ def tell_map(report: Report) -> str:
     shown, n = len(report.row_map.rows), report.facts.data.shape[0]
     some = "All rows" if shown == n else f"{shown:,} of {n:,} rows, drawn uniformly,"
     space = "sketch varies" if report.facts.results.projection else "rows vary"
+    kept = report.row_map.kept
+    warning = ", so clusters that overlap here may lie far apart" if kept < CLEAR_SHARE else ""
     return (
-        f"{some} along the two directions in which the {space} most; these show "
-        f"{report.row_map.kept:.0%} of the variance, so clusters that overlap here may lie far "
-        "apart."
+        f"{some} along the two directions in which the {space} most; these show {kept:.0%} of the "
+        f"variance{warning}."
     )
 
 
