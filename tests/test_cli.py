@@ -83,7 +83,7 @@ def test_fit_writes_what_the_library_computes(call: Call, data: Path, tmp_path: 
     """--out holds the labels and centers that the estimator finds with the same parameters."""
     run = call("fit", data, "-k", 3, "--seed", 5, "--out", tmp_path / "a" / "b")
     assert run.code == 0, run
-    names = ["centers.npy", "labels.npy", "model.json", "result.json"]
+    names = ["centers.npy", "labels.npy", "model.json", "report.json", "result.json"]
     assert sorted(path.name for path in (tmp_path / "a" / "b").iterdir()) == names
     model = ProjectedKMeans(3, random_state=5).fit(ROWS)
     np.testing.assert_array_equal(np.load(tmp_path / "a/b/labels.npy"), model.labels_)

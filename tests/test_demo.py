@@ -86,4 +86,7 @@ def test_command_prints_the_comparison(
     for part in ("ProjectedKMeans", "4096", "cluster (s)", "F~", "accuracy P", "times as fast"):
         assert part in captured.out
     assert "written to projected-kmeans-demo: " in captured.out
-    assert len(list((tmp_path / "projected-kmeans-demo").iterdir())) == 5
+    assert len(list((tmp_path / "projected-kmeans-demo").iterdir())) == 7
+    page = Path("projected-kmeans-demo") / "report.html"
+    assert captured.out.endswith(f"report: {page}\n")
+    assert page.read_text("utf-8").count('alt="Center of cluster') >= 40

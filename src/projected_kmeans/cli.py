@@ -36,7 +36,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 def _run(arguments: Sequence[str] | None) -> int:
     try:
-        code = commands.main(arguments, prog_name=PROGRAM, standalone_mode=False)
+        words = sys.argv[1:] if arguments is None else list(arguments)
+        # Commands that tell how to repeat themselves find the words in the context.
+        code = commands.main(words, prog_name=PROGRAM, standalone_mode=False, obj=words)
         sys.stdout.flush()
         return code or 0
     except click.NoSuchOption as error:

@@ -20,6 +20,10 @@ from projected_kmeans.estimator import ProjectedKMeans
 from projected_kmeans.glyphs import CHARACTERS, Glyphs, draw_glyphs
 from projected_kmeans.model_files import describe_fit, save_fit
 from projected_kmeans.pictures import draw_contact_sheet, save_png
+from projected_kmeans.report import describe_report, write_page
+from projected_kmeans.report_files import save_report
+from projected_kmeans.report_page import render_report
+from projected_kmeans.report_plots import can_draw
 from projected_kmeans.results import FitState
 from projected_kmeans.scoring import clustering_accuracy, normalized_inertia
 
@@ -138,7 +142,7 @@ def run_demo(
 
 
 def write_demo(result: DemoResult, folder: str | os.PathLike[str]) -> tuple[Path, ...]:
-    """Write labels, centers, model, result and a picture of the centers.
+    """Write labels, centers, model, result, a picture of the centers, and the report.
 
     Parameters
     ----------
@@ -150,14 +154,15 @@ def write_demo(result: DemoResult, folder: str | os.PathLike[str]) -> tuple[Path
     Returns
     -------
     tuple of Path
-        The files, in the order of writing.
+        The files, in the order of writing; the page of the report last, which needs the extra
+        ``report`` and is left out where that is missing.
 
     Examples
     --------
     >>> import tempfile
     >>> files = write_demo(run_demo(200, seed=0), tempfile.mkdtemp())
-    >>> [file.name for file in files]
-    ['centers.png', 'labels.npy', 'centers.npy', 'model.json', 'result.json']
+    >>> [file.name for file in files][-2:]
+    ['report.json', 'report.html']
     """
     glyphs = result.glyphs
     name = f"{len(glyphs.images)} glyphs drawn from seed {result.seed}"
@@ -169,15 +174,27 @@ def write_demo(result: DemoResult, folder: str | os.PathLike[str]) -> tuple[Path
         "speed_ratio": result.speed_ratio,
         "inertia_change": result.inertia_change,
     }
+    names = _name_clusters(result.model.labels_, glyphs.labels)
+    report = describe_report(
+        result.model,
+        glyphs.images,
+        document=document,
+        image_shape=(glyphs.side, glyphs.side),
+        cluster_names=names,
+        command=f"projected-kmeans demo --n-samples {len(glyphs.images)} --seed {result.seed}",
+    )
     picture = Path(folder) / "centers.png"
     sheet = draw_contact_sheet(
         result.model.cluster_centers_,
         side=(glyphs.side, glyphs.side),
         columns=8,
-        captions=_name_clusters(result.model.labels_, glyphs.labels),
+        captions=names,
     )
     save_png(sheet, picture)
-    return (picture, *save_fit(result.model, document, folder))
+    files = (*save_fit(result.model, document, folder), save_report(report, folder))
+    page = Path(folder) / "report.html"
+    drawn = (write_page(render_report(report), page),) if can_draw() else ()
+    return (picture, *files, *drawn)
 
 
 def _run_original(glyphs: Glyphs, seed: int) -> SystemRun:

@@ -27,6 +27,7 @@ from projected_kmeans.inputs import give_labels, open_input, open_weights
 from projected_kmeans.interrupts import catch_interrupts
 from projected_kmeans.journal import Journal
 from projected_kmeans.keys import RandomState
+from projected_kmeans.notebook_html import show_bundle, show_html
 from projected_kmeans.partial_fits import ask_stream, forget_stream, partial_fit
 from projected_kmeans.pipeline import (
     cluster_sketch,
@@ -36,6 +37,7 @@ from projected_kmeans.pipeline import (
 )
 from projected_kmeans.planning import Sizes
 from projected_kmeans.recipe import Recipe, check_parameters, check_sizes, resolve_recipe
+from projected_kmeans.report import to_html
 from projected_kmeans.results import Clustering, FitState
 from projected_kmeans.row_sources import RowSource
 from projected_kmeans.scoring import normalize
@@ -166,6 +168,8 @@ class ProjectedKMeans(
         to its limit of passes; or who stopped it.
     timings_ : dict
         Seconds of each step.
+    trace_ : tuple of FitState
+        Every unit of work, of all restarts, that came to an inertia.
     n_samples_seen_ : int
         Rows of the fit, or of all blocks so far.
     n_features_in_ : int
@@ -332,6 +336,11 @@ class ProjectedKMeans(
         self.history_ = sketched.history
         self.stopped_ = log.stopped or ("converged" if sketched.converged else "max_iter")
         self.timings_ = log.seconds
+        self.trace_ = tuple(log.trace)
+
+    to_html = to_html
+    _repr_html_inner = show_html
+    _repr_mimebundle_ = show_bundle
 
     @property
     def _n_features_out(self) -> int:

@@ -123,7 +123,7 @@ def label_input(model: Any, X: Any) -> Iterator[LabelledBlock]:
     >>> [(start, len(labels)) for start, labels in label_input(model, X)]
     [(0, 4)]
     """
-    with _open(model, X) as source:
+    with open_source(model, X) as source:
         yield from label_blocks(
             source, centers_of(model), model.n_threads or 0, spherical=model.metric == "cosine"
         )
@@ -183,7 +183,7 @@ def open_checked(
     model: Any, X: Any, sample_weight: ArrayLike | None = None
 ) -> Iterator[tuple[Problem, Floats]]:
     """Open rows, look at all of them, and yield them as a problem, with the model's centers."""
-    with _open(model, X) as source:
+    with open_source(model, X) as source:
         weights = open_weights(sample_weight, source)
         n_threads, spherical = model.n_threads or 0, model.metric == "cosine"
         ranges = scan_columns(source, n_threads)
@@ -198,7 +198,8 @@ def centers_of(model: Any) -> Floats:
 
 
 @contextmanager
-def _open(model: Any, X: Any) -> Iterator[BlockSource]:
+def open_source(model: Any, X: Any) -> Iterator[BlockSource]:
+    """Open rows for a fitted model, within its limit of memory; they are not looked at yet."""
     check_is_fitted(model)
     rows = open_input(model, X, reset=False)
     plan = plan_labels(model.memory_limit, *rows.shape, len(model.cluster_centers_))

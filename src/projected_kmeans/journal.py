@@ -38,6 +38,8 @@ class Journal:
         From step to the time spent in it.
     stopped : {"callback", "time", "interrupted"} or None
         Who asked first to stop.
+    trace : list of FitState
+        Every unit of work that came to an inertia.
     """
 
     def __init__(
@@ -48,6 +50,7 @@ class Journal:
     ) -> None:
         self.seconds: dict[str, float] = {}
         self.stopped: str | None = None
+        self.trace: list[FitState] = []
         self._callback = callback
         self._level = logging.INFO if verbose else logging.DEBUG
         self._budget = math.inf if time_budget is None else time_budget
@@ -76,6 +79,8 @@ class Journal:
         state = FitState(self._step, self._restart, done, self._total, inertia, now - self._start)
         self._units += 1
         self._has_result |= state.step == "cluster"
+        if inertia is not None:
+            self.trace.append(state)
         self._log_progress(state, now - self._begin)
         if self._callback is not None and self._callback(state):
             self._stop("callback")

@@ -26,6 +26,7 @@ REFERENCE_ROWS = 12
 REHEARSAL = 13
 PROBE = 14
 STREAM = 15
+REPORT_ROWS = 21
 
 
 def resolve_key(random_state: RandomState) -> int:

@@ -207,6 +207,7 @@ def describe_fit(
             "reason": model.approach_.reason,
             "seconds": model.forecast_.total,
             "megabytes": model.forecast_.megabytes,
+            "steps": {step: float(time) for step, time in model.forecast_.seconds.items()},
         },
     }
 

@@ -5,6 +5,8 @@ It does not choose which rows to show, and it knows nothing of clusters or of we
 
 from __future__ import annotations
 
+import base64
+import io
 import math
 import os
 import secrets
@@ -130,6 +132,34 @@ def save_png(image: Image.Image, path: str | os.PathLike[str]) -> None:
         temporary.unlink(missing_ok=True)
 
 
+def encode_png(values: NDArray[Any], shape: tuple[int, ...], most_values: int = 2304) -> str:
+    """Return one row as a PNG in base64, its smallest value black and its largest white.
+
+    Parameters
+    ----------
+    values : ndarray of shape (height * width,) or (height * width * 3,)
+        The picture, line by line.
+    shape : (int, int) or (int, int, 3)
+        Height and width; 3 where every pixel has red, green and blue.
+    most_values : int, default=2304
+        Larger pictures are made smaller until they have no more values than that.
+
+    Examples
+    --------
+    >>> encode_png(np.arange(6.0), (2, 3))[:12]
+    'iVBORw0KGgoA'
+    """
+    tile = _stretch(np.asarray(values, dtype=np.float64)[None], shape)[0]
+    picture = Image.fromarray(tile)
+    factor = math.sqrt(min(1.0, most_values / tile.size))
+    if factor < 1:
+        smaller = [max(1, int(side * factor)) for side in picture.size]
+        picture = picture.resize((smaller[0], smaller[1]), Image.Resampling.BOX)
+    buffer = io.BytesIO()
+    picture.save(buffer, format="PNG", optimize=True)
+    return base64.b64encode(buffer.getvalue()).decode("ascii")
+
+
 def _check_images(images: NDArray[Any], side: tuple[int, int]) -> NDArray[np.float64]:
     """Return the rows as float64 once they are known to be tiles of the given side."""
     images = np.asarray(images)
@@ -163,7 +193,7 @@ def _check_layout(n_images: int, columns: int, captions: Sequence[str] | None, s
         )
 
 
-def _stretch(values: NDArray[np.float64], side: tuple[int, int]) -> NDArray[np.uint8]:
+def _stretch(values: NDArray[np.float64], side: tuple[int, ...]) -> NDArray[np.uint8]:
     """Map each row's own range to 0..255 and give it back its height and width."""
     # Halved first, so that the range of two huge values of opposite sign does not overflow.
     halves = values / 2

@@ -20,7 +20,9 @@ from projected_kmeans.plans import Plan
 STEPS = ("convert", "check", "reduce", "seed", "cluster", "lift", "polish")
 
 
-def summarize_fit(document: dict[str, Any], files: Sequence[Path]) -> str:
+def summarize_fit(
+    document: dict[str, Any], files: Sequence[Path], report: str | None = None
+) -> str:
     """Return the summary of a fit, a line each, and the files that were written."""
     data, results, seconds = document["data"], document["results"], document["seconds"]
     sizes = results["cluster_sizes"]
@@ -39,6 +41,7 @@ def summarize_fit(document: dict[str, Any], files: Sequence[Path]) -> str:
         f"beyond the data: {document['plan']['reason']}",
     }
     text = [f"{name:<14} {value}" for name, value in lines.items() if value is not None]
+    text += [f"{'report':<14} {report}"] if report is not None else []
     return "\n".join([*text, list_files(files)] if files else text)
 
 

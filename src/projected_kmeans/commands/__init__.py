@@ -25,9 +25,14 @@ COMMANDS: Mapping[str, tuple[str, str]] = MappingProxyType(
         "fit": ("commands.fit", "Cluster the rows of DATA, of any size and many formats."),
         "plan": ("commands.plan", "Tell what fit would do with DATA, and what it would cost."),
         "predict": ("commands.predict", "Label the rows of DATA by the nearest center of MODEL."),
+        "report": ("commands.report", "Write what a fit found as one HTML page."),
         "reproduce": (
             "paper.command",
             "Run the paper's own experiments and print each result beside the paper's.",
+        ),
+        "serve": (
+            "commands.serve",
+            "Show the report of a fit in a browser, on this machine only.",
         ),
     }
 )

@@ -34,8 +34,8 @@ def demo(n_samples: int, seed: int, out: str, quiet: bool) -> None:
     Images of 40 characters, 64 x 64 pixels each, are drawn on the spot and clustered twice: by
     scikit-learn's KMeans in all 4096 dimensions, and by ProjectedKMeans. A table shows the seconds
     of each step, the normalized inertia F~ (smaller is better) and the accuracy P (the share of
-    images in the cluster of their character). Labels, centers, model, result and a picture of the
-    centers go to a folder.
+    images in the cluster of their character). Labels, centers, model, result, a picture of the
+    centers and a report to open in a browser go to a folder.
 
     \b
     Example, in a few seconds:
@@ -45,7 +45,14 @@ def demo(n_samples: int, seed: int, out: str, quiet: bool) -> None:
         with show_progress(quiet=quiet) as callback:
             result = run_demo(n_samples, seed=seed, callback=callback)
         files = write_demo(result, folder)
-    if not quiet:
-        Console().print(compare_runs(result))
-        click.echo(tell_speed(result))
-        click.echo(list_files(files))
+    if quiet:
+        return
+    Console().print(compare_runs(result))
+    click.echo(tell_speed(result))
+    click.echo(list_files(files))
+    page = files[-1]
+    click.echo(
+        f"report: {page}"
+        if page.suffix == ".html"
+        else "report: none, as bokeh is missing; pip install 'projected_kmeans[report]'"
+    )

@@ -6,7 +6,6 @@ It does not cluster, nor decide what a result file holds.
 from __future__ import annotations
 
 import json
-from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -24,17 +23,18 @@ from projected_kmeans.commands.options import (
     memory_option,
     none_as_none,
     quiet_option,
+    report_options,
     share_or_auto,
     side_options,
     take_choices,
 )
 from projected_kmeans.dask_clusters import open_client
 from projected_kmeans.estimator import ProjectedKMeans
+from projected_kmeans.fit_display import open_display, resolve_image_shape
 from projected_kmeans.label_files import open_label_folder, read_labels_of, write_labels
 from projected_kmeans.labelling import LabelledBlock
 from projected_kmeans.loaded_rows import open_data
-from projected_kmeans.model_files import describe_fit, save_fit
-from projected_kmeans.output_files import open_output_folder
+from projected_kmeans.model_files import describe_fit
 from projected_kmeans.progress import show_progress
 from projected_kmeans.recipe import MAPS, METRICS
 from projected_kmeans.row_sources import RowSource
@@ -157,6 +157,7 @@ from projected_kmeans.summaries import summarize_fit
     type=click.Path(),
     help="Write the labels there: .npy, or .csv or .parquet, with the ids if there are any.",
 )
+@report_options
 @quiet_option
 @json_option
 def fit(
@@ -166,6 +167,9 @@ def fit(
     n_workers: int | None,
     out: str | None,
     out_labels: str | None,
+    report: str | None,
+    serve: int | None,
+    image_shape: tuple[int, ...] | str | None,
     quiet: bool,
     as_json: bool,
     **parameters: Any,
@@ -188,38 +192,41 @@ def fit(
       projected-kmeans fit table.csv -k 5 --id-column name --out-labels clusters.csv
       projected-kmeans fit embeddings.parquet -k 1000 --memory-limit 4GB --out model
       projected-kmeans fit lake/ --format parquet -k 1000 --scheduler tcp://scheduler:8786
+      projected-kmeans fit images.npy -k 40 --report report.html
     """
     if labels is not None and parameters["label_column"] is not None:
         raise ValueError("--labels and --label-column both give true labels; give one of them")
-    with (
-        open_label_folder(out_labels, with_ids=parameters["id_column"] is not None),
-        nullcontext() if out is None else open_output_folder(out) as folder,
-    ):
+    with open_label_folder(out_labels, with_ids=parameters["id_column"] is not None):
         choice, ids, truths = take_choices(data, parameters)
+        name, model = Path(data).name, ProjectedKMeans(**parameters)
         limit, stays = parameters["memory_limit"], scheduler is not None or n_workers is not None
-        with (
-            open_data(data, memory_limit=limit, stays=stays, **choice) as rows,
-            open_client(scheduler, n_workers) as client,
-        ):
-            truth = _find_truth(labels, truths, rows)
-            with show_progress(quiet=quiet) as callback:
-                model = ProjectedKMeans(**parameters, callback=callback).fit(rows, client=client)
-        model.set_params(callback=None)
-        accuracy = None if truth is None else clustering_accuracy(truth, model.labels_)
-        document = describe_fit(model, rows, name=Path(data).name, accuracy=accuracy)
-        files = () if folder is None else save_fit(model, document, folder, rows.feature_names)
-        if out_labels is not None:
-            block = LabelledBlock(0, model.labels_)
-            write_labels(
-                Path(out_labels), rows.shape[0], [block], None if ids is None else ids.take_ids()
-            )
-    if as_json:
-        click.echo(json.dumps(document))
-    elif not quiet:
-        click.echo(summarize_fit(document, files))
-        if out_labels is not None:
-            click.echo(f"{rows.shape[0]} labels written to {out_labels}")
-    return INTERRUPTED if model.stopped_ == "interrupted" else 0
+        with open_display(name, model, out, report, serve) as display:
+            with (
+                open_data(data, memory_limit=limit, stays=stays, **choice) as rows,
+                open_client(scheduler, n_workers) as client,
+            ):
+                truth = _find_truth(labels, truths, rows)
+                look = resolve_image_shape(image_shape, choice["image_size"], rows.shape[1])
+                with show_progress(quiet=quiet) as callback:
+                    model.set_params(callback=display.listen(callback)).fit(rows, client=client)
+                model.set_params(callback=None)
+                accuracy = None if truth is None else clustering_accuracy(truth, model.labels_)
+                document = describe_fit(model, rows, name=name, accuracy=accuracy)
+                files = display.keep(document, rows, look)
+            if out_labels is not None:
+                labelled = [LabelledBlock(0, model.labels_)]
+                given = None if ids is None else ids.take_ids()
+                write_labels(Path(out_labels), len(model.labels_), labelled, given)
+            if as_json:
+                click.echo(json.dumps(document))
+            elif not quiet:
+                click.echo(summarize_fit(document, files, report))
+                if out_labels is not None:
+                    click.echo(f"{rows.shape[0]} labels written to {out_labels}")
+            if model.stopped_ == "interrupted":
+                return INTERRUPTED
+            display.stay()
+    return 0
 
 
 def _find_truth(

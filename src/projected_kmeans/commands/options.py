@@ -62,6 +62,20 @@ def width_and_height(
     return int(found[1]), int(found[2])
 
 
+def picture_shape(
+    context: click.Context, parameter: click.Parameter, text: str
+) -> tuple[int, ...] | str | None:
+    """Return height, width and, if any, 3 of "64x48x3"; None for "none", "auto" itself."""
+    if text in ("auto", "none"):
+        return None if text == "none" else text
+    parts = text.strip().lower().split("x")
+    if len(parts) not in (2, 3) or not all(part.isdecimal() and int(part) for part in parts):
+        raise click.BadParameter(
+            f"{text!r} is not a shape; give height x width, such as 64x64, or 64x64x3 in colour"
+        )
+    return tuple(int(part) for part in parts)
+
+
 data_argument = click.argument("data", metavar="DATA", type=click.Path())
 AUTO_COUNT: Any = {"type": count_or_auto, "default": "auto", "show_default": True}
 variable_option = click.option(
@@ -177,3 +191,36 @@ workers_option = click.option(
 def cluster_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add what tells who works on DATA: the parameters of `open_client`."""
     return scheduler_option(workers_option(command))
+
+
+port_option = click.option(
+    "--port", default=0, show_default=True, help="Where to listen; 0 takes a port that is free."
+)
+
+
+def report_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add what shows a fit: its page while it runs, its report, and how rows look there."""
+    for option in (
+        click.option(
+            "--image-shape",
+            metavar="HxW[x3]|auto|none",
+            default="auto",
+            show_default=True,
+            callback=picture_shape,
+            help="Height and width of rows that are pictures, for the report.",
+        ),
+        click.option(
+            "--serve",
+            type=int,
+            metavar="[PORT]",
+            is_flag=False,
+            flag_value=0,
+            help="Show the fit live in a browser, on this machine only, then its report till "
+            "Ctrl-C; a free port if none is named.",
+        ),
+        click.option(
+            "--report", metavar="FILE", help="Write the report of the fit, one HTML page."
+        ),
+    ):
+        command = option(command)
+    return command

@@ -1,0 +1,34 @@
+"""The command ``serve``: the report of a fit in a browser on this machine.
+
+Renders once and serves until Ctrl-C; the server itself is the library's.
+"""
+
+from __future__ import annotations
+
+import click
+
+from projected_kmeans.commands.options import port_option
+from projected_kmeans.live_fit import wait_for_interrupt
+from projected_kmeans.page_server import PageServer
+from projected_kmeans.report_files import load_report
+from projected_kmeans.report_page import render_report
+
+
+@click.command()
+@click.argument("result", metavar="RESULT")
+@port_option
+def serve(result: str, port: int) -> None:
+    """Show the report of a fit in a browser, on this machine only.
+
+    RESULT is the folder that `fit --out` wrote, or a result in JSON. The address that is printed
+    holds a secret token; without it the server answers nobody. Ctrl-C ends it. To watch a fit
+    while it runs, use `fit --serve`.
+
+    \b
+    Example:
+      projected-kmeans serve model --port 8080
+    """
+    page = render_report(load_report(result))
+    with PageServer(lambda: page, port=port) as server:
+        click.echo(f"open {server.address} (Ctrl-C ends)")
+        wait_for_interrupt()

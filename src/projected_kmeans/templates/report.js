@@ -1,0 +1,91 @@
+"use strict";
+// Sorts tables, embeds the plots, and gives them the colours of the light or the dark page.
+
+for (const table of document.querySelectorAll("table.sortable")) {
+  const heads = [...table.tHead.rows[0].cells];
+  heads.forEach((head, column) => {
+    const button = head.querySelector("button");
+    if (button === null) return;
+    button.addEventListener("click", () => {
+      const up = head.getAttribute("aria-sort") !== "ascending";
+      for (const other of heads) {
+        if (other.hasAttribute("aria-sort")) other.setAttribute("aria-sort", "none");
+      }
+      head.setAttribute("aria-sort", up ? "ascending" : "descending");
+      const body = table.tBodies[0];
+      const value = (row) => Number(row.cells[column].dataset.value);
+      const rows = [...body.rows].sort((a, b) => (up ? 1 : -1) * (value(a) - value(b)));
+      body.append(...rows);
+    });
+  });
+}
+
+const dark = matchMedia("(prefers-color-scheme: dark)");
+
+function paint(figure) {
+  const style = getComputedStyle(document.documentElement);
+  const soft = style.getPropertyValue("--soft").trim();
+  for (const axis of [...figure.below, ...figure.left]) {
+    axis.axis_label_text_color = soft;
+    axis.major_label_text_color = soft;
+  }
+}
+
+function fit(figure, place) {
+  // A phone is not as tall as a screen, and its labels need the width.
+  const narrow = place.clientWidth < 480;
+  if (place.id === "plot-map") figure.height = narrow ? 400 : 520;
+  for (const axis of [...figure.below, ...figure.left]) {
+    axis.major_label_text_font_size = narrow ? "11px" : "13px";
+  }
+}
+
+function followSelection(figure) {
+  const select = document.getElementById("map-cluster");
+  const again = document.getElementById("map-reset");
+  const source = figure.renderers.find((one) => one.name === "map-rows").data_source;
+  const ranges = [figure.x_range, figure.y_range];
+  select.addEventListener("change", () => {
+    const wanted = select.value === "" ? null : Number(select.value);
+    const labels = [...source.data.cluster];
+    source.selected.indices = wanted === null
+      ? [] : labels.flatMap((label, index) => (label === wanted ? [index] : []));
+  });
+  const zoom = (factor) => {
+    for (const range of ranges) {
+      const middle = (range.start + range.end) / 2;
+      const half = ((range.end - range.start) / 2) * factor;
+      range.setv({start: middle - half, end: middle + half});
+    }
+  };
+  document.getElementById("map-closer").addEventListener("click", () => zoom(1 / 1.5));
+  document.getElementById("map-farther").addEventListener("click", () => zoom(1.5));
+  again.addEventListener("click", () => {
+    select.value = "";
+    source.selected.indices = [];
+    for (const range of ranges) range.reset();
+  });
+}
+
+async function embedPlots() {
+  const holder = document.getElementById("plots");
+  if (holder === null) return;
+  const figures = [];
+  for (const [place, item] of Object.entries(JSON.parse(holder.textContent))) {
+    const element = document.getElementById(place);
+    const views = await Bokeh.embed.embed_item(item, place);
+    const figure = views.roots[0].model;
+    fit(figure, element);
+    paint(figure);
+    figures.push(figure);
+    if (place === "plot-map") followSelection(figure);
+  }
+  dark.addEventListener("change", () => figures.forEach(paint));
+  document.documentElement.dataset.plots = "ready";
+}
+
+addEventListener("beforeprint", () => {
+  for (const more of document.querySelectorAll("details")) more.open = true;
+});
+
+embedPlots();
