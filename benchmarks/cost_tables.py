@@ -57,9 +57,9 @@ def render_costs(page: str, document: dict[str, Any], machine: str) -> str:
         f"**The model beside fits here**: {document['columns']:,} columns, "
         f"{document['clusters']} clusters, two worker processes, files in the system's cache, the "
         "loopback in the place of a network. Seconds as predicted / as measured. Passes on the "
-        "sketch are predicted without the bounds that a client which holds it uses. The model takes "
-        "the rate of a core by itself; here two workers, the scheduler, the client and other work "
-        "share two cores, which it does not know, and most steps take longer than it says.",
+        "sketch are predicted without the bounds that a client which holds it uses. The model "
+        "takes the rate of a core by itself; here two workers, the scheduler, the client and other "
+        "work share two cores, which it does not know, and most steps take longer than it says.",
         checks_table(document["checks"]),
         f"**Up to 10^10 rows** of {N_COLUMNS:,} columns, {N_CLUSTERS:,} clusters, 30 passes on the "
         f"sketch, blocks of 256 MB, machines of {CORES} cores like those here, each with the disk "
