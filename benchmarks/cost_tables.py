@@ -56,7 +56,9 @@ def render_costs(page: str, document: dict[str, Any], machine: str) -> str:
         f"**The model beside fits here**: {document['columns']:,} columns, "
         f"{document['clusters']} clusters, two worker processes, files in the system's cache, the "
         "loopback in the place of a network. Seconds as predicted / as measured. Passes on the "
-        "sketch are predicted without the bounds that a client which holds it uses.",
+        "sketch are predicted without the bounds that a client which holds it uses. The model "
+        "takes the rate of a core by itself; here two workers, the scheduler, the client and other "
+        "work share two cores, which it does not know, and most steps take longer than it says.",
         checks_table(document["checks"]),
         f"**Up to 10^10 rows** of {N_COLUMNS:,} columns, {N_CLUSTERS:,} clusters, 30 passes on the "
         f"sketch, blocks of 256 MB, machines of {CORES} cores like those here, each with the disk "
@@ -71,7 +73,7 @@ def render_costs(page: str, document: dict[str, Any], machine: str) -> str:
 
 def constants_table(constants: Constants, network: float) -> str:
     """Return a line a constant, in units that people read."""
-    giga, micro = 1e-9, 1e6
+    giga = 1e-9
     lines = [
         ["reading a file that is not cached, GB/s a machine", f"{constants.read * giga:.2f}"],
         ["check and reduce, GB/s a core", f"{constants.reduce * giga:.2f}"],
@@ -80,7 +82,7 @@ def constants_table(constants: Constants, network: float) -> str:
         ["pass on the sketch, 10^9 products/s a core", f"{constants.lloyd * giga:.1f}"],
         ["directions from 5,461 rows of 1,024 columns, s", f"{constants.directions:.2f}"],
         ["a walk, ms", f"{1e3 * constants.walk:.0f}"],
-        ["each further block of a walk, microseconds", f"{constants.block * micro:,.0f}"],
+        ["each further block of a walk, ms", f"{1e3 * constants.block:.1f}"],
         ["loopback from a worker to the client, GB/s", f"{constants.network * giga:.2f}"],
         ["network, assumed, GB/s", f"{network * giga:.2f}"],
     ]

@@ -25,7 +25,7 @@ import zarr
 from blobs import assert_same_fit
 from dask_rows import CHUNKS, ROWS, SIGN, D, K, N, fit, forget_lengths, open_cluster, sparse_blocks
 
-from projected_kmeans import FitState, ProjectedKMeans
+from projected_kmeans import FitState, ProjectedKMeans, memory_limits
 from projected_kmeans.array_rows import as_row_source
 from projected_kmeans.dask_blocks import DaskBlocks
 from projected_kmeans.dask_collections import open_collection
@@ -234,6 +234,9 @@ def test_a_sketch_may_stay_on_the_workers(
     assert held == [X.numblocks[0]]
     assert_same_fit(fit(X, client=clients(2)), expected("sign"))
     assert len(held) == 1
+    monkeypatch.setattr(memory_limits, "available_memory", lambda: 2 * N * 16 * 4 - 1)
+    assert_same_fit(fit(X, client=clients(2)), expected("sign"))
+    assert len(held) == 2
 
 
 @pytest.mark.usefixtures("here")

@@ -261,6 +261,13 @@ def test_optional_packages_are_optional() -> None:
     assert (done.stdout.strip(), done.stderr) == ("True", "")
 
 
+def test_only_the_modules_of_dask_import_it() -> None:
+    """No step asks whether rows are Dask's: only the sources that are named after it know it."""
+    for path in SOURCES.rglob("*.py"):
+        packages = {name.partition(".")[0] for name in imports_of(path)}
+        assert path.name.startswith("dask_") or not packages & {"dask", "distributed"}, path
+
+
 @pytest.mark.parametrize("step", STEPS)
 def test_steps_do_not_import_one_another(step: str) -> None:
     """A step imports the common ground only, or what belongs to the same step."""
