@@ -18,7 +18,7 @@ from test_seeding import make_problem
 from projected_kmeans import ProjectedKMeans
 from projected_kmeans.keys import open_stream
 from projected_kmeans.lloyd import run_lloyd
-from projected_kmeans.local_search import breathe, find_spare, measure_two
+from projected_kmeans.local_search import breathe, draw_in_largest, find_spare, measure_two
 from projected_kmeans.passes import Problem
 from projected_kmeans.results import Clustering
 
@@ -192,3 +192,29 @@ def test_breathing_is_a_solver(seed: int) -> None:
     breathing = ProjectedKMeans(12, solver="breathing", **options).fit(X)
     assert breathing.inertia_ <= lloyd.inertia_
     assert breathing.history_[: lloyd.n_iter_] == lloyd.history_
+
+
+def test_breaths_end_as_they_are_told() -> None:
+    """At an optimum five breaths fail, one less deep than the other; with a least gain one does."""
+    X, _ = draw_corners()
+    problem = make_problem(X)
+    best = run_lloyd(problem, X[::20].copy(), max_iter=100)
+    depths: list[int] = []
+
+    def solve(centers: NDArray[Any], **options: Any) -> Clustering:
+        depths.append(len(centers) - 10)
+        return run_lloyd(problem, centers, **options)
+
+    for least_gain, expected in ((0.0, [5, 0, 4, 0, 3, 0, 2, 0, 1, 0, 0]), (1e-3, [5, 0, 0])):
+        depths.clear()
+        found = breathe(problem, best, solve, open_stream(0), max_iter=1000, least_gain=least_gain)
+        assert depths == expected
+        assert found.inertia == best.inertia
+
+
+def test_rows_are_drawn_in_the_clusters_of_most_inertia() -> None:
+    """One row each, never one that has no chance."""
+    labels = np.repeat(np.arange(4, dtype=np.int32), 5)
+    chances = np.where(np.arange(20) % 5 == 2, np.array([1.0, 9.0, 0.0, 4.0])[labels], 0.0)
+    assert draw_in_largest(open_stream(0), chances, labels, 2).tolist() == [7, 17]
+    assert draw_in_largest(open_stream(0), chances, labels, 4).tolist() == [7, 17, 2]

@@ -108,7 +108,8 @@ def breathe(
         if found is None:
             break
         gain = best.inertia - found.inertia
-        depth = 0 if gain < least_gain * best.inertia else depth - (not gain > 0)
+        last = least_gain > 0 and gain < least_gain * best.inertia
+        depth = 0 if last else depth - (not gain > 0)
         best = min(best, found, key=lambda clustering: clustering.inertia)
     if passes.n_left > 0:
         best = solve(
