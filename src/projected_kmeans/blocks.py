@@ -104,7 +104,11 @@ class ArrayBlocks:
 
     def __iter__(self) -> Iterator[Block]:
         """Walk over the blocks from the first row to the last."""
-        for start in range(0, self.array.shape[0], self.block_rows):
+        return self.walk()
+
+    def walk(self, first: int = 0) -> Iterator[Block]:
+        """Walk over the rows from ``first`` on."""
+        for start in range(first, self.array.shape[0], self.block_rows):
             rows = self.array[start : start + self.block_rows]
             inner = rows.strides[1] == rows.itemsize or rows.shape[1] == 1
             aligned = rows.strides[0] % rows.itemsize == 0 and rows.flags.aligned
@@ -166,8 +170,13 @@ class SparseBlocks:
 
     def __iter__(self) -> Iterator[Block]:
         """Walk over the blocks from the first row to the last."""
-        for first, last in itertools.pairwise(self._cuts):
-            yield Block(first, self._view(first, last))
+        return self.walk()
+
+    def walk(self, first: int = 0) -> Iterator[Block]:
+        """Walk over the rows from ``first`` on."""
+        for start, stop in itertools.pairwise(self._cuts):
+            if stop > first:
+                yield Block(max(start, first), self._view(max(start, first), stop))
 
     def take(self, indices: NDArray[np.int64]) -> Floats:
         """Return some rows as float64, made dense: they must be few."""
@@ -196,6 +205,18 @@ MemoryBlocks: TypeAlias = ArrayBlocks | SparseBlocks
 def open_blocks(rows: Any) -> MemoryBlocks:
     """Return the block source of an array or of CSR rows."""
     return SparseBlocks(rows) if scipy.sparse.issparse(rows) else ArrayBlocks(rows)
+
+
+def walk_from(source: BlockSource, first: int) -> Iterator[Block]:
+    """Walk over the rows from ``first`` on; a source that cannot is walked over as a whole."""
+    walk = getattr(source, "walk", None)
+    if walk is not None:
+        yield from walk(first)
+        return
+    for block in source:
+        skipped = max(0, first - block.start)
+        if skipped < block.rows.shape[0]:
+            yield Block(block.start + skipped, block.rows[skipped:])
 
 
 def as_native(array: NDArray[Any]) -> NDArray[Any]:
@@ -235,12 +256,15 @@ class ColumnRanges:
 def scan_columns(
     source: BlockSource, n_threads: int = 0, on_block: Callable[[int], object] | None = None
 ) -> ColumnRanges:
-    """Return the ranges of all columns; raise a ValueError that names the first bad entry."""
+    """Return the ranges of all columns; raise a ValueError that names the first bad entry.
+
+    ``on_block`` is told how many rows are done.
+    """
     scan = ColumnScan(source.shape, n_threads)
-    for index, block in enumerate(source):
+    for block in source:
         scan.add(block)
         if on_block is not None:
-            on_block(index + 1)
+            on_block(block.span.stop)
     return scan.finish()
 
 
@@ -262,13 +286,22 @@ class ColumnScan:
         Rows and columns in all.
     n_threads : int
         0 takes what OpenMP allows.
+    known : ColumnRanges, optional
+        Of rows that were looked at before.
     """
 
-    def __init__(self, shape: tuple[int, int], n_threads: int = 0) -> None:
+    def __init__(
+        self, shape: tuple[int, int], n_threads: int = 0, known: ColumnRanges | None = None
+    ) -> None:
         self._shape, self._n_threads = shape, n_threads
-        self._minimum = np.full(shape[1], np.inf)
-        self._maximum = np.full(shape[1], -np.inf)
-        self._norm = np.zeros(1)
+        self._minimum = np.full(shape[1], np.inf) if known is None else known.minimum
+        self._maximum = np.full(shape[1], -np.inf) if known is None else known.maximum
+        self._norm = np.array([0.0 if known is None else known.squared_norm])
+
+    @property
+    def so_far(self) -> ColumnRanges:
+        """The ranges of what was added; they change as more is."""
+        return ColumnRanges(self._minimum, self._maximum, float(self._norm[0]))
 
     def add(self, block: Block) -> None:
         """Look at a block; raise a ValueError that names its first bad entry."""
@@ -289,7 +322,7 @@ class ColumnScan:
                 f"X reaches {largest:.3g}, so that sums of squares overflow float64; "
                 "divide X by a large constant"
             )
-        return ColumnRanges(self._minimum, self._maximum, float(self._norm[0]))
+        return self.so_far
 
 
 def _not_finite(value: float, row: int, column: int) -> ValueError:

@@ -6,6 +6,7 @@ Wraps another block source; it knows what is finite, not what rows are good for.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -18,8 +19,17 @@ from projected_kmeans.blocks import (
     ColumnScan,
     open_blocks,
     scan_columns,
+    walk_from,
 )
 from projected_kmeans.results import Floats
+
+
+@dataclass(frozen=True)
+class CheckedRows:
+    """How many rows, from the first on, were found finite, and the ranges of their columns."""
+
+    n_rows: int
+    ranges: ColumnRanges
 
 
 class CheckedBlocks:
@@ -40,6 +50,7 @@ class CheckedBlocks:
         self.source = source
         self._n_threads = n_threads
         self._ranges: ColumnRanges | None = None
+        self._scan = ColumnScan(source.shape, n_threads)
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -63,9 +74,19 @@ class CheckedBlocks:
             self._ranges = scan_columns(self.source, self._n_threads)
         return self._ranges
 
-    def check(self, on_block: Callable[[int], object]) -> None:
-        """Look at all rows in a walk of its own; tell how many blocks are done."""
-        self._ranges = scan_columns(self.source, self._n_threads, on_block)
+    @property
+    def ranges_so_far(self) -> ColumnRanges:
+        """The ranges of columns in the rows that were handed out; they change as more are."""
+        return self._scan.so_far if self._ranges is None else self._ranges
+
+    def check(self, on_block: Callable[[int], object], first: int = 0) -> None:
+        """Look at all rows in a walk of its own, from ``first`` on; tell how many are done."""
+        for block in self.walk(first):
+            on_block(block.span.stop)
+
+    def resume(self, known: ColumnRanges) -> None:
+        """Take the ranges of rows that were looked at before; the next walk begins after them."""
+        self._scan = ColumnScan(self.shape, self._n_threads, known)
 
     def __len__(self) -> int:
         """Return the number of blocks."""
@@ -73,14 +94,19 @@ class CheckedBlocks:
 
     def __iter__(self) -> Iterator[Block]:
         """Walk over the blocks from the first row to the last."""
+        return self.walk()
+
+    def walk(self, first: int = 0) -> Iterator[Block]:
+        """Walk over the rows from ``first`` on; those before must have been looked at."""
         if self._ranges is not None:
-            yield from self.source
+            yield from walk_from(self.source, first)
             return
-        scan = ColumnScan(self.shape, self._n_threads)
-        for block in self.source:
-            scan.add(block)
+        if first == 0:
+            self._scan = ColumnScan(self.shape, self._n_threads)
+        for block in walk_from(self.source, first):
+            self._scan.add(block)
             yield block
-        self._ranges = scan.finish()
+        self._ranges = self._scan.finish()
 
     def take(self, indices: NDArray[np.int64]) -> Floats:
         """Return some rows as float64."""

@@ -5,7 +5,7 @@ Asks a model for its centers and settings; it fits nothing.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -15,16 +15,20 @@ from sklearn.utils.validation import check_is_fitted
 
 from projected_kmeans.blocks import BlockSource, scan_columns
 from projected_kmeans.inputs import open_input
+from projected_kmeans.journal import Journal
 from projected_kmeans.labelling import LabelledBlock, label_blocks
 from projected_kmeans.memory_limits import plan_labels
 from projected_kmeans.parameters import check_weights
 from projected_kmeans.passes import Problem
 from projected_kmeans.pipeline import open_problem
-from projected_kmeans.results import Floats
+from projected_kmeans.results import FitState, Floats
 from projected_kmeans.storage import open_storage
+from projected_kmeans.stored_blocks import stored_row_bytes
 
 
-def label_input(model: Any, X: Any) -> Iterator[LabelledBlock]:
+def label_input(
+    model: Any, X: Any, callback: Callable[[FitState], object] | None = None
+) -> Iterator[LabelledBlock]:
     """Yield the labels of rows by the nearest centers, block by block, from the first on.
 
     Parameters
@@ -33,6 +37,8 @@ def label_input(model: Any, X: Any) -> Iterator[LabelledBlock]:
         Fitted.
     X : array-like, sparse matrix or row source (n, d)
         Rows.
+    callback : callable, optional
+        Called with a `FitState` of the step "predict" after every block; its answer is ignored.
 
     Examples
     --------
@@ -43,10 +49,13 @@ def label_input(model: Any, X: Any) -> Iterator[LabelledBlock]:
     >>> [(start, len(labels)) for start, labels in label_input(model, X)]
     [(0, 4)]
     """
+    log, spherical = Journal(callback, 0), model.metric == "cosine"
     with _open(model, X) as source:
-        yield from label_blocks(
-            source, centers_of(model), model.n_threads or 0, spherical=model.metric == "cosine"
-        )
+        blocks = label_blocks(source, centers_of(model), model.n_threads or 0, spherical=spherical)
+        with log.step("predict", source.shape[0], unit_bytes=stored_row_bytes(source)):
+            for block in blocks:
+                log.report(block.start + len(block.labels))
+                yield block
 
 
 @contextmanager

@@ -5,7 +5,7 @@ One pass over the data for all of them together; it does not change a partition.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -18,23 +18,33 @@ from projected_kmeans.passes import Problem
 from projected_kmeans.results import Clustering, Floats
 
 
-def lift(problem: Problem, sketched: Sequence[Clustering]) -> list[Clustering]:
+def lift(
+    problem: Problem,
+    sketched: Sequence[Clustering],
+    on_block: Callable[[int], object] = lambda done: None,
+) -> list[Clustering]:
     """Return the same partitions with their means and their inertia on the original rows.
 
     Sums are taken about the first row of each cluster, so that one pass suffices and no digits
     are lost to a common offset. A cluster without rows gets the center of the cluster whose
     sketched center is nearest to its own. To the kernel it is one partition of the rows repeated,
     into all clusters of all partitions. Sparse rows are passed over for each partition.
+    ``on_block`` is told how many rows are done, over all such passes.
     """
     if problem.source.sparse and len(sketched) > 1:  # whose rows may take less room than centers
-        return [lifted for one in sketched for lifted in lift(problem, [one])]
+        n_rows = problem.source.shape[0]
+
+        def lift_one(index: int) -> Clustering:
+            return lift(problem, [sketched[index]], lambda rows: on_block(index * n_rows + rows))[0]
+
+        return [lift_one(index) for index in range(len(sketched))]
     n_clusters = [len(one.mass) for one in sketched]
     starts = np.concatenate([[0], np.cumsum(n_clusters)])
     labels = np.concatenate(
         [one.labels + np.int32(start) for one, start in zip(sketched, starts, strict=False)]
     )
     weights = None if problem.weights is None else np.tile(problem.weights, len(sketched))
-    repeated = _RepeatedBlocks(problem.source, len(sketched))
+    repeated = _RepeatedBlocks(problem.source, len(sketched), on_block)
     moments = replace(problem, source=repeated, weights=weights).sum(
         labels, np.concatenate([_references(problem, one) for one in sketched])
     )
@@ -60,6 +70,7 @@ class _RepeatedBlocks:
 
     source: BlockSource
     times: int
+    on_block: Callable[[int], object]
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -77,6 +88,7 @@ class _RepeatedBlocks:
         for block in self.source:
             for time in range(self.times):
                 yield Block(time * self.source.shape[0] + block.start, block.rows)
+            self.on_block(block.span.stop)
 
     def __len__(self) -> int:
         return self.times * len(self.source)

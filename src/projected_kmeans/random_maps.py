@@ -20,6 +20,7 @@ from projected_kmeans.blocks import (
     check_finite,
     compute_type,
     open_blocks,
+    walk_from,
 )
 from projected_kmeans.dimensions import check_eps, target_dimension
 from projected_kmeans.keys import RandomState, resolve_key
@@ -86,15 +87,21 @@ def sketch_rows(
     projection: RandomMap,
     source: BlockSource,
     on_block: Callable[[int], object] | None = None,
-    new_array: Callable[[tuple[int, int], np.dtype[Any]], NDArray[Any]] = np.empty,
+    sketch: NDArray[Any] | None = None,
+    first: int = 0,
 ) -> NDArray[Any]:
-    """Return the sketch of all rows, in the precision that they are computed in."""
-    sketch = new_array((source.shape[0], projection.n_components_), compute_type(source.dtype))
+    """Return the sketch of all rows, in the precision that they are computed in.
+
+    ``on_block`` is told how many rows are done; an array that is given is filled from row
+    ``first`` on.
+    """
+    if sketch is None:
+        sketch = np.empty((source.shape[0], projection.n_components_), compute_type(source.dtype))
     project = projection.project_sparse if source.sparse else projection.project_block
-    for index, block in enumerate(source):
+    for block in walk_from(source, first):
         project(block.rows, sketch[block.span])
         if on_block is not None:
-            on_block(index + 1)
+            on_block(block.span.stop)
     return sketch
 
 

@@ -105,7 +105,11 @@ class StoredBlocks:
 
     def __iter__(self) -> Iterator[Block]:
         """Walk over the blocks from the first row to the last."""
-        walk = self._walk()
+        return self.walk()
+
+    def walk(self, first: int = 0) -> Iterator[Block]:
+        """Walk over the rows from ``first`` on, of which only these are read."""
+        walk = self._walk(first)
         self._walks.add(walk)
         return walk
 
@@ -149,8 +153,8 @@ class StoredBlocks:
             done += len(part)
         return rows if np.array_equal(places, np.arange(len(places))) else rows[places]
 
-    def _walk(self) -> Iterator[Block]:
-        for start, rows in read_ahead(self, self.block_rows):
+    def _walk(self, first: int) -> Iterator[Block]:
+        for start, rows in read_ahead(self, self.block_rows, first=first):
             yield Block(start, rows)
             release(rows)
 
@@ -173,6 +177,15 @@ class StoredBlocks:
         some = rows[wanted - start]
         release(rows)
         return as_native_sparse(some) if self.sparse else as_native(np.asarray(some))
+
+
+def stored_row_bytes(source: Any) -> float:
+    """Return the bytes of a row that is stored, whatever stands before its source; 0 in memory."""
+    while not isinstance(source, StoredBlocks):
+        if not hasattr(source, "source"):
+            return 0.0
+        source = source.source
+    return source.row_bytes
 
 
 def release(rows: Any) -> None:

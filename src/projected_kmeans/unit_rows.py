@@ -13,7 +13,13 @@ import numpy as np
 import scipy.sparse
 from numpy.typing import NDArray
 
-from projected_kmeans.blocks import Block, BlockSource, ColumnRanges, compute_type
+from projected_kmeans.blocks import (
+    Block,
+    BlockSource,
+    ColumnRanges,
+    compute_type,
+    walk_from,
+)
 from projected_kmeans.results import Floats
 
 # Rows that are divided at a time: they stay in the cache between the sum and the division.
@@ -56,7 +62,11 @@ class UnitRows:
 
     def __iter__(self) -> Iterator[Block]:
         """Walk over the blocks from the first row to the last."""
-        for block in self.source:
+        return self.walk()
+
+    def walk(self, first: int = 0) -> Iterator[Block]:
+        """Walk over the rows from ``first`` on."""
+        for block in walk_from(self.source, first):
             yield Block(block.start, to_unit_rows(block.rows))
 
     def take(self, indices: NDArray[np.int64]) -> Floats:
