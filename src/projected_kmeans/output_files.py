@@ -92,7 +92,14 @@ def write_array(path: str | os.PathLike[str], array: NDArray[Any]) -> None:
     >>> np.load(file)
     array([0, 1])
     """
-    write_atomically(path, lambda handle: np.save(handle, array, allow_pickle=False))
+    write_atomically(path, lambda handle: np.save(_Stream(handle), array, allow_pickle=False))
+
+
+class _Stream:
+    """A file that is written to by Python: NumPy's own way does not notice a full disk."""
+
+    def __init__(self, handle: BinaryIO) -> None:
+        self.write = handle.write
 
 
 @contextmanager
