@@ -221,6 +221,14 @@ def test_a_fit_that_was_stopped_goes_on_to_the_end(tmp_path: Path) -> None:
     assert model.stopped_ == whole.stopped_
 
 
+def test_a_certificate_is_kept(tmp_path: Path) -> None:
+    """What was proven comes back with the result, in all its digits."""
+    options = {"certificate": "auto", "projection": None}
+    model = fit(tmp_path / "steps", **options)
+    assert model.certificate_ is not None
+    assert fit(tmp_path / "steps", **options).certificate_ == model.certificate_
+
+
 def test_a_stop_stores_where_it_was(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     """A stop stores the last pass, however little time has gone by since the last one stored."""
     fit(tmp_path / "steps", callback=lambda state: state.step == "cluster" and state.iteration == 3)

@@ -92,7 +92,7 @@ def _open_display(console: Console) -> Progress:
     return Progress(
         SpinnerColumn(),  # shows life in a step that reports no progress of its own
         TextColumn("{task.description:<12}"),
-        BarColumn(bar_width=30),
+        BarColumn(bar_width=20),
         TextColumn("{task.completed:>5.0f}/{task.total:.0f}"),
         TextColumn("{task.fields[detail]}"),
         console=console,
