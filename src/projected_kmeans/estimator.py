@@ -5,6 +5,7 @@ Composes the steps; it computes nothing itself.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from typing import Any, Self
 
@@ -20,8 +21,9 @@ from sklearn.utils import Tags
 
 from projected_kmeans.blocks import BlockSource, compute_type
 from projected_kmeans.certificate import certify_fit, check_certificate
+from projected_kmeans.fit_checkpoints import Finished, open_checkpoint
 from projected_kmeans.fit_warnings import warn_of_fit
-from projected_kmeans.fitted_models import find_distances, find_labels, open_checked
+from projected_kmeans.fitted_models import find_distances, find_inertia, find_labels
 from projected_kmeans.forecasts import forecast
 from projected_kmeans.inputs import give_labels, open_input, open_weights
 from projected_kmeans.interrupts import catch_interrupts
@@ -35,7 +37,7 @@ from projected_kmeans.pipeline import (
 )
 from projected_kmeans.planning import Sizes
 from projected_kmeans.recipe import Recipe, check_parameters, check_sizes, resolve_recipe
-from projected_kmeans.results import Clustering, FitState
+from projected_kmeans.results import FitState
 from projected_kmeans.row_sources import RowSource
 from projected_kmeans.scoring import normalize
 from projected_kmeans.storage import open_storage
@@ -126,6 +128,9 @@ class ProjectedKMeans(
         Bytes that a fit may allocate, or a text such as "2GB": blocks are then as small as need be,
         and a sketch that takes more than half of it lies in a temporary file; docs/scale.md. The
         result does not depend on it.
+    checkpoint : str or path, optional
+        A folder in which the fit stores where it stands: the same call goes on from there after it
+        was killed, to the same bits, and returns at once where it was finished; docs/scale.md.
     callback : callable, optional
         Called with a `FitState` after every unit of work. A true answer stops the fit, which
         keeps the best result so far.
@@ -219,6 +224,7 @@ class ProjectedKMeans(
         random_state: RandomState = None,
         n_threads: int | None = None,
         memory_limit: int | str | None = None,
+        checkpoint: str | os.PathLike[str] | None = None,
         callback: Callable[[FitState], object] | None = None,
         verbose: int = 0,
     ) -> None:
@@ -241,6 +247,7 @@ class ProjectedKMeans(
         self.random_state = random_state
         self.n_threads = n_threads
         self.memory_limit = memory_limit
+        self.checkpoint = checkpoint
         self.callback = callback
         self.verbose = verbose
 
@@ -282,15 +289,21 @@ class ProjectedKMeans(
         recipe = self._resolve(rows)
         log = Journal(self.callback, self.verbose, self.time_budget)
 
-        with catch_interrupts(log.interrupt), open_storage(recipe.memory) as storage:
-            source = storage.open_rows(rows)
-            original, sketch = reduce_rows(recipe, source, weights, log, storage)
-            finalists = cluster_sketch(recipe, original, sketch, log)
-            lifted = lift_partition(original, sketch, finalists, log)
-            polished = polish_partition(recipe, original, sketch, lifted, log)
-            self.certificate_ = certify_fit(self, original.source, weights, polished.inertia, log)
+        with (
+            catch_interrupts(log.interrupt),
+            open_checkpoint(self, recipe, rows, weights, log) as saved,
+            open_storage(recipe.memory, saved) as storage,
+        ):
+            if (finished := saved.recall_result(recipe.projection)) is None:
+                source = storage.open_rows(rows)
+                original, sketch = reduce_rows(recipe, source, weights, log, storage)
+                finalists = cluster_sketch(recipe, original, sketch, log, saved)
+                lifted = lift_partition(original, sketch, finalists, log, saved)
+                polished = polish_partition(recipe, original, sketch, lifted, log, saved)
+                proof = certify_fit(self, original.source, weights, polished.inertia, log)
+                finished = saved.finish(lifted.sketched, polished, proof)
 
-        self._keep(rows, lifted.sketched, polished, log)
+        self._keep(rows, finished, log)
         return self
 
     def predict(self, X: ArrayLike | RowSource) -> NDArray[np.int32]:
@@ -344,11 +357,7 @@ class ProjectedKMeans(
         float
             The higher, the better.
         """
-        with open_checked(self, X, sample_weight) as (problem, centers):
-            labels = np.zeros(problem.source.shape[0], dtype=np.int32)
-            sums = problem.open_sums(centers)
-            problem.assign(centers, labels, keep_ties=False, then=[sums.adding(labels)])
-        return -sums.moments().inertia_about_references
+        return -find_inertia(self, X, sample_weight)
 
     def _check_parameters(self) -> None:
         check_parameters(self)
@@ -357,21 +366,20 @@ class ProjectedKMeans(
     def _resolve(self, rows: BlockSource) -> Recipe:
         """Return the recipe of the run: every "auto" replaced by what it stands for here."""
         sizes = Sizes.of(rows, self.n_clusters)
-        in_memory = rows.resident
-        recipe = resolve_recipe(self, sizes, stored=not in_memory, distant=rows.distant)
+        recipe = resolve_recipe(self, sizes, stored=not rows.resident, distant=rows.distant)
         self.key_, self.projection_ = recipe.key, recipe.projection
         self.approach_ = recipe.approach
         self.forecast_ = forecast(sizes, recipe.approach, recipe.n_threads)
         return recipe
 
-    def _keep(
-        self, rows: BlockSource, sketched: Clustering, polished: Clustering, log: Journal
-    ) -> None:
+    def _keep(self, rows: BlockSource, finished: Finished, log: Journal) -> None:
+        sketched, polished = finished.sketched, finished.polished
         warn_of_fit(polished, self.n_clusters, log.stopped)
         self.labels_ = give_labels(polished.labels, rows)
         self.cluster_centers_ = polished.centers.astype(compute_type(rows.dtype), copy=False)
         self.n_components_ = sketched.centers.shape[1]
         self.inertia_ = polished.inertia
+        self.certificate_ = finished.certificate
         self.normalized_inertia_ = normalize(polished.inertia, polished.sum_of_squares)
         self.n_iter_ = sketched.n_iter
         self.history_ = sketched.history

@@ -28,16 +28,20 @@ from projected_kmeans.inputs import (
     open_input,
     open_weights,
 )
+from projected_kmeans.journal import Journal
 from projected_kmeans.labelling import LabelledBlock, label_block, label_blocks
 from projected_kmeans.memory_limits import plan_labels
 from projected_kmeans.passes import Frame, Problem, measure_rows
 from projected_kmeans.pipeline import open_problem
-from projected_kmeans.results import Floats
+from projected_kmeans.results import FitState, Floats
 from projected_kmeans.storage import open_storage
+from projected_kmeans.stored_blocks import stored_row_bytes
 from projected_kmeans.walks import Block
 
 
-def label_input(model: Any, X: Any) -> Iterator[LabelledBlock]:
+def label_input(
+    model: Any, X: Any, callback: Callable[[FitState], object] | None = None
+) -> Iterator[LabelledBlock]:
     """Yield the labels of rows by the nearest centers, block by block, from the first on.
 
     Parameters
@@ -46,6 +50,8 @@ def label_input(model: Any, X: Any) -> Iterator[LabelledBlock]:
         Fitted.
     X : array-like, sparse matrix or row source (n, d)
         Rows.
+    callback : callable, optional
+        Called with a `FitState` of the step "predict" after every block; its answer is ignored.
 
     Examples
     --------
@@ -56,10 +62,13 @@ def label_input(model: Any, X: Any) -> Iterator[LabelledBlock]:
     >>> [(start, len(labels)) for start, labels in label_input(model, X)]
     [(0, 4)]
     """
+    log, spherical = Journal(callback, 0), model.metric == "cosine"
     with _open(model, X) as source:
-        yield from label_blocks(
-            source, centers_of(model), model.n_threads or 0, spherical=model.metric == "cosine"
-        )
+        blocks = label_blocks(source, centers_of(model), model.n_threads or 0, spherical=spherical)
+        with log.step("predict", source.shape[0], unit_bytes=stored_row_bytes(source)):
+            for block in blocks:
+                log.report(block.start + len(block.labels))
+                yield block
 
 
 def find_labels(model: Any, X: Any) -> Any:
@@ -79,6 +88,15 @@ def find_distances(model: Any, X: Any) -> Any:
         return _map_dask(model, X, _measure_block, len(centers), centers.dtype)
     with open_checked(model, X) as (problem, centers):
         return _measure(problem, centers)
+
+
+def find_inertia(model: Any, X: Any, sample_weight: ArrayLike | None) -> float:
+    """Return the inertia of rows about their nearest centers."""
+    with open_checked(model, X, sample_weight) as (problem, centers):
+        labels = np.zeros(problem.source.shape[0], dtype=np.int32)
+        sums = problem.open_sums(centers)
+        problem.assign(centers, labels, keep_ties=False, then=[sums.adding(labels)])
+    return sums.moments().inertia_about_references
 
 
 def _measure(problem: Problem, centers: Floats) -> NDArray[Any]:

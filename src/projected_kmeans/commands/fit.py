@@ -16,6 +16,7 @@ from projected_kmeans.commands import INTERRUPTED
 from projected_kmeans.commands.options import (
     AUTO_COUNT,
     DATA_CHOICES,
+    checkpoint_option,
     cluster_options,
     count_or_all,
     data_options,
@@ -137,6 +138,7 @@ from projected_kmeans.summaries import summarize_fit
 @data_options
 @memory_option
 @cluster_options
+@checkpoint_option
 @click.option("--out", metavar="DIR", help="Write labels, centers, model and result there.")
 @json_option
 def fit(
@@ -158,6 +160,9 @@ def fit(
     written as always, and the exit code is 130. A second Ctrl-C, or one before there is a result,
     leaves at once and writes nothing.
 
+    With --checkpoint DIR the same command goes on where it was killed or stopped, to the bits that
+    it would have had; once it is finished it answers at once.
+
     \b
     Examples:
       projected-kmeans fit rows.npy -k 40
@@ -165,6 +170,7 @@ def fit(
       projected-kmeans fit table.csv -k 5 --labels truth.csv --json
       projected-kmeans fit embeddings.parquet -k 1000 --memory-limit 4GB --out model
       projected-kmeans fit lake/ --format parquet -k 1000 --scheduler tcp://10.0.0.1:8786
+      projected-kmeans fit embeddings.parquet -k 1000 --checkpoint steps --out model
     """
     with nullcontext() if out is None else open_output_folder(out) as folder:
         choice = {name: parameters.pop(name) for name in DATA_CHOICES}
@@ -176,7 +182,7 @@ def fit(
             truth = rows.labels if labels is None else read_labels_of(labels, rows.shape[0])
             with show_progress() as callback:
                 model = ProjectedKMeans(**parameters, callback=callback).fit(rows, client=client)
-        model.set_params(callback=None)
+        model.set_params(callback=None, checkpoint=None)
         accuracy = None if truth is None else clustering_accuracy(truth, model.labels_)
         document = describe_fit(model, rows, name=Path(data).name, accuracy=accuracy)
         files = () if folder is None else save_fit(model, document, folder, rows.feature_names)

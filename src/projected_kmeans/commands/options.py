@@ -113,6 +113,11 @@ memory_option = click.option(
     metavar="SIZE",
     help="Allocate no more than this, such as 500MB or 2GiB: smaller blocks, a sketch in a file.",
 )
+checkpoint_option = click.option(
+    "--checkpoint",
+    metavar="DIR",
+    help="Store there where the fit stands; the same command goes on from there if it was killed.",
+)
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object only.")
 scheduler_option = click.option(
     "--scheduler",

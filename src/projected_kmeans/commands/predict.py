@@ -23,6 +23,7 @@ from projected_kmeans.label_files import check_label_file, join_labels, write_la
 from projected_kmeans.loaded_rows import open_data
 from projected_kmeans.model_files import load_model
 from projected_kmeans.output_files import open_output_folder
+from projected_kmeans.progress import show_progress
 
 
 @click.command()
@@ -59,10 +60,14 @@ def predict(
       projected-kmeans predict model lake/ --format parquet --out labels.parquet
     """
     choice = {name: options[name] for name in DATA_CHOICES}
+    prints = out is None and not as_json  # labels as they come, between which no display fits
     with nullcontext() if out is None else open_output_folder(check_label_file(out).parent):
         estimator = load_model(model).set_params(memory_limit=memory_limit)
-        with open_data(data, memory_limit=memory_limit, **choice) as rows:
-            n_rows, blocks = rows.shape[0], label_input(estimator, rows)
+        with (
+            open_data(data, memory_limit=memory_limit, **choice) as rows,
+            nullcontext() if prints else show_progress() as callback,
+        ):
+            n_rows, blocks = rows.shape[0], label_input(estimator, rows, callback)
             labels: list[int] = []
             if out is not None:
                 write_labels(Path(out), n_rows, blocks)
