@@ -193,11 +193,11 @@ def test_columns_too_wide_for_float64_are_refused(size: float) -> None:
         scan_columns(ArrayBlocks(np.array([[size], [-size]])))
 
 
-def test_progress_counts_blocks() -> None:
-    """The scan reports each block it has done."""
+def test_progress_counts_rows() -> None:
+    """The scan reports after each block how many rows are done."""
     seen: list[int] = []
     scan_columns(ArrayBlocks(np.zeros((10, 2)), 4), on_block=seen.append)
-    assert seen == [1, 2, 3]
+    assert seen == [4, 8, 10]
 
 
 @pytest.mark.parametrize("dtype", TYPES)

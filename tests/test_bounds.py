@@ -163,7 +163,7 @@ def test_a_row_whose_label_was_changed_is_looked_at_again() -> None:
         search.assign(centers, labels, keep_ties=True)
     changed = np.array([3, 50])
     labels[changed] = (labels[changed] + 1) % 16
-    search.forget(changed, labels)
+    search.forget(changed, labels[changed])
     search.assign(centers, labels, keep_ties=True)
     np.testing.assert_array_equal(labels, reference.nearest_center(X, centers))
 

@@ -370,11 +370,11 @@ class Terminal(io.StringIO):
 def test_progress_on_a_terminal() -> None:
     """On a terminal every step that the callback hears of is drawn, and nothing is stopped."""
     stream = Terminal()
-    with show_progress(Console(file=stream, force_terminal=True, width=100)) as callback:
+    with show_progress(Console(file=stream, force_terminal=True, width=160)) as callback:
         assert callback is not None
         assert callback(FitState("reduce", 0, 3, 3, None, 0.1)) is False
-        assert callback(FitState("cluster", 1, 5, 300, 1234.5, 0.2)) is False
-    for part in ("reduce", "cluster", "restart 2", "inertia 1234.5"):
+        assert callback(FitState("cluster", 1, 5, 300, 1234.5, 0.2, 25.0, 11.8, 3e6)) is False
+    for part in ("reduce", "cluster", "25 passes/s", "3 MB/s", "at most 11.8 s left", "restart 2"):
         assert part in stream.getvalue()
 
 

@@ -365,6 +365,26 @@ def test_bad_rows_are_one_sentence(X: Any, sentence: str) -> None:
         ProjectedKMeans(2).fit(X)
 
 
+def test_a_checkpoint_is_refused(tmp_path: Path) -> None:
+    """Rows on Dask have no identity: one sentence says so, before anything is made."""
+    with pytest.raises(ValueError, match=r"rows on Dask .* fit without checkpoint"):
+        fit(da.from_array(ROWS, chunks=CHUNKS["even"]), checkpoint=tmp_path / "steps")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_progress_is_told_in_rows() -> None:
+    """Steps that walk over rows count them up to all of them, in blocks of any size."""
+    states: list[FitState] = []
+    fit(da.from_array(ROWS, chunks=CHUNKS["uneven"]), callback=states.append)
+    for step in ("reduce", "lift"):
+        told = [state for state in states if state.step == step]
+        done = [state.iteration for state in told]
+        assert done == sorted(set(done)), step
+        assert len(done) > 1
+        assert done[-1] == N
+        assert all(state.total == N for state in told)
+
+
 def test_what_is_not_rows_is_refused() -> None:
     """Other things of Dask are no rows, and a cluster needs rows that it can reach."""
     with pytest.raises(TypeError, match=r"give a dask\.array or a dask\.dataframe"):

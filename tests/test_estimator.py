@@ -22,7 +22,7 @@ from projected_kmeans import (
     SpectralProjection,
     blocks,
     clustering_accuracy,
-    restarts,
+    resumable_lloyd,
     target_dimension,
 )
 from projected_kmeans.lloyd import run_lloyd
@@ -147,7 +147,7 @@ def test_restarts_that_differ_by_rounding_keep_the_first(monkeypatch: pytest.Mon
         calls.append(replace(found, inertia=found.inertia * (1 - 3e-16 * len(calls))))
         return calls[-1]
 
-    monkeypatch.setattr(restarts, "run_lloyd", run_and_round)
+    monkeypatch.setattr(resumable_lloyd, "run_lloyd", run_and_round)
     model = ProjectedKMeans(5, n_init=4, **options).fit(X)
     assert calls[0].inertia == pytest.approx(calls[-1].inertia, rel=1e-14)
     assert not np.array_equal(calls[0].labels, calls[-1].labels)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import logging
+from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from blobs import assert_consistent, assert_same_fit, draw_blobs
 
@@ -13,6 +15,8 @@ from projected_kmeans import (
     ProjectedKMeans,
     blocks,
 )
+from projected_kmeans.files import open_rows
+from projected_kmeans.journal import Journal
 
 
 def collect(**options: Any) -> tuple[list[FitState], ProjectedKMeans]:
@@ -42,7 +46,7 @@ def test_the_callback_sees_every_step_in_order() -> None:
 
 
 def test_the_callback_sees_every_unit_of_work(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each step counts its units one by one up to its total, in time that does not run back."""
+    """Each step counts its units up to its total, passes one by one, in time that only grows."""
     monkeypatch.setattr(blocks, "BLOCK_BYTES", 200 * 8 * 40)
     states, _ = collect(n_init=2)
     seconds = [state.seconds for state in states]
@@ -51,11 +55,13 @@ def test_the_callback_sees_every_unit_of_work(monkeypatch: pytest.MonkeyPatch) -
     for state in states:
         groups.setdefault((state.step, state.restart), []).append(state)
     for (step, _), group in groups.items():
-        assert [state.iteration for state in group] == list(range(1, len(group) + 1)), step
+        done = [state.iteration for state in group]
+        rows = step in ("check", "reduce", "lift")
+        assert done == ([40, 80, 120, 150] if rows else list(range(1, len(group) + 1))), step
         assert all(state.iteration <= state.total for state in group)
         known = step in ("cluster", "lift", "polish")
-        assert all((state.inertia is not None) == known for state in group)
-    assert [len(groups[step, 0]) for step in ("check", "reduce", "lift")] == [4, 4, 1]
+        assert all((state.inertia is not None) == known for state in group[-1:])
+        assert all(state.rate is not None and state.remaining is not None for state in group)
     assert groups["seed", 0][-1].iteration == groups["seed", 0][-1].total == 5
     assert groups["cluster", 0][0].total == 300
 
@@ -125,3 +131,29 @@ def test_progress_is_logged(
     assert {record.levelno for record in records} == {level}
     assert any("lift" in record.getMessage() for record in records)
     assert capfd.readouterr() == ("", "")
+
+
+def test_rates_are_of_this_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A rate counts what was done since the step began, and time left what is still to do."""
+    clock = iter([0.0, 0.0, 10.0, 12.0, 14.0, 15.0])
+    monkeypatch.setattr("projected_kmeans.journal.time.perf_counter", lambda: next(clock))
+    states: list[FitState] = []
+    log = Journal(states.append, 0)
+    log.is_over = lambda: False  # type: ignore[method-assign]
+    with log.step("reduce", 1000, unit_bytes=8.0):
+        log.skip(600)
+        log.report(600)
+        log.report(700)
+    assert (states[0].rate, states[0].remaining, states[0].read_rate) == (None, None, None)
+    assert (states[1].rate, states[1].remaining, states[1].read_rate) == (100 / 4, 12.0, 200.0)
+
+
+def test_what_reads_files_tells_how_fast(tmp_path: Path) -> None:
+    """Bytes read a second are known where rows are stored, and only there."""
+    X, _ = draw_blobs(gap=0.2)
+    np.save(tmp_path / "rows.npy", X)
+    for rows, known in ((X, False), (open_rows(tmp_path / "rows.npy"), True)):
+        states: list[FitState] = []
+        ProjectedKMeans(5, random_state=0, projection="sign", callback=states.append).fit(rows)
+        reading = {state.step for state in states if state.read_rate is not None}
+        assert reading == ({"reduce", "lift", "polish"} if known else set())

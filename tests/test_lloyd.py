@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import dataclasses
 import itertools
 from typing import Any
 
@@ -15,8 +17,9 @@ from numpy.typing import NDArray
 from sklearn.cluster import KMeans
 
 from projected_kmeans.blocks import ArrayBlocks, scan_columns
-from projected_kmeans.lloyd import run_lloyd
+from projected_kmeans.lloyd import LloydState, run_lloyd
 from projected_kmeans.passes import Problem
+from projected_kmeans.polishing import CandidateSearch
 from projected_kmeans.results import Clustering
 
 
@@ -295,3 +298,47 @@ def test_no_pass_is_refused() -> None:
     """max_iter=0 without a start gives a sentence."""
     with pytest.raises(ValueError, match="max_iter=0 allows no pass"):
         solve(np.zeros((2, 1)), [[0.0]], max_iter=0)
+
+
+def follow_states(
+    problem: Problem, centers: NDArray[Any], n_candidates: int
+) -> tuple[Clustering, list[LloydState], Any]:
+    """Return the end of a run, its state after every pass, and what goes on from one of them."""
+    order = np.argsort(reference.squared_distances(problem.source.select(), centers), axis=0)
+    lists = np.ascontiguousarray(order[:n_candidates].T, dtype=np.uint16)
+    lists[~(lists == 0).any(axis=1), -1:] = 0  # where all rows are at first
+    states: list[LloydState] = []
+
+    def run(**options: Any) -> Clustering:
+        search = CandidateSearch(problem, lists.copy()) if n_candidates else None
+        return run_lloyd(problem, centers, max_iter=60, search=search, **options)
+
+    whole = run(on_state=lambda state: states.append(copy.deepcopy(state)))
+    return whole, states, run
+
+
+@pytest.mark.parametrize("n_candidates", [0, 6])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_a_state_goes_on_to_the_same_bits(n_candidates: int, weighted: bool) -> None:
+    """From the state after any pass, bounds, sums, refilled clusters and candidates go on alike."""
+    X, _ = draw_clusters(4, 400, 6, 16, 1.0)
+    weights = np.linspace(0, 2, len(X)) if weighted else None
+    centers = np.concatenate([X[:10], 50 + np.arange(6.0)[:, None] + X[:6]])  # six lose all rows
+    whole, states, run = follow_states(make_problem(X, weights), centers, n_candidates)
+    assert len(states) > 4
+    assert len(states[-1].refilled) > 0
+    for state in states:
+        found = run(resume=copy.deepcopy(state))
+        np.testing.assert_array_equal(found.labels, whole.labels)
+        assert found.centers.tobytes() == whole.centers.tobytes()
+        assert (found.inertia, found.history) == (whole.inertia, whole.history)
+        assert (found.converged, found.n_iter) == (whole.converged, whole.n_iter)
+
+
+def test_a_state_of_other_rows_is_refused() -> None:
+    """Sums that do not give the inertia of the last pass are not gone on from."""
+    X, _ = draw_clusters(4, 100, 6, 5, 1.0)
+    _, states, run = follow_states(make_problem(X), X[:5], 0)
+    bad = dataclasses.replace(states[0], totals=states[0].totals + 1)
+    with pytest.raises(ValueError, match="does not agree with itself; use another folder"):
+        run(resume=bad)

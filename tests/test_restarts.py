@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from projected_kmeans import FitState, ProjectedKMeans, blocks, pipeline, restarts
 from projected_kmeans.blocks import ArrayBlocks, scan_columns
+from projected_kmeans.fit_checkpoints import Checkpoint
 from projected_kmeans.journal import Journal
 from projected_kmeans.lloyd import run_lloyd
 from projected_kmeans.passes import Problem
@@ -54,7 +55,9 @@ def test_a_pause_changes_nothing() -> None:
     first = [X[np.random.default_rng(seed).choice(len(X), 5, replace=False)] for seed in range(8)]
     effort = Effort("lloyd", 0, 300, 0.0, 0.0)
     log = Journal(None, 0)
-    found = run_restarts(problem, 5, 8, lambda index, on_center: first[index], effort, log)
+    found = run_restarts(
+        problem, 5, 8, lambda index, on_center: first[index], effort, log, Checkpoint()
+    )
     assert len(found) == FINALISTS
     alone = [run_lloyd(problem, centers, max_iter=300) for centers in first]
     for one in found:

@@ -10,13 +10,22 @@ from typing import Any
 import dask
 import numpy as np
 import pytest
+import scipy.sparse
 from dask.delayed import delayed
 from numpy.typing import NDArray
 
-from projected_kmeans.blocks import ArrayBlocks, BlockSource, scan_columns
+from projected_kmeans.array_rows import as_row_source
+from projected_kmeans.blocks import (
+    ArrayBlocks,
+    BlockSource,
+    PickedRows,
+    SparseBlocks,
+    scan_columns,
+)
 from projected_kmeans.checked_blocks import CheckedBlocks
 from projected_kmeans.dask_blocks import DaskBlocks
 from projected_kmeans.dask_walks import Arrays, Workers
+from projected_kmeans.stored_blocks import StoredBlocks
 from projected_kmeans.unit_rows import UnitRows
 from projected_kmeans.walks import Block, Task, add, fill, least, most, read, update
 
@@ -73,7 +82,7 @@ def test_every_role(open_source: Any) -> None:
     source = open_source()
     tasks = (Task(partial(use_all, 2.0), uses), Task(keep, (read(state), fill(seen))))
     source.walk(*tasks, on_block=done.append)
-    assert done == list(range(1, len(source) + 1))
+    assert done == ([*range(7, 50, 7), 50] if open_source is here else list(CUTS[1:]))
     assert (state == 2 * given).all()
     assert (seen == state).all()
     starts = np.concatenate([[block.start] * len(block.rows) for block in source])
@@ -81,6 +90,56 @@ def test_every_role(open_source: Any) -> None:
     assert (total == 1 + ROWS.sum(axis=0)).all()
     assert (low == np.minimum(-1, ROWS.min(axis=0))).all()
     assert (high == np.maximum(0, ROWS.max(axis=0))).all()
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        here(),
+        SparseBlocks(scipy.sparse.csr_array(ROWS), 7),
+        PickedRows(here(), np.arange(50)),
+        StoredBlocks(as_row_source(ROWS), 7),
+        UnitRows(here()),
+    ],
+    ids=lambda source: type(source).__name__,
+)
+@pytest.mark.parametrize("first", [1, 7, 30, 49, 50])
+def test_a_walk_may_begin_later(source: BlockSource, first: int) -> None:
+    """A walk over the first rows and one over the others do what one over all does."""
+    whole, parts, rest = np.zeros(3), np.zeros(3), np.zeros(50)
+    source.walk(Task(add_squares, (add(whole), fill(np.empty(50)))))
+    done: list[int] = []
+    source.walk(Task(add_squares, (add(parts), fill(rest))), first=first, on_block=done.append)
+    assert done[-1:] == ([] if first == 50 else [50])
+    assert all(stop > first for stop in done)
+    assert (rest[:first] == 0).all()
+    rows = UnitRows(here()).select() if isinstance(source, UnitRows) else ROWS
+    np.testing.assert_array_equal(rest[first:], np.sum(rows[first:] ** 2, axis=1))
+    np.testing.assert_allclose(parts + np.sum(rows[:first] ** 2, axis=0), whole, rtol=1e-14)
+
+
+def add_squares(block: Block, total: NDArray[Any], out: NDArray[Any]) -> None:
+    """Add squares of a block's numbers by column, and keep their sums by row."""
+    rows = block.rows.toarray() if scipy.sparse.issparse(block.rows) else block.rows
+    total += np.sum(rows**2, axis=0)
+    out[:] = np.sum(rows**2, axis=1)
+
+
+def test_a_look_at_rows_goes_on() -> None:
+    """Ranges of rows that were looked at before are those of all in the end."""
+    checked = CheckedBlocks(here())
+    checked.resume(scan_columns(ArrayBlocks(ROWS[:20])))
+    checked.check(lambda done: None, first=20)
+    expected = scan_columns(here())
+    np.testing.assert_array_equal(checked.ranges.minimum, expected.minimum)
+    np.testing.assert_array_equal(checked.ranges.maximum, expected.maximum)
+    assert checked.ranges.squared_norm == expected.squared_norm
+
+
+def test_a_walk_there_begins_at_the_first_row() -> None:
+    """Blocks that lie elsewhere are walked over as a whole, or not at all."""
+    with pytest.raises(ValueError, match="begins at row 0, got 7"):
+        there().walk(Task(keep), first=7)
 
 
 @pytest.mark.parametrize("open_source", [here, there])

@@ -42,6 +42,11 @@ class ArrayRows:
         Of numbers. Reading gives views where rows are contiguous, else copies of the range.
     mapped : MappedArray, optional
         Where in a file the array lies, if it is a memory map; it is then pickled by that.
+
+    Attributes
+    ----------
+    origin : RowSource or None
+        What the array was read from as a whole: it then tells the identity.
     """
 
     feature_names: tuple[str, ...] | None = None
@@ -54,6 +59,7 @@ class ArrayRows:
         self.dtype = plain_dtype(array.dtype)
         self.sparse = bool(scipy.sparse.issparse(array))
         self._mapped = mapped
+        self.origin: RowSource | None = None
 
     def read(self, start: int, stop: int) -> Rows:
         """Return the rows start, ..., stop - 1."""
@@ -62,6 +68,8 @@ class ArrayRows:
 
     def identity(self) -> str:
         """Return a hash of shape, type and evenly spread numbers: of all in arrays up to 4 MB."""
+        if self.origin is not None:
+            return self.origin.identity()
         digest = hashlib.sha256(repr((self.shape, self.dtype.str, self.sparse)).encode())
         parts = (
             [self.array.data, self.array.indices, self.array.indptr]

@@ -56,8 +56,11 @@ class BlockSource(Protocol):
     def __iter__(self) -> Iterator[Block]:
         """Walk over the blocks from the first row to the last."""
 
-    def walk(self, *tasks: Task, on_block: OnBlock | None = None) -> None:
-        """Do some tasks, in their order, with every block: here or where it lies."""
+    def walk(self, *tasks: Task, first: int = 0, on_block: OnBlock | None = None) -> None:
+        """Do some tasks, in their order, with every block: here or where it lies.
+
+        A block begins at row ``first``, and those before it are left out.
+        """
 
     def take(self, indices: NDArray[np.int64]) -> Floats:
         """Return some rows as float64."""
@@ -104,15 +107,11 @@ class ArrayBlocks:
 
     def __iter__(self) -> Iterator[Block]:
         """Walk over the blocks from the first row to the last."""
-        for start in range(0, self.array.shape[0], self.block_rows):
-            rows = self.array[start : start + self.block_rows]
-            inner = rows.strides[1] == rows.itemsize or rows.shape[1] == 1
-            aligned = rows.strides[0] % rows.itemsize == 0 and rows.flags.aligned
-            yield Block(start, rows if inner and aligned else np.ascontiguousarray(rows))
+        return self._blocks_from(0)
 
-    def walk(self, *tasks: Task, on_block: OnBlock | None = None) -> None:
-        """Do some tasks with every block."""
-        walk_here(self, tasks, on_block)
+    def walk(self, *tasks: Task, first: int = 0, on_block: OnBlock | None = None) -> None:
+        """Do some tasks with every block, from row ``first`` on."""
+        walk_here(self._blocks_from(first), tasks, on_block)
 
     def take(self, indices: NDArray[np.int64]) -> Floats:
         """Return some rows as float64."""
@@ -121,6 +120,13 @@ class ArrayBlocks:
     def select(self, indices: NDArray[np.int64] | None = None) -> NDArray[Any]:
         """Return some rows in memory as blocks have them, all of them by default."""
         return self.array if indices is None else self.array[indices]
+
+    def _blocks_from(self, first: int) -> Iterator[Block]:
+        for start in range(first, self.array.shape[0], self.block_rows):
+            rows = self.array[start : start + self.block_rows]
+            inner = rows.strides[1] == rows.itemsize or rows.shape[1] == 1
+            aligned = rows.strides[0] % rows.itemsize == 0 and rows.flags.aligned
+            yield Block(start, rows if inner and aligned else np.ascontiguousarray(rows))
 
 
 class SparseBlocks:
@@ -170,12 +176,11 @@ class SparseBlocks:
 
     def __iter__(self) -> Iterator[Block]:
         """Walk over the blocks from the first row to the last."""
-        for first, last in itertools.pairwise(self._cuts):
-            yield Block(first, self._view(first, last))
+        return self._blocks_from(0)
 
-    def walk(self, *tasks: Task, on_block: OnBlock | None = None) -> None:
-        """Do some tasks with every block."""
-        walk_here(self, tasks, on_block)
+    def walk(self, *tasks: Task, first: int = 0, on_block: OnBlock | None = None) -> None:
+        """Do some tasks with every block, from row ``first`` on."""
+        walk_here(self._blocks_from(first), tasks, on_block)
 
     def take(self, indices: NDArray[np.int64]) -> Floats:
         """Return some rows as float64, made dense: they must be few."""
@@ -184,6 +189,11 @@ class SparseBlocks:
     def select(self, indices: NDArray[np.int64] | None = None) -> Any:
         """Return some rows in memory as blocks have them, all of them by default."""
         return self.array if indices is None else self.array[indices]
+
+    def _blocks_from(self, first: int) -> Iterator[Block]:
+        for start, stop in itertools.pairwise(self._cuts):
+            if stop > first:
+                yield Block(max(start, first), self._view(max(start, first), stop))
 
     def _view(self, first: int, last: int) -> Any:
         """Return some rows without a copy, whatever type their indices are of."""
@@ -232,12 +242,11 @@ class PickedRows:
 
     def __iter__(self) -> Iterator[Block]:
         """Walk over the blocks from the first row to the last."""
-        for start in range(0, self.shape[0], self._block_rows):
-            yield Block(start, self[start : start + self._block_rows])
+        return self._blocks_from(0)
 
-    def walk(self, *tasks: Task, on_block: OnBlock | None = None) -> None:
-        """Do some tasks with every block."""
-        walk_here(self, tasks, on_block)
+    def walk(self, *tasks: Task, first: int = 0, on_block: OnBlock | None = None) -> None:
+        """Do some tasks with every block, from row ``first`` on."""
+        walk_here(self._blocks_from(first), tasks, on_block)
 
     def take(self, indices: NDArray[np.int64]) -> Floats:
         """Return some of the rows as float64."""
@@ -249,6 +258,10 @@ class PickedRows:
             self.indices if indices is None else self.indices[indices]
         )
         return found
+
+    def _blocks_from(self, first: int) -> Iterator[Block]:
+        for start in range(first, self.shape[0], self._block_rows):
+            yield Block(start, self[start : start + self._block_rows])
 
 
 def open_blocks(rows: Any) -> ArrayBlocks | SparseBlocks | PickedRows:
@@ -319,13 +332,22 @@ class ColumnScan:
         Rows and columns in all.
     n_threads : int
         0 takes what OpenMP allows.
+    known : ColumnRanges, optional
+        Of rows that were looked at before.
     """
 
-    def __init__(self, shape: tuple[int, int], n_threads: int = 0) -> None:
+    def __init__(
+        self, shape: tuple[int, int], n_threads: int = 0, known: ColumnRanges | None = None
+    ) -> None:
         self._shape, self._n_threads = shape, n_threads
-        self._minimum = np.full(shape[1], np.inf)
-        self._maximum = np.full(shape[1], -np.inf)
-        self._norm = np.zeros(1)
+        self._minimum = np.full(shape[1], np.inf) if known is None else known.minimum
+        self._maximum = np.full(shape[1], -np.inf) if known is None else known.maximum
+        self._norm = np.array([0.0 if known is None else known.squared_norm])
+
+    @property
+    def so_far(self) -> ColumnRanges:
+        """The ranges of what was added; they change as more is."""
+        return ColumnRanges(self._minimum, self._maximum, float(self._norm[0]))
 
     @property
     def task(self) -> Task:
@@ -344,7 +366,7 @@ class ColumnScan:
                 f"X reaches {largest:.3g}, so that sums of squares overflow float64; "
                 "divide X by a large constant"
             )
-        return ColumnRanges(self._minimum, self._maximum, float(self._norm[0]))
+        return self.so_far
 
 
 def _scan(n_threads: int, block: Block, minimum: Floats, maximum: Floats, norm: Floats) -> None:

@@ -105,8 +105,8 @@ class NearestSearch:
             self._quantum = TYPICAL_QUANTA / typical if typical > 0 else 0.0
             self._bounded = bool(np.isfinite(self._quantum))
 
-    def forget(self, rows: NDArray[np.int64], labels: Labels) -> None:
-        """Drop what is known of rows whose label was changed from outside."""
+    def forget(self, rows: NDArray[np.int64], targets: Labels) -> None:
+        """Drop what is known of rows that were sent to other centers from outside."""
         if self._groups is not None:
             self._lower[rows] = 0
 

@@ -6,6 +6,7 @@ Wraps another block source; it knows what is finite, not what rows are good for.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,14 @@ from projected_kmeans.blocks import (
 )
 from projected_kmeans.results import Floats
 from projected_kmeans.walks import Block, OnBlock, Task
+
+
+@dataclass(frozen=True)
+class CheckedRows:
+    """How many rows, from the first on, were found finite, and the ranges of their columns."""
+
+    n_rows: int
+    ranges: ColumnRanges
 
 
 class CheckedBlocks:
@@ -40,6 +49,7 @@ class CheckedBlocks:
         self.source = source
         self._n_threads = n_threads
         self._ranges: ColumnRanges | None = None
+        self._scan = ColumnScan(source.shape, n_threads)
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -73,9 +83,18 @@ class CheckedBlocks:
             self._ranges = scan_columns(self.source, self._n_threads)
         return self._ranges
 
-    def check(self, on_block: OnBlock) -> None:
-        """Look at all rows in a walk of its own; tell how many blocks are done."""
-        self._ranges = scan_columns(self.source, self._n_threads, on_block)
+    @property
+    def ranges_so_far(self) -> ColumnRanges:
+        """The ranges of columns in rows that a walk has looked at; they change as it goes."""
+        return self._scan.so_far if self._ranges is None else self._ranges
+
+    def check(self, on_block: OnBlock, first: int = 0) -> None:
+        """Look at all rows in a walk of its own, from ``first`` on; tell how many are done."""
+        self.walk(first=first, on_block=on_block)
+
+    def resume(self, known: ColumnRanges) -> None:
+        """Take the ranges of rows that were looked at before; the next walk begins after them."""
+        self._scan = ColumnScan(self.shape, self._n_threads, known)
 
     def __len__(self) -> int:
         """Return the number of blocks."""
@@ -92,14 +111,18 @@ class CheckedBlocks:
             yield block
         self._ranges = scan.finish()
 
-    def walk(self, *tasks: Task, on_block: OnBlock | None = None) -> None:
-        """Do some tasks with every block, after a look at it where there was none."""
+    def walk(self, *tasks: Task, first: int = 0, on_block: OnBlock | None = None) -> None:
+        """Do some tasks with every block, after a look at it where there was none.
+
+        Rows before ``first`` must have been looked at.
+        """
         if self._ranges is not None:
-            self.source.walk(*tasks, on_block=on_block)
+            self.source.walk(*tasks, first=first, on_block=on_block)
             return
-        scan = ColumnScan(self.shape, self._n_threads)
-        self.source.walk(scan.task, *tasks, on_block=on_block)
-        self._ranges = scan.finish()
+        if first == 0:
+            self._scan = ColumnScan(self.shape, self._n_threads)
+        self.source.walk(self._scan.task, *tasks, first=first, on_block=on_block)
+        self._ranges = self._scan.finish()
 
     def take(self, indices: NDArray[np.int64]) -> Floats:
         """Return some rows as float64."""

@@ -90,8 +90,10 @@ class DaskBlocks:
             (rows,) = self._workers.gather([delayed(_bring, pure=False)(part)])
             yield self._open_block(rows, span)
 
-    def walk(self, *tasks: Task, on_block: OnBlock | None = None) -> None:
-        """Do some tasks with every block, where it lies."""
+    def walk(self, *tasks: Task, first: int = 0, on_block: OnBlock | None = None) -> None:
+        """Do some tasks with every block, where it lies; only from the first row on."""
+        if first:
+            raise ValueError(f"a walk over Dask's blocks begins at row 0, got {first}; give none")
         walk_there(self._blocks, self._open_block, tasks, self._workers, on_block)
 
     def take(self, indices: NDArray[np.int64]) -> Floats:

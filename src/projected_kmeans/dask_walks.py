@@ -264,23 +264,23 @@ def walk_there(
     workers : Workers
         Who does them.
     on_block : callable, optional
-        Told how many blocks are done.
+        Told how many rows are done, whichever they are.
     """
     arrays = Arrays(tasks, open_block)
     together = len(blocks) if workers.client is not None else TOGETHER
     done = 0
     for first in range(0, len(blocks), together):
         group = blocks[first : first + together]
-        for _ in _walk_group(group, arrays, workers):
-            done += 1
+        for n_rows in _walk_group(group, arrays, workers):
+            done += n_rows
             if on_block is not None:
                 on_block(done)
 
 
 def _walk_group(
     blocks: Sequence[tuple[slice, Any]], arrays: Arrays, workers: Workers
-) -> Iterator[None]:
-    """Send tasks to some blocks; yield once for each whose results are in their place."""
+) -> Iterator[int]:
+    """Send tasks to some blocks; yield the number of rows of each, once its results are here."""
     work = hold(arrays.work)
     run = delayed(_run, pure=False)
     outcomes = [run(work, rows, span, arrays.send(span)) for span, rows in blocks]
@@ -301,9 +301,10 @@ def _walk_group(
         if place == len(rows):
             arrays.merge(result)
         else:
+            span = blocks[place][0]
             if result:  # empty also where rows are bad, which the sums tell
-                arrays.bring(blocks[place][0], result)
-            yield
+                arrays.bring(span, result)
+            yield span.stop - span.start
 
 
 def _merge_all(work: Delayed, totals: list[Delayed]) -> Delayed:

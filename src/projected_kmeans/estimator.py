@@ -5,6 +5,7 @@ Composes the steps; it computes nothing itself.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Self
 
@@ -20,6 +21,7 @@ from sklearn.utils import Tags
 from projected_kmeans.blocks import BlockSource, compute_type
 from projected_kmeans.certificate import certify_fit, check_certificate
 from projected_kmeans.exports import to_faiss, to_onnx, to_sklearn
+from projected_kmeans.fit_checkpoints import Finished, open_checkpoint
 from projected_kmeans.fit_warnings import warn_of_fit
 from projected_kmeans.fitted_models import fit_predict, predict, score, transform
 from projected_kmeans.forecasts import forecast
@@ -38,7 +40,7 @@ from projected_kmeans.pipeline import (
 from projected_kmeans.planning import Sizes
 from projected_kmeans.recipe import Recipe, check_parameters, check_sizes, resolve_recipe
 from projected_kmeans.report import to_html
-from projected_kmeans.results import Clustering, FitState
+from projected_kmeans.results import FitState
 from projected_kmeans.row_sources import RowSource
 from projected_kmeans.scoring import normalize
 from projected_kmeans.storage import open_storage
@@ -129,6 +131,9 @@ class ProjectedKMeans(
         Bytes that a fit may allocate, or a text such as "2GB": blocks are then as small as need be,
         and a sketch that takes more than half of it lies in a temporary file; docs/scale.md. The
         result does not depend on it.
+    checkpoint : str or path, optional
+        A folder in which the fit stores where it stands: the same call goes on from there after it
+        was killed, to the same bits, and returns at once where it was finished; docs/scale.md.
     callback : callable, optional
         Called with a `FitState` after every unit of work. A true answer stops the fit, which
         keeps the best result so far.
@@ -226,6 +231,7 @@ class ProjectedKMeans(
         random_state: RandomState = None,
         n_threads: int | None = None,
         memory_limit: int | str | None = None,
+        checkpoint: str | os.PathLike[str] | None = None,
         callback: Callable[[FitState], object] | None = None,
         verbose: int = 0,
     ) -> None:
@@ -248,6 +254,7 @@ class ProjectedKMeans(
         self.random_state = random_state
         self.n_threads = n_threads
         self.memory_limit = memory_limit
+        self.checkpoint = checkpoint
         self.callback = callback
         self.verbose = verbose
 
@@ -289,15 +296,21 @@ class ProjectedKMeans(
         recipe = self._resolve(rows)
         log = Journal(self.callback, self.verbose, self.time_budget)
 
-        with catch_interrupts(log.interrupt), open_storage(recipe.memory) as storage:
-            source = storage.open_rows(rows)
-            original, sketch = reduce_rows(recipe, source, weights, log, storage)
-            finalists = cluster_sketch(recipe, original, sketch, log)
-            lifted = lift_partition(original, sketch, finalists, log)
-            polished = polish_partition(recipe, original, sketch, lifted, log)
-            self.certificate_ = certify_fit(self, original.source, weights, polished.inertia, log)
+        with (
+            catch_interrupts(log.interrupt),
+            open_checkpoint(self, recipe, rows, weights, log) as saved,
+            open_storage(recipe.memory, saved) as storage,
+        ):
+            if (finished := saved.recall_result(recipe.projection)) is None:
+                source = storage.open_rows(rows)
+                original, sketch = reduce_rows(recipe, source, weights, log, storage)
+                finalists = cluster_sketch(recipe, original, sketch, log, saved)
+                lifted = lift_partition(original, sketch, finalists, log, saved)
+                polished = polish_partition(recipe, original, sketch, lifted, log, saved)
+                proof = certify_fit(self, original.source, weights, polished.inertia, log)
+                finished = saved.finish(lifted.sketched, polished, proof)
 
-        self._keep(rows, lifted.sketched, polished, log)
+        self._keep(rows, finished, log)
         return self
 
     partial_fit = partial_fit
@@ -315,22 +328,21 @@ class ProjectedKMeans(
     def _resolve(self, rows: BlockSource) -> Recipe:
         """Return the recipe of the run: every "auto" replaced by what it stands for here."""
         sizes = Sizes.of(rows, self.n_clusters)
-        in_memory = rows.resident
-        recipe = resolve_recipe(self, sizes, stored=not in_memory, distant=rows.distant)
+        recipe = resolve_recipe(self, sizes, stored=not rows.resident, distant=rows.distant)
         self.key_, self.projection_ = recipe.key, recipe.projection
         self.approach_ = recipe.approach
         self.forecast_ = forecast(sizes, recipe.approach, recipe.n_threads)
         return recipe
 
-    def _keep(
-        self, rows: BlockSource, sketched: Clustering, polished: Clustering, log: Journal
-    ) -> None:
+    def _keep(self, rows: BlockSource, finished: Finished, log: Journal) -> None:
+        sketched, polished = finished.sketched, finished.polished
         warn_of_fit(polished, self.n_clusters, log.stopped)
         forget_stream(self)
         self.labels_, self.n_samples_seen_ = give_labels(polished.labels, rows), rows.shape[0]
         self.cluster_centers_ = polished.centers.astype(compute_type(rows.dtype), copy=False)
         self.n_components_ = sketched.centers.shape[1]
         self.inertia_ = polished.inertia
+        self.certificate_ = finished.certificate
         self.normalized_inertia_ = normalize(polished.inertia, polished.sum_of_squares)
         self.n_iter_ = sketched.n_iter
         self.history_ = sketched.history

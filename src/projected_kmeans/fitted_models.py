@@ -28,14 +28,16 @@ from projected_kmeans.inputs import (
     open_input,
     open_weights,
 )
+from projected_kmeans.journal import Journal
 from projected_kmeans.label_series import label_like
 from projected_kmeans.labelling import LabelledBlock, label_block, label_blocks
 from projected_kmeans.memory_limits import plan_labels
 from projected_kmeans.passes import Frame, Problem, measure_rows
 from projected_kmeans.pipeline import open_problem
-from projected_kmeans.results import Floats
+from projected_kmeans.results import FitState, Floats
 from projected_kmeans.row_sources import RowSource
 from projected_kmeans.storage import open_storage
+from projected_kmeans.stored_blocks import stored_row_bytes
 from projected_kmeans.walks import Block
 
 
@@ -104,7 +106,9 @@ def score(
     return -sums.moments().inertia_about_references
 
 
-def label_input(model: Any, X: Any) -> Iterator[LabelledBlock]:
+def label_input(
+    model: Any, X: Any, callback: Callable[[FitState], object] | None = None
+) -> Iterator[LabelledBlock]:
     """Yield the labels of rows by the nearest centers, block by block, from the first on.
 
     Parameters
@@ -113,6 +117,8 @@ def label_input(model: Any, X: Any) -> Iterator[LabelledBlock]:
         Fitted.
     X : array-like, sparse matrix or row source (n, d)
         Rows.
+    callback : callable, optional
+        Called with a `FitState` of the step "predict" after every block; its answer is ignored.
 
     Examples
     --------
@@ -123,10 +129,13 @@ def label_input(model: Any, X: Any) -> Iterator[LabelledBlock]:
     >>> [(start, len(labels)) for start, labels in label_input(model, X)]
     [(0, 4)]
     """
+    log, spherical = Journal(callback, 0), model.metric == "cosine"
     with open_source(model, X) as source:
-        yield from label_blocks(
-            source, centers_of(model), model.n_threads or 0, spherical=model.metric == "cosine"
-        )
+        blocks = label_blocks(source, centers_of(model), model.n_threads or 0, spherical=spherical)
+        with log.step("predict", source.shape[0], unit_bytes=stored_row_bytes(source)):
+            for block in blocks:
+                log.report(block.start + len(block.labels))
+                yield block
 
 
 def find_labels(model: Any, X: Any) -> Any:

@@ -5,6 +5,7 @@ Works on rows in memory; it neither seeds nor runs the batch phase.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -16,7 +17,12 @@ from projected_kmeans.results import Clustering, OnPass
 
 
 def move_single_points(
-    problem: Problem, start: Clustering, *, max_iter: int, on_pass: OnPass | None = None
+    problem: Problem,
+    start: Clustering,
+    *,
+    max_iter: int,
+    on_pass: OnPass | None = None,
+    on_state: Callable[[Clustering], object] | None = None,
 ) -> Clustering:
     """Move one row at a time while that lowers the inertia (Hartigan).
 
@@ -35,6 +41,8 @@ def move_single_points(
         Passes at most, those of ``start`` included.
     on_pass : callable, optional
         Called with (passes done, inertia) after each; True stops.
+    on_state : callable, optional
+        Called before that with the partition, which as ``start`` goes on to the same end.
     """
     rows = np.ascontiguousarray(problem.source.select())
     result, history, converged = start, list(start.history), False
@@ -56,6 +64,8 @@ def move_single_points(
             break
         result = problem.sum(labels, centers).describe(labels)
         history.append(result.inertia)
+        if on_state is not None:
+            on_state(replace(result, n_iter=len(history), history=tuple(history)))
         if on_pass is not None and on_pass(len(history), result.inertia):
             break
     return replace(result, n_iter=len(history), converged=converged, history=tuple(history))

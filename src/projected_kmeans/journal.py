@@ -8,7 +8,7 @@ from __future__ import annotations
 import logging
 import math
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 
 from projected_kmeans.results import FitState, OnPass
@@ -59,29 +59,36 @@ class Journal:
         self._interrupted = False
         self._open("", 0, 0)
 
-    def _open(self, name: str, total: int, restart: int) -> None:
+    def _open(self, name: str, total: int, restart: int, unit_bytes: float = 0.0) -> None:
         self._step, self._total, self._restart = name, total, restart
-        self._begin, self._units = time.perf_counter(), 0
+        self._begin, self._skipped, self._unit_bytes = time.perf_counter(), 0, unit_bytes
 
     @contextmanager
-    def step(self, name: str, total: int, restart: int = 0) -> Iterator[None]:
-        """Clock what happens inside as one step of at most ``total`` units."""
-        self._open(name, total, restart)
+    def step(
+        self, name: str, total: int, restart: int = 0, *, unit_bytes: float = 0.0
+    ) -> Iterator[None]:
+        """Clock what happens inside as one step of at most ``total`` units.
+
+        Each of them reads ``unit_bytes`` of stored rows.
+        """
+        self._open(name, total, restart, unit_bytes)
         try:
             yield
         finally:
             spent = time.perf_counter() - self._begin
             self.seconds[name] = self.seconds.get(name, 0.0) + spent
 
+    def skip(self, done: int) -> None:
+        """Tell that ``done`` units of the step were done before it began: its rate is of others."""
+        self._skipped = done
+
     def report(self, done: int, inertia: float | None = None) -> bool:
         """Tell that ``done`` units of the step are done; return whether to stop."""
-        now = time.perf_counter()
-        state = FitState(self._step, self._restart, done, self._total, inertia, now - self._start)
-        self._units += 1
+        state = self._describe(done, inertia)
         self._has_result |= state.step == "cluster"
         if inertia is not None:
             self.trace.append(state)
-        self._log_progress(state, now - self._begin)
+        self._log_progress(state)
         if self._callback is not None and self._callback(state):
             self._stop("callback")
         return self.is_over()
@@ -113,9 +120,24 @@ class Journal:
             self.stopped = reason
             self.note("asked to stop in step %s: %s", self._step, reason)
 
-    def _log_progress(self, state: FitState, spent: float) -> None:
+    def _describe(self, done: int, inertia: float | None) -> FitState:
+        now = time.perf_counter()
+        units = done - self._skipped
+        rate = units / max(now - self._begin, 1e-9) if units > 0 else None
+        return FitState(
+            self._step,
+            self._restart,
+            done,
+            self._total,
+            inertia,
+            now - self._start,
+            rate,
+            None if rate is None else max(0, self._total - done) / rate,
+            None if rate is None or not self._unit_bytes else rate * self._unit_bytes,
+        )
+
+    def _log_progress(self, state: FitState) -> None:
         """Log where the step stands, its rate, and the time it takes if it uses all its units."""
-        rate = self._units / max(spent, 1e-9)
         self.note(
             "%s %d/%d, restart %d, inertia %s, %.3f s, %.3g/s, at most %.3g s left",
             state.step,
@@ -124,8 +146,8 @@ class Journal:
             state.restart,
             state.inertia,
             state.seconds,
-            rate,
-            (state.total - state.iteration) / rate,
+            math.nan if state.rate is None else state.rate,
+            math.nan if state.remaining is None else state.remaining,
         )
 
 
@@ -162,6 +184,11 @@ class Plateau:
     def __call__(self, done: int, inertia: float) -> bool:
         """Tell of a pass; return whether to stop."""
         stop = self._on_pass(done, inertia)
-        self.reached = self._before - inertia < self._share * self._before
-        self._before = inertia
+        self.follow([inertia])
         return stop or self.reached
+
+    def follow(self, history: Iterable[float]) -> None:
+        """Take note of the inertias after passes that were told of before."""
+        for inertia in history:
+            self.reached = self._before - inertia < self._share * self._before
+            self._before = inertia

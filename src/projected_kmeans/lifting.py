@@ -13,19 +13,29 @@ import numpy as np
 from projected_kmeans.moments import Moments
 from projected_kmeans.passes import Problem
 from projected_kmeans.results import Clustering, Floats
+from projected_kmeans.walks import OnBlock
 
 
-def lift(problem: Problem, sketched: Sequence[Clustering]) -> list[Clustering]:
+def lift(
+    problem: Problem,
+    sketched: Sequence[Clustering],
+    on_block: OnBlock = lambda done: None,
+) -> list[Clustering]:
     """Return the same partitions with their means and their inertia on the original rows.
 
     Sums are taken about the first row of each cluster, so that one pass suffices and no digits
     are lost to a common offset. A cluster without rows gets the center of the cluster whose
     sketched center is nearest to its own. To the kernel it is one partition of the rows, each
     added as often as there are partitions, into all clusters of all of them. Sparse rows are passed
-    over for each partition.
+    over for each partition. ``on_block`` is told how many rows are done, over all such passes.
     """
     if problem.source.sparse and len(sketched) > 1:  # whose rows may take less room than centers
-        return [lifted for one in sketched for lifted in lift(problem, [one])]
+        n_rows = problem.source.shape[0]
+
+        def lift_one(index: int) -> Clustering:
+            return lift(problem, [sketched[index]], lambda rows: on_block(index * n_rows + rows))[0]
+
+        return [lift_one(index) for index in range(len(sketched))]
     n_clusters = [len(one.mass) for one in sketched]
     starts = np.concatenate([[0], np.cumsum(n_clusters)])
     partitions = [
@@ -33,7 +43,7 @@ def lift(problem: Problem, sketched: Sequence[Clustering]) -> list[Clustering]:
     ]
     references = np.concatenate([_references(problem, one) for one in sketched])
     sums = problem.open_sums(references, times=len(sketched))
-    problem.source.walk(sums.adding_repeated(partitions))
+    problem.source.walk(sums.adding_repeated(partitions), on_block=on_block)
     moments = sums.moments()
     parts = [slice(start, start + k) for start, k in zip(starts, n_clusters, strict=False)]
     return [

@@ -6,9 +6,11 @@ Starts from centers that it is given; it neither seeds nor projects.
 from __future__ import annotations
 
 import math
-from dataclasses import replace
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from projected_kmeans.bounds import NearestSearch
 from projected_kmeans.moments import ClusterSums, Moments
@@ -23,6 +25,40 @@ SPREAD = 1e-13
 NEAR = 1 / 16
 
 
+@dataclass(frozen=True)
+class LloydState:
+    """What Lloyd's method goes on from after a pass, to the same bits as if it had not paused.
+
+    Bounds of distances are not part of it, as no label depends on them.
+
+    Attributes
+    ----------
+    labels : ndarray of int32 (n,)
+        The partition.
+    references, offsets, totals : ndarray of float64
+        Its sums: the points that they are about, and their parts on both grids.
+    history : tuple of float
+        Inertia after each pass.
+    shift : float
+        How far the last pass moved the centers, squared.
+    refilled, targets : ndarray of int64, of int32
+        Rows that were sent to empty clusters, and to which, in the order of the passes.
+    """
+
+    labels: Labels
+    references: Floats
+    offsets: Floats
+    totals: Floats
+    history: tuple[float, ...]
+    shift: float
+    refilled: NDArray[np.int64]
+    targets: Labels
+
+
+# Told of the state after every pass. It is true until the next pass begins.
+OnState = Callable[[LloydState], object]
+
+
 def run_lloyd(
     problem: Problem,
     centers: Floats,
@@ -32,6 +68,8 @@ def run_lloyd(
     start: Clustering | None = None,
     on_pass: OnPass | None = None,
     search: Search | None = None,
+    resume: LloydState | None = None,
+    on_state: OnState | None = None,
 ) -> Clustering:
     """Repeat: every row to its nearest center, every center to the mean of its rows.
 
@@ -52,6 +90,10 @@ def run_lloyd(
         Called with (passes done, inertia) after each; True stops.
     search : Search, optional
         What finds the nearest centers; by default `NearestSearch`, which finds them exactly.
+    resume : LloydState, optional
+        Where to go on, for the rest of ``max_iter`` passes; all else must be as it was before.
+    on_state : callable, optional
+        Called with a `LloydState` before ``on_pass``.
 
     Returns
     -------
@@ -66,8 +108,18 @@ def run_lloyd(
     found: Moments | None = None
     before, lowest = labels.copy(), math.inf if start is None else start.inertia
     history: list[float] = []
+    refilled = _Refilled(search)
     converged = False
-    for iteration in range(1, max_iter + 1):
+    if resume is not None:
+        sums = _restore_sums(problem, resume)
+        found = sums.moments()
+        refilled.add(resume.refilled, resume.targets)
+        labels, before = resume.labels.copy(), resume.labels.copy()
+        history, lowest, centers = list(resume.history), found.inertia, found.means
+        sums = None if lowest < NEAR * found.inertia_about_references else sums
+        if resume.shift <= tol:
+            converged, max_iter = True, len(history)
+    for iteration in range(len(history) + 1, max_iter + 1):
         # Rows are summed as they are labelled, so that a pass reads them once.
         moved, sums = None if sums is None else before, sums or problem.open_sums(centers)
         adding = sums.adding(labels, moved)
@@ -77,7 +129,7 @@ def run_lloyd(
             break
         moments = sums.moments()
         if moments.mass.min() <= 0:
-            moments = _fill_empty(problem, sums, moments, centers, labels, search)
+            moments = _fill_empty(problem, sums, moments, centers, labels, refilled)
         if not moments.inertia < lowest:
             converged = True
             break
@@ -86,6 +138,11 @@ def run_lloyd(
         history.append(lowest)
         shift = float(np.sum((found.means - centers) ** 2))
         centers = found.means
+        if on_state is not None:
+            rows = refilled.rows, refilled.targets
+            on_state(
+                LloydState(before, found.references, *sums.parts, tuple(history), shift, *rows)
+            )
         if lowest < NEAR * found.inertia_about_references:
             sums = None
         stopped = on_pass is not None and on_pass(iteration, lowest)
@@ -101,13 +158,35 @@ def run_lloyd(
     return replace(best, n_iter=len(history), converged=converged, history=tuple(history))
 
 
+class _Refilled:
+    """Rows that were sent to empty clusters, of which a search is told."""
+
+    def __init__(self, search: Search) -> None:
+        self.rows, self.targets = np.empty(0, np.int64), np.empty(0, np.int32)
+        self._search = search
+
+    def add(self, rows: NDArray[np.int64], targets: Labels) -> None:
+        self.rows = np.concatenate([self.rows, rows])
+        self.targets = np.concatenate([self.targets, targets])
+        self._search.forget(rows, targets)
+
+
+def _restore_sums(problem: Problem, state: LloydState) -> ClusterSums:
+    """Return the sums of a state; raise where they are not those that it was left with."""
+    sums = problem.open_sums(state.references)
+    sums.resume(state.offsets.copy(), state.totals.copy())
+    if sums.moments().inertia != state.history[-1]:
+        raise ValueError("the checkpoint does not agree with itself; use another folder")
+    return sums
+
+
 def _fill_empty(
     problem: Problem,
     sums: ClusterSums,
     moments: Moments,
     centers: Floats,
     labels: Labels,
-    search: Search,
+    refilled: _Refilled,
 ) -> Moments:
     """Give every cluster without weight the row that lies farthest from its center.
 
@@ -136,5 +215,6 @@ def _fill_empty(
         mass[home] -= weight
         labels[row] = empty[len(given)]
         given.append(values)
-    search.forget(np.flatnonzero(labels != before), labels)
+    rows = np.flatnonzero(labels != before)
+    refilled.add(rows, labels[rows])
     return sums.update(labels, before) if given else moments

@@ -72,6 +72,7 @@ def _load(source: RowSource) -> ArrayRows:
     with source:
         loaded = ArrayRows(source.read(0, source.shape[0]))
         loaded.feature_names, loaded.labels = source.feature_names, source.labels
+        loaded.origin = source
         return loaded
 
 

@@ -279,6 +279,8 @@ def _describe_parameters(model: ProjectedKMeans) -> dict[str, dict[str, Any]]:
     plain: dict[str, Any] = {}
     others: dict[str, str] = {}
     for name, value in model.get_params(deep=False).items():
+        if name == "checkpoint":  # a place of one run, where no other should go on
+            value = None
         value = value.item() if isinstance(value, np.generic) else value
         try:
             json.dumps(value, allow_nan=False)

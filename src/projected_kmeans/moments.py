@@ -153,6 +153,15 @@ class ClusterSums:
         kernel = partial(_add_rows, self._references, self._grid, self._n_threads)
         return Task(kernel, (add(self._offsets), add(self._totals), *uses))
 
+    @property
+    def parts(self) -> tuple[Floats, Floats]:
+        """The sums as they grow, on both grids: with them in `resume` others go on from here."""
+        return self._offsets, self._totals
+
+    def resume(self, offsets: Floats, totals: Floats) -> None:
+        """Go on from the parts of sums about the same references."""
+        self._offsets, self._totals = offsets, totals
+
     def moments(self) -> Moments:
         """Return the sums of all that was added."""
         mass, squares = self._totals.sum(axis=0).T.copy()

@@ -16,7 +16,7 @@ from typing import Any, BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["open_output_folder", "write_array", "write_atomically", "write_json"]
+__all__ = ["cannot_write", "open_output_folder", "write_array", "write_atomically", "write_json"]
 
 
 def write_atomically(path: str | os.PathLike[str], write: Callable[[BinaryIO], object]) -> None:
@@ -46,7 +46,7 @@ def write_atomically(path: str | os.PathLike[str], write: Callable[[BinaryIO], o
             os.fsync(handle.fileno())
         os.replace(temporary, path)
     except OSError as error:
-        raise _cannot_write(path, error) from error
+        raise cannot_write(path, error) from error
     finally:
         with suppress(OSError):
             temporary.unlink()
@@ -92,7 +92,14 @@ def write_array(path: str | os.PathLike[str], array: NDArray[Any]) -> None:
     >>> np.load(file)
     array([0, 1])
     """
-    write_atomically(path, lambda handle: np.save(handle, array, allow_pickle=False))
+    write_atomically(path, lambda handle: np.save(_Stream(handle), array, allow_pickle=False))
+
+
+class _Stream:
+    """A file that is written to by Python: NumPy's own way does not notice a full disk."""
+
+    def __init__(self, handle: BinaryIO) -> None:
+        self.write = handle.write
 
 
 @contextmanager
@@ -127,7 +134,7 @@ def open_output_folder(path: str | os.PathLike[str]) -> Iterator[Path]:
             probe.touch(exist_ok=False)
             probe.unlink()
         except OSError as error:
-            raise _cannot_write(folder, error) from error
+            raise cannot_write(folder, error) from error
         yield folder
     except BaseException:
         for one in created:
@@ -140,6 +147,7 @@ def _temporary_name(path: Path) -> Path:
     return path.with_name(f".{path.name}.{secrets.token_hex(4)}.tmp")
 
 
-def _cannot_write(path: Path, error: OSError) -> ValueError:
+def cannot_write(path: Path, error: OSError) -> ValueError:
+    """Return the sentence on a place that takes no file, to be raised."""
     reason = error.strerror or type(error).__name__
     return ValueError(f"{path} cannot be written ({reason}); choose another place")

@@ -296,5 +296,5 @@ class Search(Protocol):
     ) -> None:
         """Overwrite labels by the nearest centers'; go on with every block that is labelled."""
 
-    def forget(self, rows: NDArray[np.int64], labels: Labels) -> None:
-        """Take note that the labels of some rows were changed from outside."""
+    def forget(self, rows: NDArray[np.int64], targets: Labels) -> None:
+        """Take note that some rows were sent to other centers from outside."""

@@ -22,11 +22,11 @@ from projected_kmeans.blocks import (
     compute_type,
     scan_columns,
 )
-from projected_kmeans.checked_blocks import CheckedBlocks
-from projected_kmeans.journal import Journal, Plateau
+from projected_kmeans.checked_blocks import CheckedBlocks, CheckedRows
+from projected_kmeans.fit_checkpoints import Checkpoint
+from projected_kmeans.journal import Journal
 from projected_kmeans.keys import SEEDING, open_stream
 from projected_kmeans.lifting import lift
-from projected_kmeans.lloyd import run_lloyd
 from projected_kmeans.parameters import check_init
 from projected_kmeans.passes import Problem, share_work
 from projected_kmeans.plus_plus import OnCenter
@@ -36,8 +36,10 @@ from projected_kmeans.random_maps import RandomMap, fill_sketch, fit_shape, sket
 from projected_kmeans.recipe import Recipe
 from projected_kmeans.restarts import Effort, draw_rehearsal, first_of_least, run_restarts
 from projected_kmeans.results import Clustering, Floats, Lifted
+from projected_kmeans.resumable_lloyd import run_to_plateau
 from projected_kmeans.seeding import SEEDINGS, seed_centers
 from projected_kmeans.storage import Storage
+from projected_kmeans.stored_blocks import stored_row_bytes
 from projected_kmeans.unit_rows import UnitRows
 
 # Dimensions of the sketch in which sparse rows are seeded where nothing is projected.
@@ -67,17 +69,33 @@ def reduce_rows(
     spherical = recipe.metric == "cosine"
     _check_solver(recipe, source)
     checked = CheckedBlocks(source, recipe.n_threads)
+    n_rows, row_bytes = source.shape[0], stored_row_bytes(source)
     if source.resident or not isinstance(recipe.projection, RandomMap):
-        with log.step("check", len(source)):
-            checked.check(log.report)
+        with log.step("check", n_rows, unit_bytes=row_bytes):
+            _check(checked, log, storage.saved)
     sketch: Problem | None = None
     if recipe.projection is not None:
-        rows = UnitRows(checked) if spherical else checked
-        with log.step("reduce", len(source)):
-            array = _sketch(recipe, rows, weights, log, storage)
+        with log.step("reduce", n_rows, unit_bytes=row_bytes):
+            array = _sketch(recipe, checked, weights, log, storage)
             sketch = _open_sketch(recipe, storage.open_sketch(array), weights)
     original = open_problem(source, checked.ranges, weights, recipe.n_threads, spherical=spherical)
     return Reduced(original, sketch or original)
+
+
+def _check(checked: CheckedBlocks, log: Journal, saved: Checkpoint) -> None:
+    """Look at all rows; of those that are stored, at the ones that no earlier run has seen."""
+    stored = not checked.source.resident
+    known = saved.recall("check", CheckedRows) if stored else None
+
+    def report(done: int) -> None:
+        if stored:
+            saved.keep("check", CheckedRows(done, checked.ranges_so_far))
+        log.report(done)
+
+    if known is not None:
+        checked.resume(known.ranges)
+        log.skip(known.n_rows)
+    checked.check(report, 0 if known is None else known.n_rows)
 
 
 def _check_solver(recipe: Recipe, source: BlockSource) -> None:
@@ -91,22 +109,28 @@ def _check_solver(recipe: Recipe, source: BlockSource) -> None:
 
 
 def _sketch(
-    recipe: Recipe, rows: BlockSource, weights: Floats | None, log: Journal, storage: Storage
+    recipe: Recipe, checked: CheckedBlocks, weights: Floats | None, log: Journal, storage: Storage
 ) -> Any:
     """Return the rows in few dimensions, where the storage has them."""
-    if not isinstance(recipe.projection, RandomMap):
+    rows = UnitRows(checked) if recipe.metric == "cosine" else checked
+    projection = recipe.projection
+    if not isinstance(projection, RandomMap):
         array = rows.select()
-        return _transform(recipe.projection.fit(array), array)
+        return _transform(projection.fit(array), array)
 
     def report(done: int) -> None:
-        storage.settle()
+        storage.settle(done, checked)
         log.report(done)
 
-    recipe.projection.learn(rows, weights)
-    _native.release_memory()  # so that what directions took is not added to the sketch
-    shape = (rows.shape[0], recipe.projection.n_components_)
+    if not storage.saved.recall_map(projection):
+        projection.learn(rows, weights)
+        storage.saved.keep_map(projection)
+        _native.release_memory()  # so that what directions took is not added to the sketch
+    shape = rows.shape[0], projection.n_components_
     sketch = storage.new_sketch(shape, compute_type(rows.dtype))
-    fill_sketch(recipe.projection, rows, sketch, report)
+    first = storage.resume_sketch(checked)
+    log.skip(first)
+    fill_sketch(projection, rows, sketch, report, first)
     return sketch
 
 
@@ -126,7 +150,7 @@ def open_problem(
 
 
 def cluster_sketch(
-    recipe: Recipe, original: Problem, sketch: Problem, log: Journal
+    recipe: Recipe, original: Problem, sketch: Problem, log: Journal, saved: Checkpoint
 ) -> list[Clustering]:
     """Run the solver from several first centers; return the partitions that came to the end."""
     approach = recipe.approach
@@ -145,40 +169,70 @@ def cluster_sketch(
     def seed(restart: int, on_center: OnCenter) -> Floats:
         return _seed(recipe, original, sample or sketch, sample or seeded, restart, on_center)
 
-    return run_restarts(sketch, recipe.n_clusters, approach.n_init, seed, effort, log, sample)
+    return run_restarts(
+        sketch, recipe.n_clusters, approach.n_init, seed, effort, log, saved, sample
+    )
 
 
 def lift_partition(
-    original: Problem, sketch: Problem, finalists: Sequence[Clustering], log: Journal
+    original: Problem,
+    sketch: Problem,
+    finalists: Sequence[Clustering],
+    log: Journal,
+    saved: Checkpoint,
 ) -> Lifted:
     """Return the finalist of least inertia in the original space, with its centers there."""
     if sketch is original:
-        lifted = list(finalists)
-    else:
-        with log.step("lift", 1):
-            lifted = lift(original, finalists)
-            log.report(1, min(one.inertia for one in lifted))
+        return _choose(finalists, finalists)
+    return saved.once("lifted", Lifted, lambda: _choose(finalists, _lift(original, finalists, log)))
+
+
+def _lift(original: Problem, finalists: Sequence[Clustering], log: Journal) -> list[Clustering]:
+    passes = len(finalists) if original.source.sparse else 1
+    total = passes * original.source.shape[0]
+    with log.step("lift", total, unit_bytes=stored_row_bytes(original.source)):
+        lifted = lift(original, finalists, lambda done: done < total and log.report(done))
+        log.report(total, min(one.inertia for one in lifted))
+        return lifted
+
+
+def _choose(sketched: Sequence[Clustering], lifted: Sequence[Clustering]) -> Lifted:
     winner = first_of_least([one.inertia for one in lifted])
-    return Lifted(finalists[winner], lifted[winner])
+    return Lifted(sketched[winner], lifted[winner])
 
 
 def polish_partition(
-    recipe: Recipe, original: Problem, sketch: Problem, lifted: Lifted, log: Journal
+    recipe: Recipe,
+    original: Problem,
+    sketch: Problem,
+    lifted: Lifted,
+    log: Journal,
+    saved: Checkpoint,
 ) -> Clustering:
     """Run a few passes of Lloyd's method in the original space, over all or the nearest centers."""
     start = lifted.original
     limit = recipe.approach.polish_iter
     if limit == 0 or log.stopped:
         return start
-    on_pass = Plateau(log.report, recipe.approach.inertia_tol, start.inertia)
-    with log.step("polish", limit):
-        run = partial(run_lloyd, original, start.centers, max_iter=limit, on_pass=on_pass)
+    pass_bytes = stored_row_bytes(original.source) * original.source.shape[0]
+    with log.step("polish", limit, unit_bytes=pass_bytes):
+        run = partial(
+            run_to_plateau,
+            original,
+            start.centers,
+            log,
+            saved,
+            "polish",
+            max_iter=limit,
+            inertia_tol=recipe.approach.inertia_tol,
+            start=start,
+        )
         n_candidates = recipe.approach.polish_candidates
         if not n_candidates:
-            return run(start=start)
+            return run()
         candidates = list_candidates(sketch, lifted.sketched, n_candidates)
         search = CandidateSearch(original, candidates)
-        found = run(start=start, search=search)
+        found = run(search=search)
         n_rows, n_columns = original.source.shape
         log.note(
             "polish: %d distances in %d columns, %d in full passes; lists: %d in %d columns",

@@ -91,9 +91,9 @@ class CandidateSearch:
         source.walk(Task(kernel, (read(self._candidates), update(labels))), *then)
         self.n_distances += self._candidates.size
 
-    def forget(self, rows: NDArray[np.int64], labels: Labels) -> None:
+    def forget(self, rows: NDArray[np.int64], targets: Labels) -> None:
         """Let rows stay where they were sent: that cluster replaces their last candidate."""
-        self._candidates[rows, -1] = labels[rows]
+        self._candidates[rows, -1] = targets
 
 
 def _assign(

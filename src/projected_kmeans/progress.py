@@ -13,7 +13,20 @@ from rich.progress import BarColumn, Progress, SpinnerColumn, TaskID, TextColumn
 
 from projected_kmeans.results import FitState
 
-__all__ = ["show_progress"]
+__all__ = ["describe_pace", "show_progress"]
+
+# What a step counts, and the steps that always take all of it.
+UNITS = {
+    "check": "rows",
+    "reduce": "rows",
+    "seed": "centers",
+    "cluster": "passes",
+    "lift": "rows",
+    "polish": "passes",
+    "predict": "rows",
+    "choose": "clusterings",
+}
+FIXED = {"check", "reduce", "seed", "lift", "predict"}
 
 
 @contextmanager
@@ -49,11 +62,41 @@ def show_progress(
         yield _feed(display)
 
 
+def describe_pace(state: FitState) -> str:
+    """Return the rate of a step and how long it takes, as far as they are known.
+
+    Examples
+    --------
+    >>> describe_pace(FitState("reduce", 0, 500, 2000, None, 0.1, 5000.0, 0.3, 4e6))
+    '5,000 rows/s, 4 MB/s, 0.3 s left'
+    >>> describe_pace(FitState("cluster", 0, 5, 300, 12.5, 0.1, 50.0, 5.9))
+    '50 passes/s, at most 5.9 s left'
+    """
+    if state.rate is None:
+        return ""
+    rate = f"{state.rate:,.0f}" if state.rate >= 100 else f"{state.rate:.3g}"
+    words = [f"{rate} {UNITS.get(state.step, 'steps')}/s"]
+    if state.read_rate is not None:
+        words.append(f"{state.read_rate / 1e6:,.3g} MB/s")
+    if state.remaining:
+        most = "" if state.step in FIXED else "at most "
+        words.append(f"{most}{_describe_time(state.remaining)} left")
+    return ", ".join(words)
+
+
+def _describe_time(seconds: float) -> str:
+    if seconds < 60:
+        return f"{seconds:.1f} s"
+    if seconds < 3600:
+        return f"{seconds / 60:.0f} min"
+    return f"{seconds / 3600:.1f} h"
+
+
 def _open_display(console: Console) -> Progress:
     return Progress(
         SpinnerColumn(),  # shows life in a step that reports no progress of its own
         TextColumn("{task.description:<12}"),
-        BarColumn(bar_width=30),
+        BarColumn(bar_width=20),
         TextColumn("{task.completed:>5.0f}/{task.total:.0f}"),
         TextColumn("{task.fields[detail]}"),
         console=console,
@@ -73,6 +116,7 @@ def _feed(display: Progress) -> Callable[[FitState], bool]:
             tasks[state.step] = display.add_task(state.step, total=state.total, detail="")
         details = [
             f"{state.seconds:.1f} s",
+            describe_pace(state),
             f"restart {state.restart + 1}" if state.restart else "",
             "" if state.inertia is None else f"inertia {state.inertia:.6g}",
         ]

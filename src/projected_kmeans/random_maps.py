@@ -93,11 +93,19 @@ def sketch_rows(projection: RandomMap, source: BlockSource) -> NDArray[Any]:
 
 
 def fill_sketch(
-    projection: RandomMap, source: BlockSource, sketch: Any, on_block: OnBlock | None = None
+    projection: RandomMap,
+    source: BlockSource,
+    sketch: Any,
+    on_block: OnBlock | None = None,
+    first: int = 0,
 ) -> None:
-    """Write the sketch of all rows into an array, or into a place that their source made."""
+    """Write the sketch of all rows into an array, or into a place that their source made.
+
+    An array that has some rows already is filled from row ``first`` on.
+    """
     project = projection.project_sparse if source.sparse else projection.project_block
-    source.walk(Task(partial(_project, project), (fill(sketch),)), on_block=on_block)
+    task = Task(partial(_project, project), (fill(sketch),))
+    source.walk(task, first=first, on_block=on_block)
 
 
 def _project(project: Callable[..., None], block: Block, out: NDArray[Any]) -> None:

@@ -35,7 +35,7 @@ class Ranges(Protocol):
 
 
 def read_ahead(
-    source: Ranges, rows_per_block: int, *, depth: int = DEPTH
+    source: Ranges, rows_per_block: int, *, depth: int = DEPTH, first: int = 0
 ) -> Iterator[tuple[int, Rows]]:
     """Yield the index of the first row and the rows of each block, from the first to the last.
 
@@ -51,6 +51,8 @@ def read_ahead(
         Rows of a block; the last may have fewer.
     depth : int
         How many blocks are read ahead.
+    first : int
+        The row to begin with.
 
     Examples
     --------
@@ -64,16 +66,18 @@ def read_ahead(
         raise ValueError(
             f"rows_per_block={rows_per_block} and depth={depth} must be positive; give at least 1"
         )
-    return _walk(source, rows_per_block, depth)
+    return _walk(source, rows_per_block, depth, first)
 
 
-def _walk(source: Ranges, rows_per_block: int, depth: int) -> Iterator[tuple[int, Rows]]:
+def _walk(
+    source: Ranges, rows_per_block: int, depth: int, first: int
+) -> Iterator[tuple[int, Rows]]:
     # Sources that can only decode forwards go on where the last block ended, if one thread reads.
     n_readers = 1 if getattr(source, "forward_only", False) else min(N_READERS, depth)
     pool = ThreadPoolExecutor(n_readers, thread_name_prefix="read-ahead")
     pending: deque[tuple[int, Future[Rows]]] = deque()
     try:
-        for start in range(0, source.shape[0], rows_per_block):
+        for start in range(first, source.shape[0], rows_per_block):
             stop = min(start + rows_per_block, source.shape[0])
             pending.append((start, pool.submit(_read, source, start, stop)))
             if len(pending) == depth:

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from projected_kmeans.blocks import open_blocks
+from projected_kmeans.fit_checkpoints import Checkpoint
 from projected_kmeans.hartigan import move_single_points
 from projected_kmeans.journal import Journal, Plateau, Stopped
 from projected_kmeans.keys import LOCAL_SEARCH, REHEARSAL, open_stream
@@ -23,6 +24,7 @@ from projected_kmeans.local_search import breathe
 from projected_kmeans.passes import Problem
 from projected_kmeans.plus_plus import OnCenter
 from projected_kmeans.results import Clustering, Floats, OnPass
+from projected_kmeans.resumable_lloyd import run_to_plateau
 
 # As many restarts run to their end. Which of them wins in the original space the sketch tells only
 # roughly: inertias after the last pass correlate by 0.2 to 0.7 with those there.
@@ -104,6 +106,7 @@ def run_restarts(
     seed: Seed,
     effort: Effort,
     log: Journal,
+    saved: Checkpoint,
     sample: Problem | None = None,
 ) -> list[Clustering]:
     """Return the finalists among ``n_init`` restarts, in the order of their numbers.
@@ -127,45 +130,58 @@ def run_restarts(
         What the solver may spend on one restart.
     log : Journal
         Told of every center and every pass; it may stop the run, whose best are then the finalists.
+    saved : Checkpoint
+        What is known of restarts already, and takes what is found of them.
     sample : Problem, optional
         Some of the rows; ``seed`` is to seed on them.
     """
+    run = _Run(problem, effort, log, saved)
     if sample is not None:
         rehearsal = replace(effort, inertia_tol=max(effort.inertia_tol, REHEARSAL_TOL))
-        running = _start_all(sample, n_clusters, n_init, seed, rehearsal, log, effort.max_iter)
-        (best,) = _choose(running, 1)
-        best = _mend(sample, best, rehearsal, log)
+        first = _Run(sample, rehearsal, log, saved)
+        (best,) = _choose(_start_all(first, n_clusters, n_init, seed, effort.max_iter), 1)
+        best = _mend(first, best)
         with log.step("cluster", effort.max_iter, best.index):
-            return [_begin(problem, best.found.centers, best.index, effort.max_iter, effort, log)]
+            return [_begin(run, best.found.centers, best.index, effort.max_iter, "all-rows")]
     limit = effort.max_iter if n_init <= FINALISTS else min(FIRST_PASSES, effort.max_iter)
-    running = _start_all(problem, n_clusters, n_init, seed, effort, log, limit)
+    running = _start_all(run, n_clusters, n_init, seed, limit)
+    n_rounds = 1
     while len(running) > FINALISTS:
         running = _choose(running, max(FINALISTS, -(-len(running) // 2)))
         limit = effort.max_iter if len(running) == FINALISTS else min(2 * limit, effort.max_iter)
-        running = [_go_on(problem, restart, limit, effort, log) for restart in running]
-    return [_mend(problem, restart, effort, log).clustering for restart in running]
+        n_rounds += 1
+        running = [_go_on(run, restart, limit, n_rounds) for restart in running]
+    return [_mend(run, restart).clustering for restart in running]
 
 
-def _start_all(
-    problem: Problem,
-    n_clusters: int,
-    n_init: int,
-    seed: Seed,
-    effort: Effort,
-    log: Journal,
-    limit: int,
-) -> list[Restart]:
+@dataclass(frozen=True)
+class _Run:
+    """What all restarts on the same rows share."""
+
+    problem: Problem
+    effort: Effort
+    log: Journal
+    saved: Checkpoint
+
+
+def _start_all(run: _Run, n_clusters: int, n_init: int, seed: Seed, limit: int) -> list[Restart]:
     """Seed all restarts and let each make up to ``limit`` passes, or fewer where the log stops."""
-    running: list[Restart] = []
+    log, running = run.log, list[Restart]()
+
+    def draw(index: int) -> Floats:
+        with log.step("seed", n_clusters, index):
+            return seed(index, log.report_or_leave if index else log.report)
+
+    def start(index: int) -> Restart:
+        centers = run.saved.once(f"seeding-{index}", np.ndarray, partial(draw, index))
+        with log.step("cluster", run.effort.max_iter, index):
+            return Restart.keep(index, _begin(run, centers, index, limit, f"restart-{index}"))
+
     for index in range(n_init):
         try:
-            with log.step("seed", n_clusters, index):
-                centers = seed(index, log.report_or_leave if index else log.report)
+            running.append(run.saved.once(f"restart-{index}", Restart, partial(start, index)))
         except Stopped:
             break
-        with log.step("cluster", effort.max_iter, index):
-            found = _begin(problem, centers, index, limit, effort, log)
-            running.append(Restart.keep(index, found))
         if log.stopped:
             break
     return running
@@ -191,84 +207,111 @@ def _choose(running: Sequence[Restart], n_best: int) -> list[Restart]:
     return sorted(best, key=lambda restart: restart.index)
 
 
-def _begin(
-    problem: Problem, centers: Floats, index: int, limit: int, effort: Effort, log: Journal
-) -> Clustering:
-    plateau = Plateau(log.report, effort.inertia_tol)
-    found = run_lloyd(problem, centers, max_iter=limit, tol=effort.tol, on_pass=plateau)
-    return _finish(problem, _settle(found, plateau), index, limit, effort, log)
+def _begin(run: _Run, centers: Floats, index: int, limit: int, owner: str) -> Clustering:
+    return _solve(run, index, limit, owner, partial(_lloyd, run, centers, limit, owner))
 
 
-def _go_on(problem: Problem, restart: Restart, limit: int, effort: Effort, log: Journal) -> Restart:
+def _go_on(run: _Run, restart: Restart, limit: int, n_rounds: int) -> Restart:
     """Continue a restart up to ``limit`` passes in all, as if it had never paused."""
-    start = restart.clustering
-    done = start.n_iter
-    if log.stopped:
-        return restart
-    with log.step("cluster", effort.max_iter, restart.index):
-        if not start.converged and done < limit:
-            plateau = Plateau(
-                lambda passes, inertia: log.report(done + passes, inertia),
-                effort.inertia_tol,
-                start.inertia,
-            )
-            more = run_lloyd(
-                problem,
-                start.centers,
-                max_iter=limit - done,
-                tol=effort.tol,
-                start=start,
-                on_pass=plateau,
-            )
-            history = start.history + more.history
-            more = replace(more, n_iter=len(history), history=history)
-            start = _settle(more, plateau)
-        found = _finish(problem, start, restart.index, limit, effort, log)
-        return Restart.keep(restart.index, found)
+    owner = f"restart-{restart.index}-round-{n_rounds}"
+
+    def more() -> Clustering:
+        start = restart.clustering
+        if start.converged or start.n_iter >= limit:
+            return start
+        found = _lloyd(run, start.centers, limit, owner, start)
+        history = start.history + found.history
+        return replace(found, n_iter=len(history), history=history)
+
+    def go_on() -> Restart:
+        with run.log.step("cluster", run.effort.max_iter, restart.index):
+            return Restart.keep(restart.index, _solve(run, restart.index, limit, owner, more))
+
+    return restart if run.log.stopped else run.saved.once(owner, Restart, go_on)
 
 
-def _mend(problem: Problem, restart: Restart, effort: Effort, log: Journal) -> Restart:
+def _mend(run: _Run, restart: Restart) -> Restart:
     """Let a restart breathe as long as that pays."""
-    if math.isinf(effort.least_breath) or log.stopped:
-        return restart
+    effort, log = run.effort, run.log
 
     def solve(
         centers: Floats, *, max_iter: int, on_pass: OnPass, start: Clustering | None = None
     ) -> Clustering:
         plateau = Plateau(on_pass, 0.0 if start is None else effort.inertia_tol)
         found = run_lloyd(
-            problem, centers, max_iter=max_iter, tol=effort.tol, start=start, on_pass=plateau
+            run.problem, centers, max_iter=max_iter, tol=effort.tol, start=start, on_pass=plateau
         )
-        return _settle(found, plateau)
+        return replace(found, converged=True) if plateau.reached else found
 
-    with log.step("cluster", effort.max_iter, restart.index):
-        found = breathe(
-            problem,
-            restart.clustering,
-            solve,
-            open_stream(effort.key, LOCAL_SEARCH, restart.index),
-            max_iter=effort.max_iter,
-            on_pass=log.report,
-            least_gain=effort.least_breath,
-        )
-        return Restart.keep(restart.index, found)
+    def mend() -> Restart:
+        with log.step("cluster", effort.max_iter, restart.index):
+            log.skip(restart.found.n_iter)
+            found = breathe(
+                run.problem,
+                restart.clustering,
+                solve,
+                open_stream(effort.key, LOCAL_SEARCH, restart.index),
+                max_iter=effort.max_iter,
+                on_pass=log.report,
+                least_gain=effort.least_breath,
+            )
+            return Restart.keep(restart.index, found)
+
+    if math.isinf(effort.least_breath) or log.stopped:
+        return restart
+    return run.saved.once(f"restart-{restart.index}-mended", Restart, mend)
 
 
-def _settle(found: Clustering, plateau: Plateau) -> Clustering:
-    return replace(found, converged=True) if plateau.reached else found
-
-
-def _finish(
-    problem: Problem, found: Clustering, index: int, limit: int, effort: Effort, log: Journal
+def _lloyd(
+    run: _Run, centers: Floats, limit: int, owner: str, start: Clustering | None = None
 ) -> Clustering:
-    """Do what the solver does after Lloyd, where the restart runs to its end."""
-    if effort.solver == "lloyd" or limit < effort.max_iter or log.stopped:
+    """Make up to ``limit`` passes, those of ``start`` included."""
+    done = 0 if start is None else start.n_iter
+    return run_to_plateau(
+        run.problem,
+        centers,
+        run.log,
+        run.saved,
+        owner,
+        max_iter=limit - done,
+        inertia_tol=run.effort.inertia_tol,
+        tol=run.effort.tol,
+        start=start,
+        done=done,
+    )
+
+
+def _solve(
+    run: _Run, index: int, limit: int, owner: str, lloyd: Callable[[], Clustering]
+) -> Clustering:
+    """Run Lloyd and do what the solver does after it, where the restart runs to its end."""
+    effort, log = run.effort, run.log
+    if effort.solver == "lloyd" or limit < effort.max_iter:
+        return lloyd()
+    found = run.saved.once(f"{owner}-lloyd", Clustering, lloyd)
+    if log.stopped:
         return found
-    plateau = Plateau(log.report, effort.inertia_tol, found.inertia)
     if effort.solver == "hartigan":
-        better = move_single_points(problem, found, max_iter=effort.max_iter, on_pass=plateau)
-        return _settle(better, plateau)
+        return _move(run, found, f"{owner}-moves")
     stream = open_stream(effort.key, LOCAL_SEARCH, index)
-    solve = partial(run_lloyd, problem, tol=effort.tol)
+    solve = partial(run_lloyd, run.problem, tol=effort.tol)
     # Breaths that gain nothing are part of breathing: no tolerance on inertia ends it.
-    return breathe(problem, found, solve, stream, max_iter=effort.max_iter, on_pass=log.report)
+    return breathe(run.problem, found, solve, stream, max_iter=effort.max_iter, on_pass=log.report)
+
+
+def _move(run: _Run, found: Clustering, owner: str) -> Clustering:
+    """Move single points from a partition on, or from where that was."""
+    state = run.saved.recall_running(owner, Clustering) or found
+    plateau = Plateau(run.log.report, run.effort.inertia_tol, found.inertia)
+    plateau.follow(state.history[len(found.history) :])
+    run.log.skip(len(state.history))
+    better = state
+    if not plateau.reached:
+        better = move_single_points(
+            run.problem,
+            state,
+            max_iter=run.effort.max_iter,
+            on_pass=plateau,
+            on_state=partial(run.saved.keep_running, owner),
+        )
+    return replace(better, converged=True) if plateau.reached else better

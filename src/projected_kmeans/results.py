@@ -69,17 +69,24 @@ class FitState:
     ----------
     step : str
         "check", "reduce", "seed", "cluster", "lift", "polish" or "certify"; "choose" where numbers
-        of clusters are compared.
+        of clusters are compared, "predict" where a stored model labels rows.
     restart : int
         Which of the restarts, from 0.
     iteration, total : int
-        Units of this step done, and at most to do: blocks of rows for "check" and "reduce",
-        centers for "seed", passes for "cluster", "lift" and "polish", bounds and
+        Units of this step done, and at most to do: rows for "check", "reduce", "lift" and
+        "predict", centers for "seed", passes for "cluster" and "polish", bounds and
         steps to tighten them for "certify", clusterings for "choose".
     inertia : float or None
         The inertia reached, in the space that the step works in.
     seconds : float
         Since the fit began.
+    rate : float or None
+        Units a second in this step, those that a checkpoint had apart; None where unknown.
+    remaining : float or None
+        Seconds until the step ends if it takes all its units, which solvers seldom do; None where
+        unknown.
+    read_rate : float or None
+        Bytes of stored rows that are walked over in a second; None where the step reads none.
     """
 
     step: str
@@ -88,3 +95,6 @@ class FitState:
     total: int
     inertia: float | None
     seconds: float
+    rate: float | None = None
+    remaining: float | None = None
+    read_rate: float | None = None

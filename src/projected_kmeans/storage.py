@@ -16,7 +16,10 @@ from numpy.typing import NDArray
 
 from projected_kmeans.array_rows import as_row_source
 from projected_kmeans.blocks import ArrayBlocks, BlockSource
+from projected_kmeans.checked_blocks import CheckedBlocks
+from projected_kmeans.fit_checkpoints import Checkpoint
 from projected_kmeans.memory_limits import MemoryPlan
+from projected_kmeans.sketch_files import SketchFile, new_array_file
 from projected_kmeans.stored_blocks import StoredBlocks, release
 
 
@@ -29,14 +32,28 @@ class Storage:
         What has to be small.
     folder : Path, optional
         Where a sketch that is spilled lies.
+    saved : Checkpoint, optional
+        What is stored of the fit; its folder takes the place of the other.
+
+    Attributes
+    ----------
+    saved : Checkpoint
+        The same.
     """
 
-    def __init__(self, plan: MemoryPlan | None = None, folder: Path | None = None) -> None:
+    def __init__(
+        self,
+        plan: MemoryPlan | None = None,
+        folder: Path | None = None,
+        saved: Checkpoint | None = None,
+    ) -> None:
+        self.saved = saved or Checkpoint()
         self._plan = plan or MemoryPlan()
         self._folder = folder
         self._opened: list[Any] = []
         self._new_rows: Callable[..., Any] | None = None
         self._filled: NDArray[Any] | None = None
+        self._stored: SketchFile | None = None
 
     def open_rows(self, source: BlockSource) -> BlockSource:
         """Return the rows in blocks of the size that the plan allows."""
@@ -50,16 +67,30 @@ class Storage:
 
     def new_sketch(self, shape: tuple[int, int], dtype: np.dtype[Any]) -> Any:
         """Return what is to be filled: an array in memory or in a file, or a place beside rows."""
+        if self.saved.folder is not None:
+            spilled = self._plan.spilled
+            self._stored = SketchFile(self.saved, shape, dtype, in_memory=not spilled)
+            self._filled = self._stored.array if spilled else None
+            return self._stored.array
         if self._folder is None:
             return np.empty(shape, dtype)
         place = None if self._new_rows is None else self._new_rows(shape[1], dtype)
         if place is not None:
             return place
-        self._filled = np.lib.format.open_memmap(self._folder / "sketch.npy", "w+", dtype, shape)
+        self._filled = new_array_file(self._folder / "sketch.npy", shape, dtype)
         return self._filled
 
-    def settle(self) -> None:
-        """Let the system take back what was written to a sketch in a file."""
+    def resume_sketch(self, checked: CheckedBlocks) -> int:
+        """Return how many rows the new sketch has already, which need no look any more."""
+        if self._stored is None or self._stored.ranges is None:
+            return 0
+        checked.resume(self._stored.ranges)
+        return self._stored.n_rows
+
+    def settle(self, n_rows: int, checked: CheckedBlocks) -> None:
+        """Store the first rows of the sketch, and let the system take back what is in a file."""
+        if self._stored is not None:
+            self._stored.tell(n_rows, checked.ranges_so_far)
         if self._filled is not None:
             release(self._filled)
 
@@ -83,7 +114,7 @@ class Storage:
 
 
 @contextmanager
-def open_storage(plan: MemoryPlan) -> Iterator[Storage]:
+def open_storage(plan: MemoryPlan, saved: Checkpoint | None = None) -> Iterator[Storage]:
     """Open what a fit needs beside memory; at the end no thread and no file of it is left.
 
     Parameters
@@ -91,14 +122,16 @@ def open_storage(plan: MemoryPlan) -> Iterator[Storage]:
     plan : MemoryPlan
         Where it spills the sketch, a temporary folder is made, in the place that the environment
         names (TMPDIR).
+    saved : Checkpoint, optional
+        What is stored of a fit; a sketch then lies in its folder.
     """
     with ExitStack() as stack:
         folder = None
-        if plan.spilled:
+        if plan.spilled and (saved is None or saved.folder is None):
             temporary = tempfile.TemporaryDirectory(
                 prefix="projected-kmeans-", ignore_cleanup_errors=True
             )
             folder = Path(stack.enter_context(temporary))
-        storage = Storage(plan, folder)
+        storage = Storage(plan, folder, saved)
         stack.callback(storage.close)
         yield storage

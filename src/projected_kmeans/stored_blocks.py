@@ -109,13 +109,11 @@ class StoredBlocks:
 
     def __iter__(self) -> Iterator[Block]:
         """Walk over the blocks from the first row to the last."""
-        walk = self._walk()
-        self._walks.add(walk)
-        return walk
+        return self._blocks_from(0)
 
-    def walk(self, *tasks: Task, on_block: OnBlock | None = None) -> None:
-        """Do some tasks with every block."""
-        walk_here(self, tasks, on_block)
+    def walk(self, *tasks: Task, first: int = 0, on_block: OnBlock | None = None) -> None:
+        """Do some tasks with every block, from row ``first`` on; those before it are not read."""
+        walk_here(self._blocks_from(first), tasks, on_block)
 
     def close(self) -> None:
         """End walks that were left in their middle, with their threads."""
@@ -152,8 +150,13 @@ class StoredBlocks:
             done += len(part)
         return rows if np.array_equal(places, np.arange(len(places))) else rows[places]
 
-    def _walk(self) -> Iterator[Block]:
-        for start, rows in read_ahead(self, self.block_rows):
+    def _blocks_from(self, first: int) -> Iterator[Block]:
+        walk = self._walk(first)
+        self._walks.add(walk)
+        return walk
+
+    def _walk(self, first: int) -> Iterator[Block]:
+        for start, rows in read_ahead(self, self.block_rows, first=first):
             yield Block(start, rows)
             release(rows)
 
@@ -176,6 +179,15 @@ class StoredBlocks:
         some = rows[wanted - start]
         release(rows)
         return as_native_sparse(some) if self.sparse else as_native(np.asarray(some))
+
+
+def stored_row_bytes(source: Any) -> float:
+    """Return the bytes of a row that is stored, whatever stands before its source; 0 in memory."""
+    while not isinstance(source, StoredBlocks):
+        if not hasattr(source, "source"):
+            return 0.0
+        source = source.source
+    return source.row_bytes
 
 
 def check_selected(n_rows: int, row_bytes: float, most_selected: int | None) -> None:

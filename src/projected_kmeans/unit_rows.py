@@ -70,9 +70,9 @@ class UnitRows:
         for block in self.source:
             yield Block(block.start, to_unit_rows(block.rows))
 
-    def walk(self, *tasks: Task, on_block: OnBlock | None = None) -> None:
+    def walk(self, *tasks: Task, first: int = 0, on_block: OnBlock | None = None) -> None:
         """Do some tasks with every block, once its rows have length one."""
-        self.source.walk(prepare(to_unit_rows, tasks), on_block=on_block)
+        self.source.walk(prepare(to_unit_rows, tasks), first=first, on_block=on_block)
 
     def take(self, indices: NDArray[np.int64]) -> Floats:
         """Return some rows as float64, as they are in their blocks."""

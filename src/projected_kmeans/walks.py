@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-# Told how many blocks are done.
+# Told how many rows are done, those before the first of a walk included.
 OnBlock: TypeAlias = Callable[[int], object]
 
 
@@ -143,11 +143,11 @@ def walk_here(
     blocks: Iterable[Block], tasks: Sequence[Task], on_block: OnBlock | None = None
 ) -> None:
     """Do some tasks with every block, one after the other, in this process."""
-    for index, block in enumerate(blocks):
+    for block in blocks:
         for task in tasks:
             task.run(block)
         if on_block is not None:
-            on_block(index + 1)
+            on_block(block.span.stop)
 
 
 def prepare(change: Callable[[Any], Any], tasks: Sequence[Task]) -> Task:

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from projected_kmeans.commands import INTERRUPTED
 from projected_kmeans.commands.options import (
     AUTO_COUNT,
+    checkpoint_option,
     cluster_options,
     count_or_all,
     data_argument,
@@ -148,6 +149,7 @@ from projected_kmeans.summaries import summarize_fit
 @side_options
 @memory_option
 @cluster_options
+@checkpoint_option
 @click.option(
     "--out", metavar="DIR", type=click.Path(), help="Write labels, centers, model and result there."
 )
@@ -184,6 +186,9 @@ def fit(
     written as always, and the exit code is 130. A second Ctrl-C, or one before there is a result,
     leaves at once and writes nothing.
 
+    With --checkpoint DIR the same command goes on where it was killed or stopped, to the bits that
+    it would have had; once it is finished it answers at once.
+
     \b
     Examples:
       projected-kmeans fit rows.npy -k 40
@@ -193,6 +198,7 @@ def fit(
       projected-kmeans fit embeddings.parquet -k 1000 --memory-limit 4GB --out model
       projected-kmeans fit lake/ --format parquet -k 1000 --scheduler tcp://scheduler:8786
       projected-kmeans fit images.npy -k 40 --report report.html
+      projected-kmeans fit embeddings.parquet -k 1000 --checkpoint steps --out model
     """
     if labels is not None and parameters["label_column"] is not None:
         raise ValueError("--labels and --label-column both give true labels; give one of them")
@@ -209,7 +215,7 @@ def fit(
                 look = resolve_image_shape(image_shape, choice["image_size"], rows.shape[1])
                 with show_progress(quiet=quiet) as callback:
                     model.set_params(callback=display.listen(callback)).fit(rows, client=client)
-                model.set_params(callback=None)
+                model.set_params(callback=None, checkpoint=None)
                 accuracy = None if truth is None else clustering_accuracy(truth, model.labels_)
                 document = describe_fit(model, rows, name=name, accuracy=accuracy)
                 files = display.keep(document, rows, look)

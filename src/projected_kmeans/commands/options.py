@@ -173,6 +173,11 @@ quiet_option = click.option(
     is_flag=True,
     help="No progress and no summary: print only what is asked for, and errors.",
 )
+checkpoint_option = click.option(
+    "--checkpoint",
+    metavar="DIR",
+    help="Store there where the fit stands; the same command goes on from there if it was killed.",
+)
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object only.")
 scheduler_option = click.option(
     "--scheduler",

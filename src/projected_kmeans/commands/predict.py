@@ -29,6 +29,7 @@ from projected_kmeans.label_files import format_labels, open_label_folder, write
 from projected_kmeans.labelling import LabelledBlock
 from projected_kmeans.loaded_rows import open_data
 from projected_kmeans.model_files import load_model
+from projected_kmeans.progress import show_progress
 from projected_kmeans.scoring import clustering_accuracy
 from projected_kmeans.side_columns import Ids
 
@@ -76,9 +77,13 @@ def predict(
         ids = None if id_column is None else id_column.take_ids()
         truth = None if truths is None else truths.read_labels()
         estimator = load_model(model).set_params(memory_limit=memory_limit)
-        with open_data(data, memory_limit=memory_limit, **choice) as rows:
+        prints = out is None and not as_json  # labels as they come, between which no display fits
+        with (
+            open_data(data, memory_limit=memory_limit, **choice) as rows,
+            show_progress(quiet=quiet or prints) as callback,
+        ):
             n_rows, kept = rows.shape[0], list[NDArray[Any]]()
-            blocks: Iterable[LabelledBlock] = label_input(estimator, rows)
+            blocks: Iterable[LabelledBlock] = label_input(estimator, rows, callback)
             if as_json or truth is not None:
                 blocks = _keep(blocks, kept)
             if out is not None:

@@ -1,0 +1,98 @@
+"""Fits that are killed and started again end with the bits of a fit that was left alone."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+DRIVER = Path(__file__).with_name("killed_fits.py")
+
+# The steps whose units of work are counted, as the log tells of them.
+UNIT = re.compile(r"^(reduce|cluster|polish) \d+/\d+,")
+
+
+@pytest.fixture(scope="module")
+def rows(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a file of 20 clusters that overlap, so that Lloyd's method takes many passes."""
+    stream = np.random.default_rng(0)
+    means = 0.2 * stream.normal(size=(20, 256))
+    X = means[stream.integers(20, size=6000)] + stream.normal(size=(6000, 256))
+    path = tmp_path_factory.mktemp("rows") / "rows.npy"
+    np.save(path, X.astype(np.float32))
+    return path
+
+
+def run_chain(kind: str, key: int, n_kills: int, folder: Path, *arguments: object) -> list[int]:
+    """Run a command in processes that are killed; return how each of them left."""
+    words = [str(word) for word in (kind, key, n_kills, folder, *arguments)]
+    done = subprocess.run(
+        [sys.executable, str(DRIVER), *words], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    return list(json.loads((folder / "codes.json").read_text()))
+
+
+def describe_result(folder: Path) -> dict[str, Any]:
+    """Return what a fit has written but for times, with the bytes of its arrays."""
+    document = json.loads((folder / "result.json").read_text())
+    del document["seconds"], document["plan"]["seconds"]
+    arrays = {name: (folder / f"{name}.npy").read_bytes() for name in ("labels", "centers")}
+    return {**document, **arrays, "model": json.loads((folder / "model.json").read_text())}
+
+
+def count_units(*logs: Path) -> Counter[str]:
+    """Return how many units of work the log tells of, by step."""
+    lines = (line for log in logs for line in log.read_text().splitlines())
+    return Counter(found[1] for line in lines if (found := UNIT.match(line)))
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        pytest.param((), id="default"),
+        pytest.param(("--solver", "hartigan", "--n-init", 2, "--polish", 3), id="hartigan"),
+        pytest.param(("--projection", "none", "--solver", "lloyd"), id="no-sketch"),
+    ],
+)
+def test_killed_at_calls_that_write(
+    options: tuple[object, ...], rows: Path, tmp_path: Path
+) -> None:
+    """A process that dies at any fsync, rename or flush, before or after it, costs no bit."""
+    codes = run_chain("calls", 1, 4, tmp_path, "fit", rows, "-k", 20, *options)
+    assert codes.count(0) == 1
+    assert describe_result(tmp_path / "out-1") == describe_result(tmp_path / "whole")
+
+
+def test_killed_at_twenty_moments(rows: Path, tmp_path: Path) -> None:
+    """Nor does one that is killed from outside at any moment of the run, twenty times over."""
+    options = ("--projection", "sign", "--solver", "lloyd", "--n-init", 6)
+    codes = run_chain("moments", 2, 20, tmp_path, "fit", rows, "-k", 20, *options)
+    assert len(codes) - codes.count(0) >= 20
+    whole = describe_result(tmp_path / "whole")
+    for index in range(codes.count(0)):
+        assert describe_result(tmp_path / f"out-{index + 1}") == whole
+
+
+def test_work_is_not_repeated(rows: Path, tmp_path: Path) -> None:
+    """Each kill costs the unit of work under way at most, a block or a pass, and no bit."""
+    options = ("--projection", "sign", "--memory-limit", "12MB", "--solver", "lloyd", "--n-init", 5)
+    codes = run_chain("calls", 3, 5, tmp_path, "fit", rows, "-k", 20, *options)
+    assert codes.count(0) == 1
+    assert describe_result(tmp_path / "out-1") == describe_result(tmp_path / "whole")
+    alone = count_units(tmp_path / "whole.log")
+    assert alone["reduce"] > 2
+    n_kills = len(codes) - 1
+    assert alone["cluster"] > n_kills
+    in_all = count_units(*(tmp_path / f"run-{index}.log" for index in range(len(codes))))
+    # A pass that is stored but was not told of counts in no process.
+    assert abs(in_all.total() - alone.total()) <= n_kills
+    left = sorted(file.name for file in (tmp_path / "steps-1").iterdir())
+    assert left == ["lock", "map.part", "result.part", "run.part"]
