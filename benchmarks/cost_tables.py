@@ -32,7 +32,7 @@ lie in its memory. `polish_iter=0` saves the candidates, at the price of the pol
 
 
 def render_costs(page: str, document: dict[str, Any], machine: str) -> str:
-    """Return the page with its last section drawn anew.
+    """Return the page with its section on costs drawn anew; those after it stay.
 
     Parameters
     ----------
@@ -43,7 +43,8 @@ def render_costs(page: str, document: dict[str, Any], machine: str) -> str:
     machine : str
         One line on machine and versions.
     """
-    before = page.partition(HEADING)[0]
+    before, _, rest = page.partition(HEADING)
+    after = "".join(rest.partition("\n## ")[1:])
     constants = Constants(**document["constants"])
     elsewhere = replace(constants, network=document["assumed_network"])
     parts = [
@@ -67,7 +68,7 @@ def render_costs(page: str, document: dict[str, Any], machine: str) -> str:
         predictions_table(elsewhere),
         CONCLUSION,
     ]
-    return before + "\n\n".join(parts) + "\n"
+    return before + "\n\n".join(parts) + "\n" + after
 
 
 def constants_table(constants: Constants, network: float) -> str:

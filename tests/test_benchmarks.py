@@ -90,7 +90,7 @@ def test_an_inertia_out_of_reach_is_said() -> None:
 
 def test_the_share_of_distances() -> None:
     """A few clusters are searched without bounds, which computes every distance; many save some."""
-    sketch = sketches.make_cloud(2000, 4)
+    sketch = sketches.make_cloud(50_000, 4)
     assert whole_runs.count_distances(sketch, sketches.draw_centers(sketch, 3), 1) == 1
     assert whole_runs.count_distances(sketch, sketches.draw_centers(sketch, 60), 1) < 1
 
