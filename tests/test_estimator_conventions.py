@@ -47,6 +47,7 @@ def test_parameters_are_stored_as_they_are() -> None:
         "random_state": None,
         "n_threads": None,
         "memory_limit": None,
+        "checkpoint": None,
         "callback": None,
         "verbose": 0,
     }

@@ -121,9 +121,8 @@ def test_partitions_are_lifted_together_in_one_walk(
     class Watched(ArrayBlocks):
         """Counts the blocks that are read."""
 
-        def __iter__(self) -> Any:
-            """Walk."""
-            for block in super().__iter__():
+        def _blocks_from(self, first: int) -> Any:
+            for block in super()._blocks_from(first):
                 walks.append(block.start)
                 yield block
 
