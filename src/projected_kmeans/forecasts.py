@@ -28,6 +28,11 @@ SECONDS_A_CENTER, SECONDS_A_ROW = 1e-4, 2e-9
 BREATHS = 6
 PASSES_A_BREATH = 13
 
+# What a pass over the sketch and a step take however few rows there are; passes of a local search
+# to its end for one of Lloyd's method, as on a few hundred rows.
+SECONDS_A_PASS, SECONDS_A_STEP = 2.5e-4, 3e-3
+SEARCHED_PASSES = 4
+
 
 @dataclass(frozen=True)
 class Forecast:
@@ -58,20 +63,25 @@ def forecast(sizes: Sizes, approach: Approach, n_threads: int = 0) -> Forecast:
     pair = 2.0 * k * t / speed.products
     if approach.projection is None and sizes.n_nonzeros is not None:
         pair = 2.0 * k * sizes.n_entries / n / speed.products * SPARSE_PENALTY
+    searched, projected = approach.solver == "breathing", approach.projection is not None
     rehearsed = approach.n_init if approach.rehearsal_rows else approach.n_init - 1
+    n_passes = rehearsed * REHEARSED_PASSES + PASSES
     passes = rehearsed * REHEARSED_PASSES * seen + PASSES * n
     if math.isfinite(approach.least_breath):
+        n_passes += PASSES_A_BREATH
         passes += PASSES_A_BREATH * seen
-    breaths = BREATHS * approach.n_init if approach.solver == "breathing" else 1
+    breaths = BREATHS * approach.n_init if searched else 1
+    calls = n_passes * (SEARCHED_PASSES if searched else 1) * SECONDS_A_PASS
     sums = sizes.n_entries / speed.sums
     looked = 3 * approach.polish_candidates or k
+    polish = 2.0 * sizes.n_entries * looked / speed.products + sums + SECONDS_A_STEP
     seconds = {
         "check": sizes.data_bytes / speed.reads,
         "reduce": _reduce_seconds(sizes, approach, speed),
         "seed": approach.n_init * (2 * seen * pair + k * SECONDS_A_CENTER),
-        "cluster": passes * pair * MEASURED_SHARE * breaths + passes * SECONDS_A_ROW,
-        "lift": sums * (approach.projection is not None),
-        "polish": approach.polish_iter * (2.0 * sizes.n_entries * looked / speed.products + sums),
+        "cluster": passes * pair * MEASURED_SHARE * breaths + passes * SECONDS_A_ROW + calls,
+        "lift": (sums + SECONDS_A_STEP) * projected,
+        "polish": approach.polish_iter * polish,
     }
     row_bytes = t * min(sizes.itemsize * 4, 8 if sizes.itemsize == 8 else 4) + 60
     row_bytes += 2 * approach.polish_candidates
@@ -136,6 +146,6 @@ def _reduce_seconds(sizes: Sizes, approach: Approach, speed: Speed) -> float:
         sampled = min(1.0, wanted / sizes.n_rows)
         found = 8.0 * sampled * sizes.n_entries * width / speed.products
         tidy = 60.0 * sizes.n_columns * width * width / speed.products
-        return read + 1.5 * product + 2 * found + tidy
+        return read + 1.5 * product + 2 * found + tidy + SECONDS_A_STEP
     cheaper = {"sign": 2.5, "gaussian": 0.8}.get(approach.projection, math.inf)
-    return max(2 * read, product / cheaper)
+    return max(2 * read, product / cheaper) + SECONDS_A_STEP
