@@ -22,11 +22,6 @@ from numpy.typing import NDArray
 
 from projected_kmeans.output_files import cannot_write, open_output_folder, write_atomically
 
-try:
-    import fcntl
-except ImportError:  # not on Windows, where nobody keeps two runs apart
-    fcntl = None  # type: ignore[assignment]
-
 FORMAT = "projected_kmeans checkpoint"
 FORMAT_VERSION = 1
 
@@ -150,24 +145,35 @@ def warn_of_damage(path: Path) -> None:
 @contextmanager
 def _hold(folder: Path) -> Iterator[None]:
     """Keep other processes out of a folder; the system ends that with the process, however."""
-    try:
-        handle = open(folder / LOCK, "ab")  # noqa: SIM115 - closed below, as errors differ
-    except OSError as error:
-        raise cannot_write(folder, error) from error
-    with handle:
-        if fcntl is not None:
-            try:
-                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except OSError:
-                raise ValueError(
-                    f"the checkpoint {folder} is in use by another process; wait for it, or use "
-                    "another folder"
-                ) from None
+    with _open_lock(folder) as handle:
+        _lock(handle, folder)
         try:
             yield
         finally:
             if not (folder / f"{RUN}{SUFFIX}").exists():  # nothing was stored: nothing stays
                 (folder / LOCK).unlink()
+
+
+def _open_lock(folder: Path) -> BinaryIO:
+    try:
+        return open(folder / LOCK, "ab")
+    except OSError as error:
+        raise cannot_write(folder, error) from error
+
+
+def _lock(handle: BinaryIO, folder: Path) -> None:
+    """Raise where another process has the folder."""
+    try:
+        import fcntl
+    except ImportError:  # Windows, where nobody keeps two runs apart
+        return
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        raise ValueError(
+            f"the checkpoint {folder} is in use by another process; wait for it, or use "
+            "another folder"
+        ) from None
 
 
 def _check_run(folder: Path, run: dict[str, Any]) -> None:
