@@ -28,7 +28,7 @@ MOST_RESTARTS, FEW_RESTARTS = 8, 3
 LITTLE_WORK, SOME_WORK = 1e7, 1e9
 
 # A center that stands between two clusters, while two others share one, raises the inertia by about
-# 1 / k. Breaths mend it; on digits the first gains less than this share and is the last.
+# 1 / k. Breaths mend it; on digits the first or the second gains less than this share.
 LEAST_BREATH = 1e-3
 
 # On digits, 16 candidates from a sketch gain 97 to 99 % of what full polish passes gain, in the
