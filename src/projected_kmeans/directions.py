@@ -14,8 +14,8 @@ from typing import NamedTuple
 
 import numpy as np
 import scipy.linalg
-from threadpoolctl import threadpool_limits
 
+from projected_kmeans.blas_threads import one_blas_thread
 from projected_kmeans.centred_rows import CentredRows, Signs, SparseRows
 from projected_kmeans.keys import draw_signs
 from projected_kmeans.results import Floats
@@ -65,7 +65,7 @@ def find_directions(
     """
     n_columns = rows.shape[1]
     exact = min(rows.shape) <= EXACT_SIZE if exact is None else exact
-    with threadpool_limits(limits=1, user_api="blas"):
+    with one_blas_thread():
         if exact:
             return _tidy(_decompose(rows), n_directions, rows)
         signs = Signs(key, min(n_directions + n_oversamples, n_columns))

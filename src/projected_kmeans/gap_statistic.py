@@ -11,8 +11,8 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 
 import numpy as np
-from threadpoolctl import threadpool_limits
 
+from projected_kmeans.blas_threads import one_blas_thread
 from projected_kmeans.blocks import ArrayBlocks, compute_type, scan_columns
 from projected_kmeans.keys import REFERENCE_ROWS, open_stream
 from projected_kmeans.passes import Problem
@@ -127,7 +127,7 @@ def _measure_box(rows: Floats) -> tuple[Floats, Floats]:
     """Return the least and the largest coordinates of rows along their principal directions."""
     centred = rows - rows.mean(axis=0)
     # On one thread, as sums of a product may depend on their number.
-    with threadpool_limits(limits=1, user_api="blas"):
+    with one_blas_thread():
         directions = np.linalg.eigh(centred.T @ centred)[1]
         turned = centred @ directions
     return turned.min(axis=0), turned.max(axis=0)

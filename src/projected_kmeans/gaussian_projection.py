@@ -12,8 +12,9 @@ from typing import Any
 import numpy as np
 import scipy.special
 from numpy.typing import NDArray
-from threadpoolctl import threadpool_limits
 
+from projected_kmeans import _native
+from projected_kmeans.blas_threads import multiply_rows
 from projected_kmeans.keys import RandomState, draw_words
 from projected_kmeans.random_maps import MapTransformer, SparseMatrix
 
@@ -87,8 +88,7 @@ class GaussianProjection(MapTransformer):
         out[...] = 0
         for first, panel in self._panels(out.dtype):
             part = block[:, first : first + len(panel)].astype(out.dtype, copy=False)
-            with threadpool_limits(limits=self.n_threads, user_api="blas"):
-                out += part @ panel
+            out += multiply_rows(part, panel, self.n_threads or _native.max_threads())
 
     def project_sparse(self, rows: SparseMatrix, out: NDArray[Any]) -> None:
         """Write the sketch of sparse rows into ``out``."""

@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from threadpoolctl import threadpool_limits
 
 from projected_kmeans import _native
+from projected_kmeans.blas_threads import multiply_rows
 from projected_kmeans.blocks import compute_type
 from projected_kmeans.keys import draw_signs
 
@@ -50,8 +50,7 @@ def multiply_blas(
     """
     dtype = compute_type(rows.dtype)
     matrix = make_sign_matrix(rows.shape[1], key, n_components, dtype)
-    with threadpool_limits(limits=n_threads, user_api="blas"):
-        return np.asarray(rows.astype(dtype, copy=False) @ matrix)
+    return multiply_rows(rows.astype(dtype, copy=False), matrix, n_threads)
 
 
 def make_sign_matrix(

@@ -10,9 +10,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse
 from numpy.typing import NDArray
-from threadpoolctl import threadpool_limits
 
 from projected_kmeans import _native
+from projected_kmeans.blas_threads import one_blas_thread
 from projected_kmeans.blocks import BlockSource, PickedRows, open_blocks, scan_columns
 from projected_kmeans.centred_rows import about, mean_of
 from projected_kmeans.dimensions import target_dimension
@@ -195,7 +195,9 @@ class SpectralProjection(LearnedTransformer):
         """Write the sketch of sparse rows into ``out``."""
         table = np.ascontiguousarray(self.components_.T, dtype=out.dtype)
         _native.table_product(rows, table, out, self.n_threads or 0)
-        out -= (self.components_ @ self.mean_).astype(out.dtype)
+        with one_blas_thread():
+            along = self.components_ @ self.mean_
+        out -= along.astype(out.dtype)
 
     def _draw(self, n_rows: int, weights: Floats | None) -> Sample:
         """Return the rows to learn from and the rows to measure the loss on."""
@@ -245,8 +247,9 @@ def _lost_share(
     """Return the share of the rows' squared distance to the mean that is not along the columns."""
     total = lost = 0.0
     sparse = scipy.sparse.issparse(rows)
-    center, along = mean * unit, (mean * unit) @ columns
-    with threadpool_limits(limits=1, user_api="blas"):
+    center = mean * unit
+    with one_blas_thread():
+        along = center @ columns
         for first in range(0, rows.shape[0], LOSS_STRETCH):
             span = slice(first, first + LOSS_STRETCH)
             part: Any = rows[span].astype(np.float64) * unit

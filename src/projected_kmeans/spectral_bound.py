@@ -10,8 +10,8 @@ import time
 from collections.abc import Sequence
 
 import numpy as np
-from threadpoolctl import threadpool_limits
 
+from projected_kmeans.blas_threads import one_blas_thread
 from projected_kmeans.results import Floats
 from projected_kmeans.rounded_rows import ROUNDING, UNDERFLOW, ProofRows
 
@@ -83,5 +83,5 @@ def spectral_bounds(rows: ProofRows, counts: Sequence[int]) -> list[float]:
 def _eigenvalues(matrix: Floats) -> Floats:
     # Half of the work is bound by memory: threads gain little, and where cores are shared they wait
     # for one another a hundred times as long as the work takes.
-    with threadpool_limits(1, user_api="blas"):
+    with one_blas_thread():
         return np.asarray(np.linalg.eigvalsh(matrix))

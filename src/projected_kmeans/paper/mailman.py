@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from threadpoolctl import threadpool_limits
 
+from projected_kmeans.blas_threads import one_blas_thread
 from projected_kmeans.keys import open_stream
 from projected_kmeans.paper.experiments import Experiment, Unit
 from projected_kmeans.paper.streams import TIMED_ROWS
@@ -108,7 +108,7 @@ def _time_product(name: str, n: int, key: int, sizes: Sizes) -> float:
             return rows @ _draw_matrix(key, sizes)
         return NATIVE[name](rows, key, sizes.t, n_threads=1)
 
-    with threadpool_limits(limits=1):
+    with one_blas_thread():
         return time_work(work, least_seconds=sizes.least_seconds, repeats=sizes.repeats)
 
 
