@@ -26,12 +26,12 @@ from measuring import describe_machine, store_results
 from numpy.typing import NDArray
 from PIL import Image
 
-from projected_kmeans.checked_blocks import CheckedBlocks
-from projected_kmeans.files import open_rows
-from projected_kmeans.projections import SignProjection
-from projected_kmeans.random_maps import fit_shape, sketch_rows
-from projected_kmeans.read_ahead import read_ahead
-from projected_kmeans.stored_blocks import StoredBlocks
+from projected_kmeans.blocks.checked_blocks import CheckedBlocks
+from projected_kmeans.blocks.stored_blocks import StoredBlocks
+from projected_kmeans.projections.map_protocol import fit_shape, sketch_rows
+from projected_kmeans.projections.signs import SignProjection
+from projected_kmeans.sources.open_rows import open_rows
+from projected_kmeans.sources.read_ahead import read_ahead
 
 WIDTHS = (256, 1024)
 N_NUMBERS = 64_000_000

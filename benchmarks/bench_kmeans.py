@@ -34,9 +34,9 @@ from threadpoolctl import threadpool_limits
 from whole_runs import bench_whole_runs
 
 from projected_kmeans.keys import SEEDING, open_stream
-from projected_kmeans.lloyd import run_lloyd
-from projected_kmeans.passes import Problem
-from projected_kmeans.seeding import seed_centers
+from projected_kmeans.passes.problem import Problem
+from projected_kmeans.solvers.lloyd import run_lloyd
+from projected_kmeans.solvers.seeding import seed_centers
 
 # A rest after which threads have mostly stopped spinning, where time is short.
 QUICK_REST = 0.05

@@ -37,8 +37,8 @@ from projected_kmeans import (
     SignProjection,
     SparseSignProjection,
 )
-from projected_kmeans.random_maps import fit_shape
-from projected_kmeans.sign_products import SIGN_PRODUCTS, make_sign_matrix
+from projected_kmeans.paper.baselines.sign_products import SIGN_PRODUCTS, make_sign_matrix
+from projected_kmeans.projections.map_protocol import fit_shape
 
 KEY = 7
 SHAPES = ((20_000, 4_096), (50_000, 1_024))

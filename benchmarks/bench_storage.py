@@ -34,7 +34,7 @@ import json, re, sys, time
 from pathlib import Path
 import numpy as np
 from projected_kmeans import ProjectedKMeans
-from projected_kmeans.files import open_rows
+from projected_kmeans.sources.open_rows import open_rows
 path, limit, projection, n_clusters = json.loads(sys.argv[1])
 status = Path("/proc/self/status")
 peak = lambda: 1024 * int(re.search(r"VmHWM:\\s+(\\d+)", status.read_text())[1])

@@ -27,15 +27,15 @@ from measuring import describe_machine, store_results, time_together
 from numpy.typing import NDArray
 
 from projected_kmeans import ProjectedKMeans, SpectralProjection
-from projected_kmeans.blocks import ArrayBlocks, scan_columns
-from projected_kmeans.checked_blocks import CheckedBlocks
-from projected_kmeans.dask_blocks import DaskBlocks
-from projected_kmeans.dask_walks import Arrays, Workers
-from projected_kmeans.files import open_rows
-from projected_kmeans.passes import Problem
-from projected_kmeans.polishing import CandidateSearch
-from projected_kmeans.random_maps import sketch_rows
-from projected_kmeans.walks import Block, Task
+from projected_kmeans.blocks.block_source import ArrayBlocks, scan_columns
+from projected_kmeans.blocks.checked_blocks import CheckedBlocks
+from projected_kmeans.blocks.dask.blocks import DaskBlocks
+from projected_kmeans.blocks.dask.walks import Arrays, Workers
+from projected_kmeans.blocks.tasks import Block, Task
+from projected_kmeans.passes.candidate_search import CandidateSearch
+from projected_kmeans.passes.problem import Problem
+from projected_kmeans.projections.map_protocol import sketch_rows
+from projected_kmeans.sources.open_rows import open_rows
 
 N_COLUMNS = 1024
 N_CLUSTERS = 1000

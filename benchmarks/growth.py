@@ -16,7 +16,7 @@ import numpy as np
 from measuring import Effort, forget_peak, peak_kilobytes
 from sketches import draw_centers, make_cloud, open_problem
 
-from projected_kmeans.lloyd import run_lloyd
+from projected_kmeans.solvers.lloyd import run_lloyd
 
 N_PASSES = 10
 

@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from projected_kmeans import SignProjection
-from projected_kmeans.blocks import ArrayBlocks, scan_columns
-from projected_kmeans.passes import Problem
+from projected_kmeans.blocks.block_source import ArrayBlocks, scan_columns
+from projected_kmeans.passes.problem import Problem
 
 DIGITS = "mnist_10k.npz"
 SIDE = 28

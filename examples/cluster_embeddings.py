@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from projected_kmeans import ProjectedKMeans
-from projected_kmeans.files import open_rows
+from projected_kmeans.sources.open_rows import open_rows
 
 
 def make_example(path: str) -> None:

@@ -11,7 +11,7 @@ from PIL import Image
 from sklearn.datasets import load_digits
 
 from projected_kmeans import ProjectedKMeans
-from projected_kmeans.files import open_rows
+from projected_kmeans.sources.open_rows import open_rows
 
 SIDE = 24
 

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import click
 
-from projected_kmeans.cli import commands
 from projected_kmeans.commands import COMMANDS, PROGRAM
+from projected_kmeans.commands.main import commands
 
 PAGE = Path(__file__).with_name(f"{PROGRAM}.1")
 EXIT_STATUS = {

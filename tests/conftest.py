@@ -9,10 +9,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from commands import ROWS, Call, Run
 from hypothesis import settings
 
-from projected_kmeans import cli
+from projected_kmeans.commands import main as cli
+from tests.support.commands import ROWS, Call, Run
 
 # Threads that wait for one another in a loop are slow beyond measure where cores are shared.
 os.environ.setdefault("OMP_WAIT_POLICY", "passive")

@@ -304,7 +304,7 @@ def test_the_overview_needs_no_numbers(option: str) -> None:
     """The overview and the version come without numerical packages, whose import takes a second."""
     program = (
         "import sys\n"
-        "from projected_kmeans.cli import main\n"
+        "from projected_kmeans.commands.main import main\n"
         "try:\n"
         "    main(sys.argv[1:])\n"
         "except SystemExit as left:\n"

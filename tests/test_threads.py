@@ -12,12 +12,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from blobs import assert_same_fit, draw_blobs
 from threadpoolctl import ThreadpoolController, threadpool_limits
 
 from projected_kmeans import GaussianProjection, ProjectedKMeans, SignProjection, _native
-from projected_kmeans.blocks import ArrayBlocks, scan_columns
-from projected_kmeans.passes import Problem
+from projected_kmeans.blocks.block_source import ArrayBlocks, scan_columns
+from projected_kmeans.passes.problem import Problem
+from tests.support.blobs import assert_same_fit, draw_blobs
 
 COUNT = """
 import os

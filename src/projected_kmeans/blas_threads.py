@@ -13,6 +13,7 @@ import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -84,6 +85,6 @@ def multiply_rows(rows: NDArray[Any], matrix: NDArray[Any], n_threads: int) -> N
             np.matmul(rows, matrix, out=out)
             return out
         with ThreadPoolExecutor(n_parts) as pool:
-            spans = [slice(first, last) for first, last in zip(bounds, bounds[1:], strict=False)]
+            spans = [slice(first, last) for first, last in pairwise(bounds)]
             list(pool.map(lambda span: np.matmul(rows[span], matrix, out=out[span]), spans))
     return out

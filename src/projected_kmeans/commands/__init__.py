@@ -27,7 +27,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = MappingProxyType(
         "predict": ("commands.predict", "Label the rows of DATA by the nearest center of MODEL."),
         "report": ("commands.report", "Write what a fit found as one HTML page."),
         "reproduce": (
-            "paper.command",
+            "commands.reproduce",
             "Run the paper's own experiments and print each result beside the paper's.",
         ),
         "serve": (

@@ -11,18 +11,18 @@ from typing import Any
 
 import click
 
-from projected_kmeans.certificate import certify as certify_labels
+from projected_kmeans.certificates.certificate import certify as certify_labels
+from projected_kmeans.certificates.prover import EFFORTS
+from projected_kmeans.commands.data import load_data
+from projected_kmeans.commands.label_files import read_labels_of
 from projected_kmeans.commands.options import (
     data_argument,
     data_options,
     json_option,
     quiet_option,
 )
-from projected_kmeans.label_files import read_labels_of
-from projected_kmeans.loaded_rows import load_data
-from projected_kmeans.progress import show_progress
-from projected_kmeans.proving import EFFORTS
-from projected_kmeans.summaries import summarize_certificate
+from projected_kmeans.commands.progress import show_progress
+from projected_kmeans.commands.summaries import summarize_certificate
 
 
 @click.command()

@@ -16,7 +16,8 @@ from typing import Any
 import click
 from rich.console import Console
 
-from projected_kmeans.choosing import choose_n_clusters
+from projected_kmeans.choosing_k.choose_n_clusters import choose_n_clusters
+from projected_kmeans.commands.data import open_data, unwrap
 from projected_kmeans.commands.options import (
     AUTO_COUNT,
     data_argument,
@@ -24,10 +25,9 @@ from projected_kmeans.commands.options import (
     json_option,
     quiet_option,
 )
-from projected_kmeans.loaded_rows import open_data, unwrap
+from projected_kmeans.commands.progress import show_progress
+from projected_kmeans.commands.summaries import compare_counts
 from projected_kmeans.output_files import open_output_folder, write_atomically, write_json
-from projected_kmeans.progress import show_progress
-from projected_kmeans.summaries import compare_counts
 
 
 def read_range(text: str) -> range:

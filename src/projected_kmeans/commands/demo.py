@@ -10,10 +10,10 @@ from rich.console import Console
 
 from projected_kmeans.commands import PROGRAM
 from projected_kmeans.commands.options import quiet_option
-from projected_kmeans.demo import run_demo, write_demo
+from projected_kmeans.commands.progress import show_progress
+from projected_kmeans.commands.summaries import compare_runs, list_files, tell_speed
+from projected_kmeans.demo.comparison import run_demo, write_demo
 from projected_kmeans.output_files import open_output_folder
-from projected_kmeans.progress import show_progress
-from projected_kmeans.summaries import compare_runs, list_files, tell_speed
 
 
 @click.command()

@@ -12,7 +12,11 @@ from typing import Any
 import click
 from numpy.typing import NDArray
 
+from projected_kmeans.blocks.dask.clusters import open_client
 from projected_kmeans.commands import INTERRUPTED
+from projected_kmeans.commands.data import open_data
+from projected_kmeans.commands.fit_outputs import open_display, resolve_image_shape
+from projected_kmeans.commands.label_files import open_label_folder, read_labels_of, write_labels
 from projected_kmeans.commands.options import (
     AUTO_COUNT,
     checkpoint_option,
@@ -29,19 +33,15 @@ from projected_kmeans.commands.options import (
     side_options,
     take_choices,
 )
-from projected_kmeans.dask_clusters import open_client
-from projected_kmeans.estimator import ProjectedKMeans
-from projected_kmeans.fit_display import open_display, resolve_image_shape
-from projected_kmeans.label_files import open_label_folder, read_labels_of, write_labels
-from projected_kmeans.labelling import LabelledBlock
-from projected_kmeans.loaded_rows import open_data
-from projected_kmeans.model_files import describe_fit
-from projected_kmeans.progress import show_progress
-from projected_kmeans.recipe import MAPS, METRICS
-from projected_kmeans.row_sources import RowSource
-from projected_kmeans.scoring import clustering_accuracy
-from projected_kmeans.side_columns import SideColumn
-from projected_kmeans.summaries import summarize_fit
+from projected_kmeans.commands.progress import show_progress
+from projected_kmeans.commands.summaries import summarize_fit
+from projected_kmeans.estimator.model_files import describe_fit
+from projected_kmeans.estimator.projected_kmeans import ProjectedKMeans
+from projected_kmeans.passes.labelling import LabelledBlock
+from projected_kmeans.passes.scoring import clustering_accuracy
+from projected_kmeans.planning.recipe import MAPS, METRICS
+from projected_kmeans.sources.protocol import RowSource
+from projected_kmeans.sources.side_columns import SideColumn
 
 
 @click.command()

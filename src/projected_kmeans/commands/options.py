@@ -11,8 +11,8 @@ from typing import Any
 
 import click
 
-from projected_kmeans.files import FORMATS
-from projected_kmeans.side_columns import SideColumn, leave_out, open_side_column
+from projected_kmeans.sources.open_rows import FORMATS
+from projected_kmeans.sources.side_columns import SideColumn, leave_out, open_side_column
 
 
 def count_or_auto(text: str) -> int | str:

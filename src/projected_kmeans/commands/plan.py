@@ -13,6 +13,7 @@ from typing import Any
 import click
 from rich.console import Console
 
+from projected_kmeans.commands.data import open_data, unwrap
 from projected_kmeans.commands.options import (
     DATA_CHOICES,
     data_argument,
@@ -20,9 +21,8 @@ from projected_kmeans.commands.options import (
     json_option,
     memory_option,
 )
-from projected_kmeans.loaded_rows import open_data, unwrap
-from projected_kmeans.plans import plan_fit
-from projected_kmeans.summaries import compare_options
+from projected_kmeans.commands.summaries import compare_options
+from projected_kmeans.estimator.plan_fit import plan_fit
 
 
 @click.command()

@@ -15,6 +15,8 @@ import click
 import numpy as np
 from numpy.typing import NDArray
 
+from projected_kmeans.commands.data import open_data
+from projected_kmeans.commands.label_files import format_labels, open_label_folder, write_labels
 from projected_kmeans.commands.options import (
     data_argument,
     data_options,
@@ -24,14 +26,12 @@ from projected_kmeans.commands.options import (
     side_options,
     take_choices,
 )
-from projected_kmeans.fitted_models import label_input
-from projected_kmeans.label_files import format_labels, open_label_folder, write_labels
-from projected_kmeans.labelling import LabelledBlock
-from projected_kmeans.loaded_rows import open_data
-from projected_kmeans.model_files import load_model
-from projected_kmeans.progress import show_progress
-from projected_kmeans.scoring import clustering_accuracy
-from projected_kmeans.side_columns import Ids
+from projected_kmeans.commands.progress import show_progress
+from projected_kmeans.estimator.model_files import load_model
+from projected_kmeans.estimator.prediction import label_input
+from projected_kmeans.passes.labelling import LabelledBlock
+from projected_kmeans.passes.scoring import clustering_accuracy
+from projected_kmeans.sources.side_columns import Ids
 
 
 @click.command()

@@ -8,10 +8,10 @@ from __future__ import annotations
 import click
 
 from projected_kmeans.commands.options import port_option
-from projected_kmeans.live_fit import wait_for_interrupt
-from projected_kmeans.page_server import PageServer
-from projected_kmeans.report_files import load_report
-from projected_kmeans.report_page import render_report
+from projected_kmeans.reports.files import load_report
+from projected_kmeans.reports.live_fit import wait_for_interrupt
+from projected_kmeans.reports.page import render_report
+from projected_kmeans.reports.page_server import PageServer
 
 
 @click.command()

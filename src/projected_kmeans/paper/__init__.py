@@ -9,24 +9,24 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from projected_kmeans.paper.exact import solve_exactly
-    from projected_kmeans.paper.fisher_score import FisherScore
-    from projected_kmeans.paper.folklore_projection import FolkloreProjection
-    from projected_kmeans.paper.kss04 import solve_kss04
-    from projected_kmeans.paper.laplacian_score import LaplacianScore
-    from projected_kmeans.paper.locally_linear_features import LocallyLinearFeatures
-    from projected_kmeans.paper.orss06 import place_orss06
-    from projected_kmeans.paper.svd_features import SVDFeatures
+    from projected_kmeans.paper.baselines.exact import solve_exactly
+    from projected_kmeans.paper.baselines.fisher_score import FisherScore
+    from projected_kmeans.paper.baselines.folklore_projection import FolkloreProjection
+    from projected_kmeans.paper.baselines.kss04 import solve_kss04
+    from projected_kmeans.paper.baselines.laplacian_score import LaplacianScore
+    from projected_kmeans.paper.baselines.locally_linear_features import LocallyLinearFeatures
+    from projected_kmeans.paper.baselines.orss06 import place_orss06
+    from projected_kmeans.paper.baselines.svd_features import SVDFeatures
 
 _HOMES = {
-    "FisherScore": "fisher_score",
-    "FolkloreProjection": "folklore_projection",
-    "LaplacianScore": "laplacian_score",
-    "LocallyLinearFeatures": "locally_linear_features",
-    "SVDFeatures": "svd_features",
-    "place_orss06": "orss06",
-    "solve_exactly": "exact",
-    "solve_kss04": "kss04",
+    "FisherScore": "baselines.fisher_score",
+    "FolkloreProjection": "baselines.folklore_projection",
+    "LaplacianScore": "baselines.laplacian_score",
+    "LocallyLinearFeatures": "baselines.locally_linear_features",
+    "SVDFeatures": "baselines.svd_features",
+    "place_orss06": "baselines.orss06",
+    "solve_exactly": "baselines.exact",
+    "solve_kss04": "baselines.kss04",
 }
 
 __all__ = [

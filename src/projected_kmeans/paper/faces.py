@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from projected_kmeans.estimator import ProjectedKMeans
-from projected_kmeans.files import Matrix, read_matrix
+from projected_kmeans.estimator.projected_kmeans import ProjectedKMeans
+from projected_kmeans.passes.scoring import clustering_accuracy, normalized_inertia
 from projected_kmeans.results import Floats
-from projected_kmeans.scoring import clustering_accuracy, normalized_inertia
+from projected_kmeans.sources.open_rows import Matrix, read_matrix
 
 FILE_NAME = "ORL_64x64.mat"
 FOLDER_VARIABLE = "PROJECTED_KMEANS_DATA"

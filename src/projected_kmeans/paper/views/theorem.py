@@ -10,11 +10,11 @@ from typing import Any
 
 import scipy.stats
 
-from projected_kmeans.dimensions import target_dimension
-from projected_kmeans.paper.theorem_statements import CONFIDENCE
+from projected_kmeans.paper.experiments.theorem_statements import CONFIDENCE
 from projected_kmeans.paper.views.charts import Chart, Panel, Series
 from projected_kmeans.paper.views.tables import Table, format_verdict
 from projected_kmeans.paper.views.view import Document, View
+from projected_kmeans.projections.target_dimension import target_dimension
 
 QUANTITIES = {
     "deviation": ("Lemma 1.1: max |1 - sigma_i|", 1.0),

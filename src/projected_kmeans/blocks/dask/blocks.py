@@ -1,0 +1,216 @@
+"""READ: blocks of rows that Dask's workers hold, or read from files.
+
+Knows where blocks lie and how large they are; `dask_walks.py` sends tasks to them.
+"""
+
+from __future__ import annotations
+
+import copy
+import itertools
+from collections.abc import Iterator, Sequence
+from functools import partial
+from typing import Any
+
+import dask.array as da
+import numpy as np
+import scipy.sparse
+from dask.delayed import delayed
+from numpy.typing import NDArray
+
+from projected_kmeans.blocks.block_source import BLOCK_BYTES, as_native, as_native_sparse
+from projected_kmeans.blocks.dask.walks import OpenBlock, Workers, hold, walk_there
+from projected_kmeans.blocks.stored_blocks import StoredBlocks, check_selected
+from projected_kmeans.blocks.tasks import Block, OnBlock, Task
+from projected_kmeans.results import Floats, Labels
+from projected_kmeans.sources.protocol import RowSource
+
+
+class DaskBlocks:
+    """The block source of rows that Dask's workers hold or read.
+
+    Parameters
+    ----------
+    parts : sequence of Delayed or Future
+        Rows of each block, none of them empty.
+    lengths : sequence of int
+        How many rows each has.
+    n_columns : int
+        d.
+    dtype : dtype
+        Of all blocks, one of `NATIVE_TYPES`.
+    workers : Workers
+        Who computes.
+    nnz : int, optional
+        Stored entries of sparse rows; None for dense ones.
+    feature_names : tuple of str, optional
+        Of the columns.
+    chunks : tuple of int, optional
+        Rows of each chunk of the array that was given, of which labels have the same.
+    """
+
+    resident, distant = False, True
+
+    def __init__(
+        self,
+        parts: Sequence[Any],
+        lengths: Sequence[int],
+        n_columns: int,
+        dtype: np.dtype[Any],
+        workers: Workers,
+        *,
+        nnz: int | None = None,
+        feature_names: tuple[str, ...] | None = None,
+        chunks: tuple[int, ...] | None = None,
+    ) -> None:
+        self.shape = (sum(lengths), n_columns)
+        self.dtype = dtype
+        self.nnz = nnz
+        self.sparse = nnz is not None
+        self.feature_names = feature_names
+        self._parts, self._lengths = list(parts), list(lengths)
+        self._workers, self._chunks = workers, chunks
+        self._most_selected: int | None = None
+        ends = list(itertools.accumulate(lengths))
+        self._spans = [slice(end - length, end) for end, length in zip(ends, lengths, strict=True)]
+
+    @property
+    def row_bytes(self) -> float:
+        """Bytes of a row in memory, of sparse rows on average."""
+        if self.nnz is None:
+            return self.shape[1] * self.dtype.itemsize
+        return (self.dtype.itemsize + 4) * self.nnz / self.shape[0] + 4
+
+    def __len__(self) -> int:
+        """Return the number of blocks."""
+        return len(self._parts)
+
+    def __iter__(self) -> Iterator[Block]:
+        """Bring one block after the other here, from the first row to the last."""
+        for span, part in self._blocks:
+            (rows,) = self._workers.gather([delayed(_bring, pure=False)(part)])
+            yield self._open_block(rows, span)
+
+    def walk(self, *tasks: Task, first: int = 0, on_block: OnBlock | None = None) -> None:
+        """Do some tasks with every block, where it lies; only from the first row on."""
+        if first:
+            raise ValueError(f"a walk over Dask's blocks begins at row 0, got {first}; give none")
+        walk_there(self._blocks, self._open_block, tasks, self._workers, on_block)
+
+    def take(self, indices: NDArray[np.int64]) -> Floats:
+        """Return some rows as float64, made dense: they must be few."""
+        rows = self.select(indices)
+        return np.asarray(rows.toarray() if self.sparse else rows, dtype=np.float64)
+
+    def select(self, indices: NDArray[np.int64] | None = None) -> Any:
+        """Return some rows in memory as blocks have them, all of them by default.
+
+        Blocks that hold none of them are not asked for.
+        """
+        n_rows = self.shape[0] if indices is None else len(indices)
+        check_selected(n_rows, self.row_bytes, self._most_selected)
+        every = np.arange(self.shape[0]) if indices is None else indices
+        wanted, places = np.unique(every, return_inverse=True)
+        cuts = np.searchsorted(wanted, [0, *(span.stop for span in self._spans)])
+        pick = delayed(_pick, pure=False)
+        picked = [
+            pick(self._open_block, part, span, wanted[first:last])
+            for (span, part), (first, last) in zip(
+                self._blocks, itertools.pairwise(cuts.tolist()), strict=True
+            )
+            if last > first
+        ]
+        found = self._workers.gather(picked)
+        if self.sparse:
+            return scipy.sparse.vstack(found, format="csr")[places]
+        rows = found[0] if len(found) == 1 else np.concatenate(found)
+        return rows if np.array_equal(places, np.arange(len(places))) else rows[places]
+
+    def resized(self, block_bytes: int, most_selected: int | None) -> DaskBlocks:
+        """Return the same rows, of which no more bytes are selected; blocks stay as they are."""
+        found = copy.copy(self)
+        found._most_selected = most_selected
+        return found
+
+    def close(self) -> None:
+        """Do nothing: what is computed is Dask's."""
+
+    def new_rows(self, n_columns: int, dtype: np.dtype[Any]) -> DaskBlocks | None:
+        """Return a place for as many rows beside these, which a walk is to fill.
+
+        None where no cluster has memory of its own.
+        """
+        if self._workers.client is None:
+            return None
+        return DaskBlocks([], self._lengths, n_columns, dtype, self._workers)
+
+    def hold(self, parts: Sequence[Any]) -> None:
+        """Take what fills the place that this was."""
+        self._parts = list(parts)
+
+    def give_labels(self, labels: Labels) -> Any:
+        """Return labels as the rows were given: a Dask array where they were one."""
+        return labels if self._chunks is None else da.from_array(labels, chunks=(self._chunks,))
+
+    @property
+    def _blocks(self) -> list[tuple[slice, Any]]:
+        return list(zip(self._spans, self._parts, strict=True))
+
+    @property
+    def _open_block(self) -> OpenBlock:
+        return partial(open_block, self.shape[1], self.dtype, self.sparse)
+
+
+def open_block(n_columns: int, dtype: np.dtype[Any], sparse: bool, rows: Any, span: slice) -> Block:
+    """Return what a worker has as rows that kernels read; raise where it is not what was said."""
+    if scipy.sparse.issparse(rows) != sparse:
+        raise ValueError(
+            f"a block of X is {'dense' if sparse else 'sparse'} where its meta says otherwise; "
+            "give X the meta that its blocks have, as map_blocks and from_delayed take it"
+        )
+    expected = (span.stop - span.start, n_columns)
+    if rows.shape != expected:
+        raise ValueError(
+            f"a block of X has shape {rows.shape} where its chunks say {expected}; give X the "
+            "chunks that it has, such as by X.compute_chunk_sizes()"
+        )
+    if sparse:
+        return Block(span.start, as_native_sparse(rows).astype(dtype, copy=False))
+    return Block(span.start, np.ascontiguousarray(as_native(np.asarray(rows)), dtype=dtype))
+
+
+def _pick(open_block: OpenBlock, rows: Any, span: slice, indices: NDArray[np.int64]) -> Any:
+    return open_block(rows, span).rows[indices - span.start]
+
+
+def _bring(rows: Any) -> Any:
+    return rows
+
+
+def open_source(source: RowSource, client: Any) -> DaskBlocks:
+    """Return the block source of files that the workers of a cluster read, each its ranges.
+
+    Parameters
+    ----------
+    source : RowSource
+        Pickled it tells workers where the data is, so that they must see the same files.
+    client : distributed.Client
+        Of the cluster.
+    """
+    stored = StoredBlocks(source)
+    n_rows, size = source.shape[0], max(1, int(BLOCK_BYTES // stored.row_bytes))
+    cuts = [*range(0, n_rows, size), n_rows]
+    held = hold(source)
+    read = delayed(_read, pure=False)
+    return DaskBlocks(
+        [read(held, start, stop) for start, stop in itertools.pairwise(cuts)],
+        [stop - start for start, stop in itertools.pairwise(cuts)],
+        source.shape[1],
+        stored.dtype,
+        Workers.find(client),
+        nnz=stored.nnz,
+        feature_names=source.feature_names,
+    )
+
+
+def _read(source: RowSource, start: int, stop: int) -> Any:
+    return source.read(start, stop)

@@ -1,0 +1,108 @@
+"""READ: what a caller passed to an estimator as rows, opened as blocks.
+
+Arrays are checked, row sources are not read, Dask's rows at most counted; names and numbers of
+columns are set or compared.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from projected_kmeans.blocks.block_source import BlockSource, open_blocks
+from projected_kmeans.blocks.stored_blocks import StoredBlocks
+from projected_kmeans.checks import check_rows, check_weights
+from projected_kmeans.results import Floats, Labels
+from projected_kmeans.sources.protocol import is_row_source
+
+if TYPE_CHECKING:
+    from projected_kmeans.blocks.dask.blocks import DaskBlocks
+
+# Where the classes of Dask's collections are defined.
+DASK_PACKAGES = ("dask", "dask_expr")
+
+
+def is_dask(data: Any) -> bool:
+    """Return whether data is a collection of Dask's, which need not be installed."""
+    return type(data).__module__.partition(".")[0] in DASK_PACKAGES
+
+
+def open_input(estimator: Any, X: Any, *, reset: bool, client: Any = None) -> BlockSource:
+    """Return the block source of an array, of sparse rows, of a row source, or of Dask's rows.
+
+    Sets or checks the number and names of features. Does not look for NaN: a walk does.
+    """
+    if is_dask(X):
+        from projected_kmeans.blocks.dask.collections import open_collection
+
+        found: DaskBlocks | StoredBlocks = open_collection(X, client)
+    elif not is_row_source(X):
+        if client is not None:
+            raise ValueError(
+                f"client is given with X in memory, of type {type(X).__name__}; give a Dask array, "
+                "a Dask data frame or a row source, or no client"
+            )
+        return open_blocks(check_rows(estimator, X, reset=reset, accept_sparse=True))
+    elif client is not None:
+        from projected_kmeans.blocks.dask.blocks import open_source
+
+        found = open_source(X, client)
+    else:
+        found = StoredBlocks(X)
+    columns = Columns(found.shape[1], found.feature_names)
+    if reset:
+        set_features(estimator, columns)
+    else:
+        check_features(estimator, columns)
+    return found
+
+
+def open_weights(sample_weight: Any, rows: BlockSource, client: Any = None) -> Floats | None:
+    """Return weights of rows as float64, in memory; None where every row counts once."""
+    if is_dask(sample_weight):
+        from projected_kmeans.blocks.dask.collections import bring
+
+        sample_weight = bring(sample_weight, client)
+    return check_weights(sample_weight, rows)
+
+
+def give_labels(labels: Labels, rows: BlockSource) -> Any:
+    """Return labels as their rows were given: a Dask array where these are Dask's."""
+    give = getattr(rows, "give_labels", None)
+    return labels if give is None else give(labels)
+
+
+class Columns(NamedTuple):
+    """How many columns there are, and their names if they have any."""
+
+    number: int
+    names: tuple[str, ...] | None
+
+
+def set_features(estimator: Any, columns: Columns) -> None:
+    """Let an estimator remember the columns of its fit."""
+    estimator.n_features_in_ = columns.number
+    if columns.names is not None:
+        estimator.feature_names_in_ = np.array(columns.names, dtype=object)
+    elif hasattr(estimator, "feature_names_in_"):
+        del estimator.feature_names_in_
+
+
+def check_features(estimator: Any, columns: Columns) -> None:
+    """Raise where columns are more, fewer or called otherwise; data without names is taken."""
+    expected, found = estimator.n_features_in_, columns.number
+    if found != expected:
+        raise ValueError(
+            f"X has {found} features, but {type(estimator).__name__} is expecting {expected} "
+            "features as input; give the columns of the fit"
+        )
+    names = getattr(estimator, "feature_names_in_", None)
+    if names is None or columns.names is None:
+        return
+    for column, (name, other) in enumerate(zip(names, columns.names, strict=True), start=1):
+        if name != other:
+            raise ValueError(
+                f"X has {other!r} in column {column} where the model has {name!r}; give the "
+                "columns of the fit in the same order"
+            )

@@ -1,0 +1,235 @@
+"""READ: the rows of a row source as blocks that kernels read, wherever they are stored.
+
+Holds a few blocks at a time and nothing between walks; formats are the sources' business.
+"""
+
+from __future__ import annotations
+
+import copy
+import mmap
+from collections.abc import Iterator
+from typing import Any
+from weakref import WeakSet
+
+import numpy as np
+import scipy.sparse
+from numpy.typing import NDArray
+
+from projected_kmeans.blocks.block_source import (
+    BLOCK_BYTES,
+    as_native,
+    as_native_sparse,
+    compute_type,
+)
+from projected_kmeans.blocks.tasks import Block, OnBlock, Task, walk_here
+from projected_kmeans.results import Floats
+from projected_kmeans.sources.protocol import RowSource
+from projected_kmeans.sources.read_ahead import DEPTH, N_READERS, read_ahead
+
+# Blocks in memory at a time: those read ahead, the one worked on, and those being converted.
+BLOCKS_HELD = DEPTH + 1 + N_READERS
+
+# Wanted rows that are no farther apart are read together: most files are decoded in such pieces.
+GAP_BYTES = 2**20
+
+# The nonzeros of sparse rows are counted in so many places, so many rows in each.
+COUNTED_PLACES, COUNTED_ROWS = 16, 64
+
+
+class StoredBlocks:
+    """The block source of a row source; the next blocks are read while one is worked on.
+
+    Parameters
+    ----------
+    source : RowSource
+        Rows.
+    block_rows : int, optional
+        Rows of a block; by default as many as ``block_bytes`` hold. No result depends on it.
+    block_bytes : int, optional
+        The size of a block, of sparse rows on average; `BLOCK_BYTES` by default.
+    most_selected : int, optional
+        Bytes that `select` may bring into memory; by default it does what it is asked for.
+
+    Attributes
+    ----------
+    nnz : int or None
+        Stored entries of sparse rows, estimated from 1,024 of them where there are more.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from projected_kmeans.sources.array_source import as_row_source
+    >>> blocks = StoredBlocks(as_row_source(np.arange(10).reshape(5, 2)), block_rows=3)
+    >>> [(block.start, block.rows.tolist()) for block in blocks]
+    [(0, [[0.0, 1.0], [2.0, 3.0], [4.0, 5.0]]), (3, [[6.0, 7.0], [8.0, 9.0]])]
+    >>> blocks.take(np.array([4, 0]))
+    array([[8., 9.],
+           [0., 1.]])
+    """
+
+    resident, distant = False, False
+
+    def __init__(
+        self,
+        source: RowSource,
+        block_rows: int | None = None,
+        *,
+        block_bytes: int = BLOCK_BYTES,
+        most_selected: int | None = None,
+    ) -> None:
+        self.source = source
+        self.shape = source.shape
+        self.sparse = source.sparse
+        self.feature_names = source.feature_names
+        self.forward_only = getattr(source, "forward_only", False)
+        native = as_native(np.empty(0, source.dtype)).dtype
+        self.dtype = compute_type(native) if self.sparse else native
+        self.nnz = _count_nonzeros(source) if self.sparse else None
+        self.block_rows = block_rows or max(1, int(block_bytes // self.row_bytes))
+        self._most_selected = most_selected
+        self._walks: WeakSet[Any] = WeakSet()
+
+    @property
+    def row_bytes(self) -> float:
+        """Bytes of a row in memory, of sparse rows on average."""
+        if self.nnz is None:
+            return max(1, self.shape[1] * self.dtype.itemsize)
+        return (self.dtype.itemsize + 4) * self.nnz / max(1, self.shape[0]) + 4
+
+    def resized(self, block_bytes: int, most_selected: int | None) -> StoredBlocks:
+        """Return the same rows in blocks of another size."""
+        found = copy.copy(self)
+        found._walks, found._most_selected = WeakSet(), most_selected
+        found.block_rows = max(1, int(block_bytes // self.row_bytes))
+        return found
+
+    def __len__(self) -> int:
+        """Return the number of blocks."""
+        return -(-self.shape[0] // self.block_rows)
+
+    def __iter__(self) -> Iterator[Block]:
+        """Walk over the blocks from the first row to the last."""
+        return self._blocks_from(0)
+
+    def walk(self, *tasks: Task, first: int = 0, on_block: OnBlock | None = None) -> None:
+        """Do some tasks with every block, from row ``first`` on; those before it are not read."""
+        walk_here(self._blocks_from(first), tasks, on_block)
+
+    def close(self) -> None:
+        """End walks that were left in their middle, with their threads."""
+        for walk in list(self._walks):
+            walk.close()
+
+    def read(self, start: int, stop: int) -> Any:
+        """Return a range of rows as kernels read them."""
+        rows = self.source.read(start, stop)
+        return as_native_sparse(rows) if self.sparse else as_native(np.asarray(rows))
+
+    def take(self, indices: NDArray[np.int64]) -> Floats:
+        """Return some rows as float64, made dense: they must be few."""
+        rows = self.select(indices)
+        return np.asarray(rows.toarray() if self.sparse else rows, dtype=np.float64)
+
+    def select(self, indices: NDArray[np.int64] | None = None) -> Any:
+        """Return some rows in memory as blocks have them, all of them by default.
+
+        Ranges that hold none of them are not read.
+        """
+        n_rows = self.shape[0] if indices is None else len(indices)
+        check_selected(n_rows, self.row_bytes, self._most_selected)
+        if indices is None:
+            return self.read(0, self.shape[0])
+        wanted, places = np.unique(indices, return_inverse=True)
+        parts = (self._read_some(part) for part in self._group(wanted))
+        if self.sparse:
+            empty = scipy.sparse.csr_array((0, self.shape[1]), dtype=self.dtype)
+            return scipy.sparse.vstack([empty, *parts], format="csr")[places]
+        rows, done = np.empty((len(wanted), self.shape[1]), self.dtype), 0
+        for part in parts:
+            rows[done : done + len(part)] = part
+            done += len(part)
+        return rows if np.array_equal(places, np.arange(len(places))) else rows[places]
+
+    def _blocks_from(self, first: int) -> Iterator[Block]:
+        walk = self._walk(first)
+        self._walks.add(walk)
+        return walk
+
+    def _walk(self, first: int) -> Iterator[Block]:
+        for start, rows in read_ahead(self, self.block_rows, first=first):
+            yield Block(start, rows)
+            release(rows)
+
+    def _group(self, wanted: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
+        """Yield ascending rows that are read together: near one another, and not too many."""
+        gap = GAP_BYTES / self.row_bytes
+        first = 0
+        for index in range(1, len(wanted) + 1):
+            if (
+                index == len(wanted)
+                or wanted[index] - wanted[index - 1] > gap
+                or wanted[index] - wanted[first] >= self.block_rows
+            ):
+                yield wanted[first:index]
+                first = index
+
+    def _read_some(self, wanted: NDArray[np.int64]) -> Any:
+        start, stop = int(wanted[0]), int(wanted[-1]) + 1
+        rows = self.source.read(start, stop)
+        some = rows[wanted - start]
+        release(rows)
+        return as_native_sparse(some) if self.sparse else as_native(np.asarray(some))
+
+
+def stored_row_bytes(source: Any) -> float:
+    """Return the bytes of a row that is stored, whatever stands before its source; 0 in memory."""
+    while not isinstance(source, StoredBlocks):
+        if not hasattr(source, "source"):
+            return 0.0
+        source = source.source
+    return source.row_bytes
+
+
+def check_selected(n_rows: int, row_bytes: float, most_selected: int | None) -> None:
+    """Raise where so many rows take more bytes than may be in memory at once."""
+    if most_selected is not None and n_rows * row_bytes > most_selected:
+        raise ValueError(
+            f"{n_rows} rows of X are needed in memory at once, {n_rows * row_bytes:.3g} bytes, "
+            f"where memory_limit leaves {most_selected}; raise it, or use projection='sign'"
+        )
+
+
+def release(rows: Any) -> None:
+    """Give the pages of a memory map that some rows lie in back to the system.
+
+    They stay in the system's cache as long as it has room, but no longer count as this process's.
+    Only maps that share their pages with the file: others may hold changes of their own.
+    """
+    owner: Any = rows
+    while owner is not None and not isinstance(owner, np.memmap):
+        owner = getattr(owner, "base", None)
+    mapping: Any = getattr(owner, "_mmap", None)
+    if mapping is None or getattr(owner, "mode", "c") == "c" or not hasattr(mmap, "MADV_DONTNEED"):
+        return
+    low, high = np.lib.array_utils.byte_bounds(rows)
+    begin = np.frombuffer(mapping, np.uint8).__array_interface__["data"][0]
+    # The page that the next rows begin in stays, and is given back with them.
+    first = (low - begin) // mmap.PAGESIZE * mmap.PAGESIZE
+    length = min((high - begin) // mmap.PAGESIZE * mmap.PAGESIZE, len(mapping)) - first
+    if length > 0:
+        mapping.madvise(mmap.MADV_DONTNEED, first, length)
+
+
+def _count_nonzeros(source: RowSource) -> int:
+    """Return the nonzeros of all rows, as those of evenly spread ones tell: exactly if few."""
+    n_rows = source.shape[0]
+    if n_rows <= COUNTED_PLACES * COUNTED_ROWS:
+        return _count(source, 0, n_rows)
+    starts = np.linspace(0, n_rows - COUNTED_ROWS, COUNTED_PLACES).astype(int)
+    counts = [_count(source, start, start + COUNTED_ROWS) for start in starts.tolist()]
+    return round(sum(counts) / (COUNTED_PLACES * COUNTED_ROWS) * n_rows)
+
+
+def _count(source: RowSource, start: int, stop: int) -> int:
+    rows: Any = source.read(start, stop)
+    return int(rows.nnz)

@@ -1,0 +1,183 @@
+"""SCORE: what a lower bound proves of a clustering: the certificate.
+
+States the proof; the bound is found by `lower_bounds`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from projected_kmeans.blocks.block_source import BlockSource
+from projected_kmeans.certificates.lower_bounds import LowerBound, bound_inertia, kmeans_lower_bound
+from projected_kmeans.checks import check_choice, check_not_negative
+from projected_kmeans.keys import RandomState
+from projected_kmeans.passes.scoring import inertia
+from projected_kmeans.results import FitState, Floats
+from projected_kmeans.running.monitor import Journal
+
+# What a certificate is stored as, and the types that JSON gives back.
+FIELDS: Mapping[str, Any] = {
+    "inertia": int | float,
+    "lower_bound": int | float,
+    "ratio": int | float | None,
+    "method": str,
+    "certain": bool,
+    "confidence": int | float,
+    "seconds": int | float,
+    "skipped": dict,
+}
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """How far a clustering can be from the best one with as many clusters.
+
+    Attributes
+    ----------
+    inertia : float
+        F, of the clustering.
+    lower_bound : float
+        No clustering has less.
+    ratio : float
+        Inertia / optimum is at most this: 1.0 where the inertia is 0, infinity where no bound
+        above 0 was found.
+    method, certain, confidence, seconds, skipped
+        As in `LowerBound`.
+
+    Examples
+    --------
+    >>> Certificate(118.0, 100.0, 1.18, "neighbour", True, 1.0, 0.5).describe()
+    'inertia is proven within 1.18 times the best possible (neighbour bound)'
+    """
+
+    inertia: float
+    lower_bound: float
+    ratio: float
+    method: str
+    certain: bool
+    confidence: float
+    seconds: float
+    skipped: dict[str, str] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, value: float, bound: LowerBound) -> Certificate:
+        """Return what a bound proves of an inertia."""
+        if value <= 0:
+            ratio = 1.0
+        elif bound.value <= 0:
+            ratio = math.inf
+        else:  # the quotient is rounded up; below 1 it can only be by the rounding of the inertia
+            ratio = max(1.0, math.nextafter(value / bound.value, math.inf))
+        best = (bound.method, bound.certain, bound.confidence, bound.seconds, bound.skipped)
+        return cls(value, bound.value, ratio, *best)
+
+    @classmethod
+    def from_document(cls, document: Mapping[str, Any]) -> Certificate:
+        """Return the certificate that `to_document` described.
+
+        Examples
+        --------
+        >>> proof = Certificate(118.0, 100.0, 1.18, "neighbour", True, 1.0, 0.5)
+        >>> Certificate.from_document(proof.to_document()) == proof
+        True
+        """
+        for name, kind in FIELDS.items():
+            value = document.get(name)
+            if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
+                raise ValueError(f"the certificate has {name}={value!r}; certify again")
+        values = {name: document[name] for name in FIELDS}
+        ratio = values.pop("ratio")
+        return cls(**values, ratio=math.inf if ratio is None else ratio)
+
+    def to_document(self) -> dict[str, Any]:
+        """Return the certificate and its sentence as JSON holds them, an infinite ratio as None."""
+        ratio = self.ratio if math.isfinite(self.ratio) else None
+        return {**asdict(self), "ratio": ratio, "sentence": self.describe()}
+
+    def describe(self) -> str:
+        """Return the certificate as a sentence."""
+        if self.inertia <= 0:
+            return "inertia is 0, the best possible"
+        if math.isinf(self.ratio):
+            reasons = "; ".join(f"{name}: {reason}" for name, reason in self.skipped.items())
+            nothing = "no bound above 0 was found, so that nothing is proven of the inertia"
+            return f"{nothing} ({reasons})" if reasons else nothing
+        near = self.ratio <= 1 + 1e-6
+        share = "a millionth of" if near else f"{math.ceil(self.ratio * 1000) / 1000:g} times"
+        proven = "is proven" if self.certain else "is"
+        chance = "" if self.certain else f" with a probability of {100 * self.confidence:g} %"
+        return f"inertia {proven} within {share} the best possible{chance} ({self.method} bound)"
+
+
+def certify(
+    X: ArrayLike,
+    labels: ArrayLike,
+    *,
+    method: str = "auto",
+    time_limit: float | None = None,
+    confidence: float = 0.99,
+    random_state: RandomState = None,
+    callback: Callable[[FitState], object] | None = None,
+) -> Certificate:
+    """Return how far a clustering can be from the best one with as many clusters.
+
+    Parameters
+    ----------
+    X : array-like or sparse matrix (n, d)
+        Rows; sparse ones are never made dense.
+    labels : array-like (n,)
+        The cluster of every row; k is the number of different labels.
+    method, time_limit, confidence, random_state, callback : optional
+        As in `kmeans_lower_bound`.
+
+    Examples
+    --------
+    >>> from projected_kmeans import certify
+    >>> certify([[0.0], [1.0], [5.0], [6.0], [20.0]], [0, 0, 1, 1, 2]).describe()
+    'inertia is proven within a millionth of the best possible (neighbour bound)'
+    """
+    value = inertia(X, labels)
+    bound = kmeans_lower_bound(
+        X,
+        len(np.unique(np.asarray(labels))),
+        method=method,
+        time_limit=time_limit,
+        confidence=confidence,
+        random_state=random_state,
+        callback=callback,
+    )
+    return Certificate.of(value, bound)
+
+
+def check_certificate(model: Any) -> None:
+    """Raise one sentence where a `ProjectedKMeans` cannot mean what it asks to be proven."""
+    check_choice("certificate", model.certificate, (None, "auto", "spectral", "full"))
+    if model.certificate_time is not None:
+        check_not_negative("certificate_time", model.certificate_time)
+
+
+def certify_fit(
+    model: Any, source: BlockSource, weights: Floats | None, value: float, log: Journal
+) -> Certificate | None:
+    """Return what a `ProjectedKMeans` asks to be proven of its inertia; None where it does not.
+
+    A fit that was stopped does not prove anything either.
+    """
+    if model.certificate is None or log.stopped:
+        return None
+    bound = bound_inertia(
+        source.select(),
+        weights,
+        model.n_clusters,
+        method=model.certificate,
+        key=model.key_,
+        log=log,
+        time_limit=model.certificate_time,
+    )
+    return Certificate.of(value, bound)

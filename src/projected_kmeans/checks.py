@@ -1,0 +1,140 @@
+"""What a caller passed, checked: one sentence each for what is wrong, what was got, what to do.
+
+Knows ranges and types of parameters and of input arrays; it computes nothing from data.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+import scipy.sparse
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils.validation import _check_sample_weight, validate_data
+
+from projected_kmeans.blocks.block_source import as_native, as_native_sparse
+from projected_kmeans.results import Floats
+
+
+def check_count(name: str, value: Any, *, least: int = 1, word: str | None = None) -> None:
+    """Raise unless value is an integer of at least ``least``, or the ``word`` that stands for one.
+
+    Examples
+    --------
+    >>> check_count("n_clusters", 0)
+    Traceback (most recent call last):
+    ...
+    ValueError: n_clusters=0 is too small; use an integer of at least 1
+    """
+    if word is not None and isinstance(value, str) and value == word:
+        return
+    choice = f"an integer of at least {least}" + (f" or {word!r}" if word else "")
+    if not isinstance(value, Integral) or isinstance(value, bool):
+        raise TypeError(f"{name}={value!r} is not a number of things; use {choice}")
+    if value < least:
+        raise ValueError(f"{name}={value} is too small; use {choice}")
+
+
+def check_not_negative(name: str, value: Any) -> None:
+    """Raise unless value is a finite number of at least 0."""
+    if not isinstance(value, int | float | np.number) or isinstance(value, bool):
+        raise TypeError(f"{name}={value!r} is not a number; use one of at least 0")
+    if not 0 <= value < np.inf:
+        raise ValueError(f"{name}={value} is out of range; use a finite number of at least 0")
+
+
+def check_choice(name: str, value: Any, choices: Iterable[Any]) -> None:
+    """Raise unless value is one of a few."""
+    known = list(choices)
+    if not any(value is choice or value == choice for choice in known):
+        listed = ", ".join(repr(choice) for choice in known)
+        raise ValueError(f"{name}={value!r} is not known; use one of {listed}")
+
+
+def check_components(n_components: Any, n_features: int) -> None:
+    """Raise unless n_components is "auto" or an integer from 1 to n_features."""
+    check_count("n_components", n_components, word="auto")
+    if not isinstance(n_components, str) and n_components > n_features:
+        raise ValueError(
+            f"n_components={n_components} exceeds n_features={n_features}; "
+            f"use at most {n_features} or 'auto'"
+        )
+
+
+def check_rows(estimator: object, X: ArrayLike, *, reset: bool, accept_sparse: bool = False) -> Any:
+    """Return X as a 2-D array that kernels read, without a copy where its type allows.
+
+    Sets or checks the number and names of features. Does not look for NaN: `scan_columns` does.
+    Sparse rows come back as CSR with ascending indices.
+    """
+    shape = X.shape if hasattr(X, "shape") else np.asarray(X).shape
+    if len(shape) != 2:
+        raise ValueError(
+            f"X has {len(shape)} dimension(s), shape {shape}; Reshape your data to rows of "
+            "points, X.reshape(-1, 1) for a single feature or X.reshape(1, -1) for a single row"
+        )
+    rows = validate_data(
+        estimator,
+        X,
+        reset=reset,
+        dtype="numeric",
+        ensure_all_finite=False,
+        order=None,
+        accept_sparse="csr" if accept_sparse else False,
+    )
+    return as_native_sparse(rows) if scipy.sparse.issparse(rows) else as_native(rows)
+
+
+def check_weights(sample_weight: ArrayLike | None, X: Any) -> Floats | None:
+    """Return weights of the rows of X as float64, or None where every row counts once."""
+    if sample_weight is None:
+        return None
+    weights: Floats = _check_sample_weight(
+        sample_weight, X, dtype=np.float64, ensure_non_negative=True
+    )
+    if not weights.max() < 1e300 / len(weights):
+        raise ValueError(
+            f"sample_weight reaches {weights.max():.3g}, so that sums overflow; divide it by a "
+            "large constant"
+        )
+    if not weights.any():
+        raise ValueError("sample_weight is zero for every row; give at least one a positive weight")
+    return np.ascontiguousarray(weights)
+
+
+def check_init(init: ArrayLike, n_clusters: int, shape: tuple[int, int]) -> NDArray[Any]:
+    """Return first centers (k, d) as float64, or row indices (k,) as int64.
+
+    Parameters
+    ----------
+    init : array-like
+        What the caller gave, or what its callable returned.
+    n_clusters : int
+        k.
+    shape : (int, int)
+        Rows and columns of the data.
+    """
+    given = np.asarray(init)
+    n_samples, n_features = shape
+    if given.shape == (n_clusters,) and np.issubdtype(given.dtype, np.integer):
+        if given.min() < 0 or given.max() >= n_samples:
+            raise ValueError(
+                f"init names rows {given.min()} to {given.max()} of n_samples={n_samples}; "
+                f"use indices from 0 to {n_samples - 1}"
+            )
+        return given.astype(np.int64)
+    if given.shape != (n_clusters, n_features):
+        raise ValueError(
+            f"init has shape {given.shape}; pass centers of shape ({n_clusters}, {n_features}) "
+            f"or {n_clusters} row indices"
+        )
+    centers = np.ascontiguousarray(given, dtype=np.float64)
+    if not np.isfinite(centers).all():
+        row, column = np.argwhere(~np.isfinite(centers))[0]
+        raise ValueError(
+            f"init contains {centers[row, column]} at row {row}, column {column}; "
+            "use finite centers"
+        )
+    return centers

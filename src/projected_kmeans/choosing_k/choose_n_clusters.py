@@ -1,0 +1,181 @@
+"""How many clusters: one sketch, a clustering for every number, and what the curves suggest.
+
+Composes the estimator's steps and judges curves; it does not cluster for good.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from projected_kmeans.blocks.block_source import ArrayBlocks, BlockSource
+from projected_kmeans.blocks.inputs import open_input
+from projected_kmeans.blocks.stored_blocks import StoredBlocks
+from projected_kmeans.certificates.dense_proof_rows import RoundedRows
+from projected_kmeans.certificates.spectral_bound import SPECTRAL_LIMIT, spectral_bounds
+from projected_kmeans.checks import check_count, check_weights
+from projected_kmeans.choosing_k.cluster_counts import ClusterCounts, judge
+from projected_kmeans.choosing_k.gap_statistic import N_REFERENCES, draw_sample, measure_gap
+from projected_kmeans.choosing_k.sweep import sweep_counts
+from projected_kmeans.estimator.projected_kmeans import ProjectedKMeans
+from projected_kmeans.fit.pipeline import reduce_rows
+from projected_kmeans.fit.storage import open_storage
+from projected_kmeans.keys import RandomState
+from projected_kmeans.passes.problem import Problem
+from projected_kmeans.planning.approach import Sizes
+from projected_kmeans.planning.recipe import check_parameters, resolve_recipe
+from projected_kmeans.projections.spectral import AUTO_COMPONENTS
+from projected_kmeans.results import FitState, Floats
+from projected_kmeans.running.monitor import Journal
+from projected_kmeans.sources.protocol import RowSource
+
+# So few rows are walked over by one thread: two would wait for one another most of the time.
+FEW_ROWS = 4096
+
+
+def choose_n_clusters(
+    X: ArrayLike | RowSource,
+    counts: Iterable[int] = range(2, 31),
+    *,
+    n_components: int | str = "auto",
+    sample_weight: ArrayLike | None = None,
+    random_state: RandomState = None,
+    n_threads: int | None = None,
+    callback: Callable[[FitState], object] | None = None,
+) -> ClusterCounts:
+    """Compare numbers of clusters, and suggest one where the rows have one.
+
+    The rows are reduced once to their principal directions, and clustered there into every number
+    of clusters in turn: each clustering begins from the one before and a further center, and now
+    and then from a fresh seeding, and the better one is kept. The gap statistic compares its
+    inertia with that of random rows, clustered in the same way, and the silhouette says how far
+    rows are from the second nearest center.
+
+    Parameters
+    ----------
+    X : array-like, sparse matrix or row source (n, d)
+        Rows. A source is read block by block, once and a bit; its sketch stays in memory, and so do
+        its rows where they have no more columns than the sketch.
+    counts : iterable of int, default=range(2, 31)
+        The numbers to compare, at least 2.
+    n_components : int or "auto", default="auto"
+        Dimensions of the sketch, for all numbers in common. "auto" is 64; with no fewer than d the
+        rows are taken as they are.
+    sample_weight : array-like (n,), optional
+        Weight of every row, not negative.
+    random_state : int, RandomState instance or None, default=None
+        An integer is the key of the run; the result depends on it and on X alone.
+    n_threads : int, optional
+        Threads; by default what OpenMP allows.
+    callback : callable, optional
+        Called with a `FitState` after every clustering; its answer is ignored.
+
+    Returns
+    -------
+    ClusterCounts
+        The curves, and what they suggest.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from projected_kmeans import choose_n_clusters
+    >>> stream = np.random.default_rng(0)
+    >>> means = 4 * stream.normal(size=(4, 20))
+    >>> X = np.repeat(means, 50, axis=0) + stream.normal(size=(200, 20))
+    >>> choose_n_clusters(X, range(2, 9), random_state=0).suggestion
+    4
+    """
+    model = ProjectedKMeans(random_state=random_state, n_threads=n_threads)
+    check_parameters(model)
+    rows: BlockSource = open_input(model, X, reset=True)
+    wanted = _check_counts(counts, rows.shape[0])
+    check_count("n_components", n_components, word="auto")
+    weights = check_weights(sample_weight, rows)
+    width = AUTO_COMPONENTS if isinstance(n_components, str) else int(n_components)
+    is_reduced = width < rows.shape[1]
+    model.set_params(
+        n_clusters=wanted[-1],
+        projection="svd" if is_reduced else None,
+        n_components=width if is_reduced else "auto",
+    )
+    if not is_reduced and (rows.sparse or isinstance(rows, StoredBlocks)):
+        few = rows.select()  # of few columns
+        rows = ArrayBlocks(few.toarray() if rows.sparse else few)
+    recipe = resolve_recipe(model, Sizes.of(rows, model.n_clusters))
+    log = Journal(callback, verbose=0)
+    with open_storage(recipe.memory) as storage:
+        sketch = reduce_rows(recipe, storage.open_rows(rows), weights, log).sketch
+    lost = float(recipe.projection.lost_variance_) if is_reduced else 0.0
+    return _compare(sketch, wanted, recipe.key, lost, log)
+
+
+def _check_counts(counts: Iterable[int], n_samples: int) -> list[int]:
+    """Return the numbers in ascending order, if all of them can be meant."""
+    wanted = list(counts)
+    for count in wanted:
+        check_count("counts", count, least=2)
+    if not wanted:
+        raise ValueError("counts is empty; give at least one number of clusters")
+    if max(wanted) > n_samples:
+        raise ValueError(
+            f"counts reach {max(wanted)}, above n_samples={n_samples}; use at most {n_samples}"
+        )
+    return sorted({int(count) for count in wanted})
+
+
+def _compare(
+    sketch: Problem, wanted: list[int], key: int, lost: float, log: Journal
+) -> ClusterCounts:
+    """Cluster rows, or a sample of them, and random rows into all numbers; judge the curves."""
+    counts = [1, *wanted]
+    sample = draw_sample(sketch, wanted[-1], key)
+    done = itertools.count(1)
+
+    def report() -> bool:
+        return log.report(next(done))
+
+    with log.step("choose", (1 + (sample is not sketch)) * 2 * len(counts) + N_REFERENCES):
+        found = sweep_counts(_calm(sketch), counts, key, 0, report)
+        if not found.inertia[0] > 0:
+            raise ValueError("all rows of X are equal, so that they are one cluster; give others")
+        of_sample = found
+        if sample is not sketch:
+            of_sample = sweep_counts(_calm(sample), counts, key, 1, report)
+        gap = measure_gap(sample, of_sample, key, report)
+    return judge(
+        ClusterCounts(
+            n_clusters=found.counts[1:],
+            inertia=found.inertia[1:],
+            normalized_inertia=found.inertia[1:] / found.inertia[0],
+            lower_bound=_bound(sketch, wanted),
+            silhouette=found.silhouette[1:],
+            random_silhouette=gap.silhouette[1:],
+            gap=gap.values[1:],
+            gap_error=gap.errors[1:],
+            n_components=sketch.source.shape[1],
+            lost_variance=lost,
+            key=key,
+            seconds=sum(log.seconds.values()),
+        )
+    )
+
+
+def _calm(problem: Problem) -> Problem:
+    """Return the problem with one thread where its rows are few."""
+    return replace(problem, n_threads=1) if problem.source.shape[0] <= FEW_ROWS else problem
+
+
+def _bound(sketch: Problem, counts: Sequence[int]) -> Floats:
+    """Return the spectral lower bounds on the sketch, 0 where no decomposition is small enough."""
+    if min(sketch.source.shape) > SPECTRAL_LIMIT:
+        return np.zeros(len(counts))
+    rows, weights = sketch.source.select(), sketch.weights
+    if weights is not None:
+        rows, weights = rows[weights > 0], weights[weights > 0]
+    rounded = RoundedRows(rows, weights)
+    bounds = spectral_bounds(rounded, counts)
+    return np.array([rounded.to_original(bound) for bound in bounds])

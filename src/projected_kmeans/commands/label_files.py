@@ -1,0 +1,135 @@
+"""Files of labels as the command line reads and writes them, with the ids of rows or without.
+
+Knows .npy, .csv and .parquet; which labels to ask for is the command's business.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager, nullcontext
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+from numpy.lib import format as npy
+from numpy.typing import NDArray
+
+from projected_kmeans.output_files import open_output_folder, write_atomically
+from projected_kmeans.passes.labelling import LabelledBlock
+from projected_kmeans.sources.file_source import load_extra
+from projected_kmeans.sources.label_formats import read_labels
+from projected_kmeans.sources.side_columns import Ids
+
+# Rows whose ids are text in memory at a time.
+N_LINES = 2**16
+
+
+def read_labels_of(path: str, n_samples: int) -> NDArray[Any]:
+    """Return the labels of a file, one for each of so many rows."""
+    truth = read_labels(path)
+    if len(truth) != n_samples:
+        raise ValueError(f"{path} has {len(truth)} labels for {n_samples} rows; give one for each")
+    return truth
+
+
+def open_label_folder(out: str | None, *, with_ids: bool) -> AbstractContextManager[Path | None]:
+    """Check that labels can be written to a file, if there is to be one, before the long work."""
+    if out is None:
+        return nullcontext()
+    return open_output_folder(check_label_file(out, with_ids=with_ids).parent)
+
+
+def check_label_file(out: str, *, with_ids: bool = False) -> Path:
+    """Return where labels are to be written, if their format is known and has room for ids."""
+    path = Path(out)
+    if path.suffix not in WRITERS:
+        raise ValueError(
+            f"{out} has the unknown format {path.suffix!r}; use .npy, .csv or .parquet"
+        )
+    if path.suffix == ".parquet":
+        load_extra("pyarrow", "parquet", out)
+    if path.suffix == ".npy" and with_ids:
+        raise ValueError(f"{out} has no room for ids beside the labels; use .csv or .parquet")
+    if path.is_dir():
+        raise ValueError(f"{out} is a folder; name a file in it")
+    return path
+
+
+def write_labels(
+    path: Path, n_rows: int, blocks: Iterable[LabelledBlock], ids: Ids | None = None
+) -> None:
+    """Write the labels of all rows as they come, block by block, to a file that appears whole."""
+    write_atomically(path, lambda handle: WRITERS[path.suffix](handle, n_rows, blocks, ids))
+
+
+def format_labels(blocks: Iterable[LabelledBlock], ids: Ids | None = None) -> Iterator[str]:
+    """Yield text with a label a line, below a header and behind the row's id where there are ids.
+
+    Parameters
+    ----------
+    blocks : iterable of LabelledBlock
+        From the first row on.
+    ids : Ids, optional
+        Of the same rows.
+    """
+    text = io.StringIO(newline="")
+    table = csv.writer(text, lineterminator="\n")
+    if ids is not None:
+        table.writerow([ids.name, _label_name(ids)])
+    for block in blocks:
+        for start in range(0, len(block.labels), N_LINES):
+            labels = block.labels[start : start + N_LINES].tolist()
+            columns = [labels] if ids is None else [ids.take(len(labels)), labels]
+            table.writerows(zip(*columns, strict=True))
+            yield text.getvalue()
+            text.seek(0)
+            text.truncate()
+
+
+def _label_name(ids: Ids | None) -> str:
+    """Return what the labels are called, other than the ids."""
+    return "cluster" if ids is not None and ids.name == "label" else "label"
+
+
+def _write_array(
+    handle: BinaryIO, n_rows: int, blocks: Iterable[LabelledBlock], ids: Ids | None
+) -> None:
+    kind = npy.dtype_to_descr(np.dtype(np.int32))
+    header = {"descr": kind, "fortran_order": False, "shape": (n_rows,)}
+    npy.write_array_header_1_0(handle, header)
+    for block in blocks:
+        handle.write(block.labels.tobytes())
+
+
+def _write_lines(
+    handle: BinaryIO, n_rows: int, blocks: Iterable[LabelledBlock], ids: Ids | None
+) -> None:
+    for text in format_labels(blocks, ids):
+        handle.write(text.encode())
+
+
+def _write_parquet(
+    handle: BinaryIO, n_rows: int, blocks: Iterable[LabelledBlock], ids: Ids | None
+) -> None:
+    arrow = load_extra("pyarrow", "parquet", "a .parquet file")
+    parquet = load_extra("pyarrow.parquet", "parquet", "a .parquet file")
+    fields = [] if ids is None else [(ids.name, ids.arrow_type())]
+    schema = arrow.schema([*fields, (_label_name(ids), arrow.int32())])
+    with parquet.ParquetWriter(handle, schema) as writer:
+        for block in blocks:
+            columns = [] if ids is None else [ids.take(len(block.labels))]
+            arrays = [
+                arrow.array(column, type=kind)
+                for column, kind in zip([*columns, block.labels], schema.types, strict=True)
+            ]
+            writer.write_table(arrow.Table.from_arrays(arrays, schema=schema))
+
+
+Writer = Callable[[BinaryIO, int, Iterable[LabelledBlock], Ids | None], None]
+WRITERS: dict[str, Writer] = {
+    ".npy": _write_array,
+    ".csv": _write_lines,
+    ".parquet": _write_parquet,
+}

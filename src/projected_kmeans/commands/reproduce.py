@@ -1,0 +1,147 @@
+"""The command ``reproduce``: run the paper's experiments, store them, show them beside the paper.
+
+Flags become plans and files; what is measured and how it looks is decided elsewhere.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from projected_kmeans.commands.progress import show_progress
+from projected_kmeans.output_files import open_output_folder
+from projected_kmeans.results import FitState
+
+if TYPE_CHECKING:
+    from projected_kmeans.paper.experiments.experiment import Experiment
+    from projected_kmeans.paper.faces import Faces
+
+EXPERIMENTS = ("table1", "table2", "figure1", "mailman", "theorem")
+NEED_FACES = ("table2", "figure1")
+
+
+@click.command()
+@click.argument("name", metavar="EXPERIMENT", type=click.Choice([*EXPERIMENTS, "all"]))
+@click.option(
+    "--data",
+    metavar="FILE",
+    help="The paper's face images, ORL_64x64.mat; else looked for in the data folder.",
+)
+@click.option(
+    "--out",
+    default="reproduction",
+    show_default=True,
+    metavar="DIR",
+    help="The folder for results, tables and figures.",
+)
+@click.option("--page", metavar="FILE", help="Write the page that tells the story there, too.")
+@click.option("--quick", is_flag=True, help="Small sizes, for a look in under a minute.")
+@click.option("--fresh", is_flag=True, help="Measure anew what is stored already.")
+@click.option("--seed", default=0, show_default=True, help="Where all randomness starts from.")
+@click.option("-q", "--quiet", is_flag=True, help="No progress and no tables: print errors only.")
+def reproduce(
+    name: str,
+    data: str | None,
+    out: str,
+    page: str | None,
+    quick: bool,
+    fresh: bool,
+    seed: int,
+    quiet: bool,
+) -> None:
+    """Run the paper's own experiments and print each result beside the paper's.
+
+    EXPERIMENT is table1, table2, figure1, mailman, theorem or all. Results are stored as JSON in
+    the output folder; tables (.md, .tex, .csv) and figures (.png, .svg) are drawn from it. A run
+    that was stopped continues where it was, and a stored result with the same parameters is shown
+    without measuring again.
+
+    \b
+    Examples:
+      projected-kmeans reproduce table2 --data ORL_64x64.mat --out out
+      projected-kmeans reproduce all --quick
+    """
+    names = EXPERIMENTS if name == "all" else (name,)
+    with open_output_folder(out) as folder:
+        faces = _find_faces(names, data)
+        documents: dict[str, dict[str, Any]] = {}
+        for one in names:
+            if documents and not quiet:
+                click.echo()
+            experiment = _plan(one, faces, quick=quick, key=seed)
+            documents[one] = _run(experiment, folder, fresh=fresh, quiet=quiet)
+            text = _draw(documents[one], folder)
+            if not quiet:
+                click.echo(text)
+        if page is not None:
+            _write_page(documents, Path(page), quiet=quiet)
+
+
+def _find_faces(names: tuple[str, ...], data: str | None) -> Faces | None:
+    """Return the face images; None where no experiment depends on them and none were found."""
+    from projected_kmeans.paper.faces import find_faces
+
+    needed = any(name in NEED_FACES for name in names)
+    if not needed and "theorem" not in names:
+        return None
+    try:
+        return find_faces(data)
+    except ValueError:
+        if needed or data is not None:
+            raise
+        click.echo("no face images were found; the theorem is tested on random data", err=True)
+        return None
+
+
+def _run(experiment: Experiment, folder: Path, *, fresh: bool, quiet: bool) -> dict[str, Any]:
+    from projected_kmeans.paper.experiments.experiment import run_experiment
+
+    begin = time.perf_counter()
+    with show_progress(quiet=quiet) as callback:
+
+        def tell(step: str, done: int, total: int) -> None:
+            if callback is not None:
+                callback(FitState(step, 0, done, total, None, time.perf_counter() - begin))
+
+        return run_experiment(experiment, folder, fresh=fresh, on_unit=tell)
+
+
+def _plan(name: str, faces: Faces | None, *, quick: bool, key: int) -> Experiment:
+    from importlib import import_module
+
+    module = import_module(f"projected_kmeans.paper.{name}")
+    plan: Callable[..., Experiment] = getattr(module, f"plan_{name}")
+    sizes = module.QUICK if quick else module.FULL
+    if name in (*NEED_FACES, "theorem"):
+        return plan(faces, key=key, sizes=sizes)
+    return plan(key=key, sizes=sizes)
+
+
+def _draw(document: Mapping[str, Any], folder: Path) -> str:
+    """Write tables and figures; return what is to be read at once."""
+    from projected_kmeans.paper.views.charts import NoFigures
+    from projected_kmeans.paper.views.files import render_text, write_figures, write_tables
+
+    write_tables(document, folder)
+    try:
+        write_figures(document, folder)
+    except NoFigures as reason:
+        click.echo(str(reason), err=True)
+    return render_text(document)
+
+
+def _write_page(documents: Mapping[str, Mapping[str, Any]], path: Path, *, quiet: bool) -> None:
+    from projected_kmeans.paper.views.charts import NoFigures
+    from projected_kmeans.paper.views.page import write_page
+
+    try:
+        files = write_page(documents, path)
+    except NoFigures as reason:
+        click.echo(str(reason), err=True)
+        return
+    if not quiet:
+        click.echo(f"written: {path} and {len(files) - 1} files beside it", err=True)

@@ -1,0 +1,144 @@
+"""What the command line says of a result: tables and sentences.
+
+Returns text and tables; `cli.py` prints them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from rich.table import Table
+
+from projected_kmeans.certificates.certificate import Certificate
+from projected_kmeans.choosing_k.cluster_counts import ClusterCounts
+from projected_kmeans.demo.comparison import DemoResult
+from projected_kmeans.estimator.plan_fit import Plan
+
+STEPS = ("convert", "check", "reduce", "seed", "cluster", "lift", "polish")
+
+
+def summarize_fit(
+    document: dict[str, Any], files: Sequence[Path], report: str | None = None
+) -> str:
+    """Return the summary of a fit, a line each, and the files that were written."""
+    data, results, seconds = document["data"], document["results"], document["seconds"]
+    sizes = results["cluster_sizes"]
+    steps = ", ".join(f"{step} {time:.3f}" for step, time in seconds.items())
+    lines = {
+        "data": f"{data['name']}, {data['shape'][0]} x {data['shape'][1]} {data['dtype']}",
+        "clusters": f"{len(sizes)} of {min(sizes)} to {max(sizes)} rows, median {median(sizes):g}",
+        "dimensions": f"{results['n_components']} ({results['projection'] or 'no projection'})",
+        "inertia F": f"{results['inertia']:.6g}",
+        "normalized F~": f"{results['normalized_inertia']:.6f}",
+        "accuracy P": None if results["accuracy"] is None else f"{results['accuracy']:.4f}",
+        "certificate": results["certificate"] and results["certificate"]["sentence"],
+        "iterations": f"{results['n_iter']} ({results['stopped']})",
+        "seconds": f"{sum(seconds.values()):.3f} ({steps})",
+        "planned": f"{document['plan']['seconds']:.3g} s, {document['plan']['megabytes']:.3g} MB "
+        f"beyond the data: {document['plan']['reason']}",
+    }
+    text = [f"{name:<14} {value}" for name, value in lines.items() if value is not None]
+    text += [f"{'report':<14} {report}"] if report is not None else []
+    return "\n".join([*text, list_files(files)] if files else text)
+
+
+def summarize_certificate(certificate: Certificate) -> str:
+    """Return the sentence of a certificate and the numbers behind it."""
+    kind = "certain" if certificate.certain else f"probability {certificate.confidence:g}"
+    lines = {
+        "inertia F": f"{certificate.inertia:.6g}",
+        "lower bound": f"{certificate.lower_bound:.6g} ({certificate.method}, {kind})",
+        "ratio": f"{certificate.ratio:.6g}",
+        "seconds": f"{certificate.seconds:.3f}",
+        **{f"no {name}": reason for name, reason in certificate.skipped.items()},
+    }
+    sentence = certificate.describe()
+    return "\n".join([sentence, *(f"{name:<14} {value}" for name, value in lines.items())])
+
+
+def compare_options(plan: Plan) -> Table:
+    """Return the ways of a plan, the chosen one first."""
+    table = Table(
+        title=f"{plan.sizes.n_rows} x {plan.sizes.n_columns}, k = {plan.sizes.n_clusters}",
+        caption=f"gaps: {plan.sample_rows} rows in {plan.sample_clusters} clusters"
+        if plan.sample_rows
+        else None,
+    )
+    for name in ("projection", "t", "restarts", "polish", "seconds", "MB", "gap"):
+        table.add_column(name, justify="left" if name == "projection" else "right")
+    for option in (plan.chosen, *plan.alternatives):
+        way, cost = option.approach, option.forecast
+        table.add_row(
+            f"{option.name} (chosen)" if option is plan.chosen else option.name,
+            str(way.n_components),
+            str(way.n_init),
+            str(way.polish_iter),
+            f"{cost.total:.3g}",
+            f"{cost.megabytes:.3g}",
+            "" if option.gap is None else f"{100 * option.gap:+.2f} %",
+        )
+    return table
+
+
+def compare_counts(choice: ClusterCounts) -> Table:
+    """Return the curves over numbers of clusters, the suggested one marked."""
+    table = Table(title=f"numbers of clusters, on a sketch of {choice.n_components} dimensions")
+    for name in ("k", "inertia", "share", "lower bound", "silhouette", "gap", "error", ""):
+        table.add_column(name, justify="right")
+    rows = zip(
+        choice.n_clusters,
+        choice.inertia,
+        choice.normalized_inertia,
+        choice.lower_bound,
+        choice.silhouette,
+        choice.gap,
+        choice.gap_error,
+        strict=True,
+    )
+    for count, inertia, share, bound, silhouette, gap, error in rows:
+        table.add_row(
+            str(count),
+            f"{inertia:.6g}",
+            f"{share:.4f}",
+            f"{bound:.6g}",
+            f"{silhouette:.3f}",
+            f"{gap:.4f}",
+            f"{error:.4f}",
+            "<-" if count == choice.suggestion else "",
+        )
+    return table
+
+
+def compare_runs(result: DemoResult) -> Table:
+    """Return the demo's two runs side by side."""
+    runs = (result.original, result.projected)
+    n_samples, n_features = result.glyphs.images.shape
+    table = Table(title=f"{n_samples} images of {n_features} pixels, projected-kmeans demo")
+    table.add_column("")
+    for run in runs:
+        table.add_column(run.name, justify="right")
+    table.add_row("dimensions", *(str(run.n_components) for run in runs))
+    for step in STEPS:
+        times = [run.seconds.get(step) for run in runs]
+        table.add_row(f"{step} (s)", *("-" if time is None else f"{time:.3f}" for time in times))
+    table.add_row("total (s)", *(f"{run.total_seconds:.3f}" for run in runs))
+    table.add_row("normalized inertia F~", *(f"{run.normalized_inertia:.5f}" for run in runs))
+    table.add_row("accuracy P", *(f"{run.accuracy:.4f}" for run in runs))
+    return table
+
+
+def tell_speed(result: DemoResult) -> str:
+    """Return the sentence that compares time and inertia of the demo's runs."""
+    direction = "above" if result.inertia_change > 0 else "below"
+    return (
+        f"ProjectedKMeans was {result.speed_ratio:.1f} times as fast, with F~ "
+        f"{abs(result.inertia_change):.2%} {direction} that of the original space."
+    )
+
+
+def list_files(files: Sequence[Path]) -> str:
+    """Return where files were written, and their names."""
+    return f"written to {files[0].parent}: {', '.join(file.name for file in files)}"

@@ -1,0 +1,234 @@
+"""Cluster embedded images in the original space and projected, and compare the two.
+
+It does not print: the command line draws the table from the result.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.cluster import KMeans
+
+from projected_kmeans.demo.glyphs import CHARACTERS, Glyphs, draw_glyphs
+from projected_kmeans.estimator.model_files import describe_fit, save_fit
+from projected_kmeans.estimator.projected_kmeans import ProjectedKMeans
+from projected_kmeans.passes.scoring import clustering_accuracy, normalized_inertia
+from projected_kmeans.reports.build import describe_report, write_page
+from projected_kmeans.reports.files import save_report
+from projected_kmeans.reports.page import render_report
+from projected_kmeans.reports.pictures import draw_contact_sheet, save_png
+from projected_kmeans.reports.plots import can_draw
+from projected_kmeans.results import FitState
+
+__all__ = ["DemoResult", "SystemRun", "run_demo", "write_demo"]
+
+N_CLUSTERS = len(CHARACTERS)
+Callback = Callable[[FitState], bool]
+
+
+@dataclass(frozen=True)
+class SystemRun:
+    """One clustering of the demo data.
+
+    Attributes
+    ----------
+    name : str
+        Which system.
+    n_components : int
+        How many dimensions it clustered in.
+    seconds : mapping of str to float
+        The time of each step.
+    normalized_inertia : float
+        F~ in the original space.
+    accuracy : float
+        The share P of images in the cluster of their character.
+    """
+
+    name: str
+    n_components: int
+    seconds: Mapping[str, float]
+    normalized_inertia: float
+    accuracy: float
+
+    @property
+    def total_seconds(self) -> float:
+        """The time of all steps."""
+        return sum(self.seconds.values())
+
+
+@dataclass(frozen=True, eq=False)
+class DemoResult:
+    """The demo data, the two runs on it and the fitted model.
+
+    Attributes
+    ----------
+    glyphs : Glyphs
+        The data.
+    seed : int
+        What the data and both runs started from.
+    original, projected : SystemRun
+        scikit-learn's KMeans in the original space, and ProjectedKMeans.
+    model : ProjectedKMeans
+        The fitted estimator of the projected run.
+    """
+
+    glyphs: Glyphs
+    seed: int
+    original: SystemRun
+    projected: SystemRun
+    model: ProjectedKMeans
+
+    @property
+    def speed_ratio(self) -> float:
+        """How many times faster the projected run was."""
+        return self.original.total_seconds / self.projected.total_seconds
+
+    @property
+    def inertia_change(self) -> float:
+        """By which share the projected run's F~ is above (or, negative, below) the original's."""
+        return self.projected.normalized_inertia / self.original.normalized_inertia - 1.0
+
+
+def run_demo(
+    n_samples: int = 10000, *, seed: int = 0, callback: Callback | None = None
+) -> DemoResult:
+    """Draw images of 40 characters and cluster them twice.
+
+    Parameters
+    ----------
+    n_samples : int
+        How many images.
+    seed : int
+        Where the images and both clusterings start from.
+    callback : callable or None
+        Receives the state of the work, as the estimator's callback does.
+
+    Returns
+    -------
+    DemoResult
+        Both runs, with the same measures of time and quality.
+
+    Examples
+    --------
+    >>> result = run_demo(200, seed=0)
+    >>> result.original.n_components
+    4096
+    """
+    if n_samples < N_CLUSTERS:
+        raise ValueError(
+            f"n_samples={n_samples} is below the {N_CLUSTERS} clusters of the demo; use more"
+        )
+    _tell(callback, "draw")
+    glyphs = draw_glyphs(n_samples, seed=seed)
+    _tell(callback, "scikit-learn")
+    original = _run_original(glyphs, seed)
+    model = ProjectedKMeans(N_CLUSTERS, random_state=seed, callback=callback).fit(glyphs.images)
+    model.set_params(callback=None)
+    projected = SystemRun(
+        name="ProjectedKMeans",
+        n_components=model.n_components_,
+        seconds=dict(model.timings_),
+        normalized_inertia=model.normalized_inertia_,
+        accuracy=clustering_accuracy(glyphs.labels, model.labels_),
+    )
+    return DemoResult(glyphs, seed, original, projected, model)
+
+
+def write_demo(result: DemoResult, folder: str | os.PathLike[str]) -> tuple[Path, ...]:
+    """Write labels, centers, model, result, a picture of the centers, and the report.
+
+    Parameters
+    ----------
+    result : DemoResult
+        What `run_demo` returned.
+    folder : str or path
+        An existing folder.
+
+    Returns
+    -------
+    tuple of Path
+        The files, in the order of writing; the page of the report last, which needs the extra
+        ``report`` and is left out where that is missing.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> files = write_demo(run_demo(200, seed=0), tempfile.mkdtemp())
+    >>> [file.name for file in files][-2:]
+    ['report.json', 'report.html']
+    """
+    glyphs = result.glyphs
+    name = f"{len(glyphs.images)} glyphs drawn from seed {result.seed}"
+    document = describe_fit(
+        result.model, glyphs.images, name=name, accuracy=result.projected.accuracy
+    )
+    document["original"] = _describe_run(result.original)
+    document["comparison"] = {
+        "speed_ratio": result.speed_ratio,
+        "inertia_change": result.inertia_change,
+    }
+    names = _name_clusters(result.model.labels_, glyphs.labels)
+    report = describe_report(
+        result.model,
+        glyphs.images,
+        document=document,
+        image_shape=(glyphs.side, glyphs.side),
+        cluster_names=names,
+        command=f"projected-kmeans demo --n-samples {len(glyphs.images)} --seed {result.seed}",
+    )
+    picture = Path(folder) / "centers.png"
+    sheet = draw_contact_sheet(
+        result.model.cluster_centers_,
+        side=(glyphs.side, glyphs.side),
+        columns=8,
+        captions=names,
+    )
+    save_png(sheet, picture)
+    files = (*save_fit(result.model, document, folder), save_report(report, folder))
+    page = Path(folder) / "report.html"
+    drawn = (write_page(render_report(report), page),) if can_draw() else ()
+    return (picture, *files, *drawn)
+
+
+def _run_original(glyphs: Glyphs, seed: int) -> SystemRun:
+    start = time.perf_counter()
+    rows = glyphs.images.astype(np.float32)
+    converted = time.perf_counter()
+    labels = KMeans(N_CLUSTERS, n_init=1, random_state=seed).fit(rows).labels_
+    clustered = time.perf_counter()
+    return SystemRun(
+        name="scikit-learn KMeans",
+        n_components=rows.shape[1],
+        seconds={"convert": converted - start, "cluster": clustered - converted},
+        normalized_inertia=normalized_inertia(glyphs.images, labels),
+        accuracy=clustering_accuracy(glyphs.labels, labels),
+    )
+
+
+def _describe_run(run: SystemRun) -> dict[str, Any]:
+    return {
+        "name": run.name,
+        "n_components": run.n_components,
+        "seconds": dict(run.seconds),
+        "normalized_inertia": run.normalized_inertia,
+        "accuracy": run.accuracy,
+    }
+
+
+def _name_clusters(labels: NDArray[Any], truth: NDArray[Any]) -> list[str]:
+    """Name each cluster by the character that most of its images show."""
+    counts = np.zeros((N_CLUSTERS, N_CLUSTERS), dtype=int)
+    np.add.at(counts, (labels, truth), 1)
+    return [CHARACTERS[row.argmax()] if row.any() else "" for row in counts]
+
+
+def _tell(callback: Callback | None, step: str) -> None:
+    if callback is not None:
+        callback(FitState(step=step, restart=0, iteration=0, total=1, inertia=None, seconds=0.0))

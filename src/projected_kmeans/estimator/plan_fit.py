@@ -1,0 +1,225 @@
+"""What a fit would do with some rows, what it would cost and what else could be done: the plan.
+
+Tries the alternatives on a sample of the rows; it clusters nothing else.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
+
+from projected_kmeans.blocks.block_source import BlockSource
+from projected_kmeans.blocks.inputs import open_input
+from projected_kmeans.blocks.stored_blocks import StoredBlocks
+from projected_kmeans.estimator.projected_kmeans import ProjectedKMeans
+from projected_kmeans.keys import PROBE, open_stream
+from projected_kmeans.planning.approach import Approach, Sizes
+from projected_kmeans.planning.forecast import Forecast, forecast
+from projected_kmeans.planning.memory_plan import MemoryPlan
+from projected_kmeans.planning.recipe import MAPS, Recipe, check_parameters, resolve_recipe
+from projected_kmeans.sources.protocol import RowSource
+
+# What is compared: principal directions, the paper's signs, a cheaper map, and no map at all.
+ALTERNATIVES = ("svd", "sign", "sparse-sign", None)
+
+# The sample has so many rows, and clusters of at least so many; it holds so many numbers at most.
+PROBE_ROWS, PROBE_CLUSTER, PROBE_SIZE = 4096, 16, 2**24
+PROBE_RESTARTS = 3
+
+
+@dataclass(frozen=True)
+class Option:
+    """One way to do the job.
+
+    Attributes
+    ----------
+    approach : Approach
+        What would be done.
+    forecast : Forecast
+        Seconds of each step on this machine, and memory; under a limit, what is counted against it.
+    memory : MemoryPlan
+        The size of blocks that are read, and whether the sketch lies in a temporary file.
+    gap : float or None
+        By which share its inertia was above that without projection, on a sample of the rows;
+        below 0 where it was less. None where it was not tried.
+    """
+
+    approach: Approach
+    forecast: Forecast
+    memory: MemoryPlan
+    gap: float | None
+
+    @property
+    def name(self) -> str:
+        """The map, or "none"."""
+        return self.approach.projection or "none"
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What `ProjectedKMeans.fit` would do, and what else could be done.
+
+    Attributes
+    ----------
+    sizes : Sizes
+        Of the job.
+    stored : bool
+        Whether rows are read block by block.
+    chosen : Option
+        What fit would do.
+    alternatives : tuple of Option
+        The other maps, and no map, as far as a limit of memory allows them.
+    sample_rows, sample_clusters : int
+        On how many rows, in how many clusters, gaps were measured.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from projected_kmeans import plan_fit
+    >>> plan = plan_fit(np.eye(40), 8, probe=False)
+    >>> plan.describe().split(";")[0]
+    'cluster in 40 dimensions (no projection), as 40 columns are too few for a sketch to save work'
+    """
+
+    sizes: Sizes
+    stored: bool
+    chosen: Option
+    alternatives: tuple[Option, ...]
+    sample_rows: int
+    sample_clusters: int
+
+    def describe(self) -> str:
+        """Return the plan as a sentence."""
+        way, cost = self.chosen.approach, self.chosen.forecast
+        where = f"in {way.n_components} dimensions ({way.projection or 'no projection'})"
+        gap = "" if self.chosen.gap is None else f", inertia {100 * self.chosen.gap:+.2g} %"
+        return (
+            f"cluster {where}, as {way.reason}; about {cost.total:.2g} s and "
+            f"{cost.megabytes:.3g} MB beyond the data{gap}{self._describe_storage()}"
+        )
+
+    def _describe_storage(self) -> str:
+        """Return what is read in blocks and what lies in a file, where anything does."""
+        memory = self.chosen.memory
+        blocks = f"; rows are read in blocks of {memory.block_bytes / 2**20:.3g} MB"
+        spilled = "; the sketch lies in a temporary file"
+        return (blocks if self.stored else "") + (spilled if memory.spilled else "")
+
+
+def plan_fit(
+    X: ArrayLike | RowSource, n_clusters: int = 8, *, probe: bool = True, **parameters: Any
+) -> Plan:
+    """Return what ``ProjectedKMeans(n_clusters, **parameters).fit(X)`` would do, without doing it.
+
+    Parameters
+    ----------
+    X : array-like, sparse matrix or row source (n, d)
+        Rows; of a source, only the sample is read.
+    n_clusters : int, default=8
+        k.
+    probe : bool, default=True
+        Whether to measure on a sample of up to 4,096 rows what each way loses; else ``gap`` is
+        None and X is not looked at.
+    **parameters : optional
+        Of `ProjectedKMeans`.
+
+    Returns
+    -------
+    Plan
+        The way that fit would take, and the alternatives.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from projected_kmeans import plan_fit
+    >>> X = np.random.default_rng(0).normal(size=(300, 200))
+    >>> plan = plan_fit(X, 5, random_state=0)
+    >>> plan.chosen.name, plan.chosen.approach.n_components
+    ('svd', 17)
+    >>> [option.name for option in plan.alternatives]
+    ['sign', 'sparse-sign', 'none']
+    """
+    model = ProjectedKMeans(n_clusters, **parameters)
+    check_parameters(model)
+    rows = open_input(model, X, reset=True)
+    stored = isinstance(rows, StoredBlocks)
+    sizes = Sizes.of(rows, model.n_clusters)
+    recipe = resolve_recipe(model, sizes, stored=stored)
+    recipes = [recipe, *_list_alternatives(model, sizes, recipe.approach, stored)]
+    ways = [each.approach for each in recipes]
+    sample = _draw_sample(rows, sizes, recipe.key) if probe else np.empty((0, sizes.n_columns))
+    n_few = min(model.n_clusters, max(1, sample.shape[0] // PROBE_CLUSTER))
+    gaps = _measure_gaps(model, sample, n_few, ways) if probe else [None] * len(ways)
+    options = [
+        Option(each.approach, _forecast(sizes, each), each.memory, gap)
+        for each, gap in zip(recipes, gaps, strict=True)
+    ]
+    return Plan(sizes, stored, options[0], tuple(options[1:]), sample.shape[0], n_few)
+
+
+def _forecast(sizes: Sizes, recipe: Recipe) -> Forecast:
+    """Return what a recipe costs; its memory is what is counted against a limit, where one is."""
+    cost, counted = forecast(sizes, recipe.approach, recipe.n_threads), recipe.memory.total_bytes
+    return cost if counted is None else replace(cost, megabytes=counted / 2**20)
+
+
+def _list_alternatives(
+    model: ProjectedKMeans, sizes: Sizes, chosen: Approach, stored: bool
+) -> list[Recipe]:
+    """Return the recipes with other maps, where these have fewer dimensions than columns."""
+    found = []
+    for name in ALTERNATIVES:
+        if name == chosen.projection:
+            continue
+        other = clone(model).set_params(projection=name, n_components="auto")
+        try:
+            recipe = resolve_recipe(other, sizes, stored=stored)
+        except ValueError:  # the limit of memory is too small for this one
+            continue
+        if name is None or recipe.approach.n_components < sizes.n_columns:
+            found.append(recipe)
+    return found
+
+
+def _draw_sample(rows: BlockSource, sizes: Sizes, key: int) -> Any:
+    """Return some of the rows, drawn uniformly, in their order."""
+    n_rows, a_row = sizes.n_rows, max(1, sizes.n_entries // sizes.n_rows)
+    wanted = min(n_rows, PROBE_ROWS, max(2 * PROBE_CLUSTER, PROBE_SIZE // a_row))
+    if wanted == n_rows:
+        return rows.select()
+    return rows.select(np.sort(open_stream(key, PROBE).choice(n_rows, wanted, replace=False)))
+
+
+def _measure_gaps(
+    model: ProjectedKMeans, sample: Any, n_clusters: int, ways: Sequence[Approach]
+) -> list[float | None]:
+    """Return by which share the inertia of each way is above that without projection."""
+
+    def fit(way: Approach) -> float:
+        known = way.projection in MAPS
+        trial = ProjectedKMeans(
+            n_clusters,
+            projection=way.projection if known or way.projection is None else model.projection,
+            n_components=min(way.n_components, sample.shape[1]) if known else "auto",
+            n_init=PROBE_RESTARTS,
+            solver="lloyd",
+            polish_iter=way.polish_iter,
+            random_state=model.random_state,
+            n_threads=model.n_threads,
+        )
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)  # of rows that are all alike
+            return float(trial.fit(sample).inertia_)
+
+    inertias = [fit(way) for way in ways]
+    base = next((i for i, way in enumerate(ways) if way.projection is None), None)
+    if base is None or inertias[base] == 0:
+        return [None] * len(ways)
+    return [value / inertias[base] - 1 for value in inertias]

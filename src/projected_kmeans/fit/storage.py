@@ -1,0 +1,137 @@
+"""Where rows and their sketch lie while a fit runs: how large blocks are, what is in a file.
+
+Follows a memory plan and cleans up behind the fit; it computes nothing from rows.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from projected_kmeans.blocks.block_source import ArrayBlocks, BlockSource
+from projected_kmeans.blocks.checked_blocks import CheckedBlocks
+from projected_kmeans.blocks.stored_blocks import StoredBlocks, release
+from projected_kmeans.fit.fit_checkpoint import Checkpoint
+from projected_kmeans.fit.sketch_file import SketchFile, new_array_file
+from projected_kmeans.planning.memory_plan import MemoryPlan
+from projected_kmeans.sources.array_source import as_row_source
+
+
+class Storage:
+    """What is open during a fit; see `open_storage`.
+
+    Parameters
+    ----------
+    plan : MemoryPlan
+        What has to be small.
+    folder : Path, optional
+        Where a sketch that is spilled lies.
+    saved : Checkpoint, optional
+        What is stored of the fit; its folder takes the place of the other.
+
+    Attributes
+    ----------
+    saved : Checkpoint
+        The same.
+    """
+
+    def __init__(
+        self,
+        plan: MemoryPlan | None = None,
+        folder: Path | None = None,
+        saved: Checkpoint | None = None,
+    ) -> None:
+        self.saved = saved or Checkpoint()
+        self._plan = plan or MemoryPlan()
+        self._folder = folder
+        self._opened: list[Any] = []
+        self._new_rows: Callable[..., Any] | None = None
+        self._filled: NDArray[Any] | None = None
+        self._stored: SketchFile | None = None
+
+    def open_rows(self, source: BlockSource) -> BlockSource:
+        """Return the rows in blocks of the size that the plan allows."""
+        resize = getattr(source, "resized", None)
+        if resize is None:
+            return source
+        found: BlockSource = resize(self._plan.block_bytes, self._plan.most_selected)
+        self._opened.append(found)
+        self._new_rows = getattr(found, "new_rows", None)
+        return found
+
+    def new_sketch(self, shape: tuple[int, int], dtype: np.dtype[Any]) -> Any:
+        """Return what is to be filled: an array in memory or in a file, or a place beside rows."""
+        if self.saved.folder is not None:
+            spilled = self._plan.spilled
+            self._stored = SketchFile(self.saved, shape, dtype, in_memory=not spilled)
+            self._filled = self._stored.array if spilled else None
+            return self._stored.array
+        if self._folder is None:
+            return np.empty(shape, dtype)
+        place = None if self._new_rows is None else self._new_rows(shape[1], dtype)
+        if place is not None:
+            return place
+        self._filled = new_array_file(self._folder / "sketch.npy", shape, dtype)
+        return self._filled
+
+    def resume_sketch(self, checked: CheckedBlocks) -> int:
+        """Return how many rows the new sketch has already, which need no look any more."""
+        if self._stored is None or self._stored.ranges is None:
+            return 0
+        checked.resume(self._stored.ranges)
+        return self._stored.n_rows
+
+    def settle(self, n_rows: int, checked: CheckedBlocks) -> None:
+        """Store the first rows of the sketch, and let the system take back what is in a file."""
+        if self._stored is not None:
+            self._stored.tell(n_rows, checked.ranges_so_far)
+        if self._filled is not None:
+            release(self._filled)
+
+    def open_sketch(self, sketch: Any) -> BlockSource:
+        """Return the rows of a sketch, which `new_sketch` may have made."""
+        if not isinstance(sketch, np.ndarray):
+            lying_beside_rows: BlockSource = sketch
+            return lying_beside_rows
+        if not isinstance(sketch, np.memmap):
+            return ArrayBlocks(sketch)
+        self._filled = None
+        source = as_row_source(np.load(str(sketch.filename), mmap_mode="r"))
+        found = StoredBlocks(source, block_bytes=self._plan.block_bytes)
+        self._opened.append(found)
+        return found
+
+    def close(self) -> None:
+        """End walks that were left in their middle."""
+        for source in self._opened:
+            source.close()
+
+
+@contextmanager
+def open_storage(plan: MemoryPlan, saved: Checkpoint | None = None) -> Iterator[Storage]:
+    """Open what a fit needs beside memory; at the end no thread and no file of it is left.
+
+    Parameters
+    ----------
+    plan : MemoryPlan
+        Where it spills the sketch, a temporary folder is made, in the place that the environment
+        names (TMPDIR).
+    saved : Checkpoint, optional
+        What is stored of a fit; a sketch then lies in its folder.
+    """
+    with ExitStack() as stack:
+        folder = None
+        if plan.spilled and (saved is None or saved.folder is None):
+            temporary = tempfile.TemporaryDirectory(
+                prefix="projected-kmeans-", ignore_cleanup_errors=True
+            )
+            folder = Path(stack.enter_context(temporary))
+        storage = Storage(plan, folder, saved)
+        stack.callback(storage.close)
+        yield storage

@@ -1,0 +1,58 @@
+"""The seeding of Ostrovsky, Rabani, Schulman and Swamy (2006), ball step included.
+
+Places first centers; Lloyd's method, for which they are good, is not run here.
+"""
+
+from __future__ import annotations
+
+from numpy.typing import ArrayLike
+from sklearn.utils import check_array
+
+from projected_kmeans.blocks.block_source import ArrayBlocks, as_native, scan_columns
+from projected_kmeans.checks import check_count
+from projected_kmeans.keys import RandomState, open_stream, resolve_key
+from projected_kmeans.paper.streams import ORSS06
+from projected_kmeans.passes.problem import Problem
+from projected_kmeans.results import Floats
+from projected_kmeans.solvers.seeding import seed_centers
+
+
+def place_orss06(X: ArrayLike, n_clusters: int, random_state: RandomState = None) -> Floats:
+    """Return first centers: sampled rows, each moved to the mean of the rows in its ball.
+
+    The ball of a center has a third of the distance to the nearest other center as its radius. On
+    data that k clusters fit much better than k - 1, Lloyd's method is near the optimum after one
+    step from here. ``ProjectedKMeans(init="orss06")`` does the same in the sketch.
+
+    Parameters
+    ----------
+    X : array-like (n, d)
+        Rows.
+    n_clusters : int
+        k, at most n.
+    random_state : int, RandomState instance or None, default=None
+        An integer is the key of the draws.
+
+    Returns
+    -------
+    ndarray of float64 (k, d)
+        The centers.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from projected_kmeans.paper import place_orss06
+    >>> X = np.array([[0.0], [1.0], [2.0], [90.0], [91.0], [92.0]])
+    >>> np.sort(place_orss06(X, 2, random_state=0).ravel())
+    array([ 1., 91.])
+    """
+    check_count("n_clusters", n_clusters)
+    rows = as_native(check_array(X, dtype="numeric", ensure_all_finite=False))
+    if n_clusters > len(rows):
+        raise ValueError(
+            f"n_clusters={n_clusters} exceeds n_samples={len(rows)}; use at most {len(rows)}"
+        )
+    source = ArrayBlocks(rows)
+    problem = Problem(source, scan_columns(source))
+    stream = open_stream(resolve_key(random_state), ORSS06)
+    return seed_centers("orss06", problem, n_clusters, stream)

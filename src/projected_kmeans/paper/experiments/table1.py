@@ -1,0 +1,315 @@
+"""Table 1: dimensions, seconds and accuracy of four reductions, measured beside their bounds.
+
+Needs no data file: optima are known because the instances are tiny, and seconds do not depend on
+the numbers in a matrix.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass
+from functools import partial
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+import scipy.stats
+
+from projected_kmeans.keys import open_stream
+from projected_kmeans.paper.baselines.exact import solve_exactly
+from projected_kmeans.paper.baselines.folklore_projection import FolkloreProjection
+from projected_kmeans.paper.baselines.gamma import measure_gammas, summarize_gammas
+from projected_kmeans.paper.baselines.instances import draw_instance
+from projected_kmeans.paper.baselines.svd_features import SVDFeatures
+from projected_kmeans.paper.experiments.experiment import Experiment, Unit
+from projected_kmeans.paper.streams import TIMED_ROWS
+from projected_kmeans.paper.timing import time_work
+from projected_kmeans.passes.scoring import inertia
+from projected_kmeans.projections.column_sampling import ColumnSampling
+from projected_kmeans.projections.signs import SignProjection
+from projected_kmeans.projections.target_dimension import target_dimension
+
+EPS = 0.3
+
+
+@dataclass(frozen=True)
+class Problem:
+    """The sizes that bounds depend on."""
+
+    n: int
+    d: int
+    k: int
+
+
+@dataclass(frozen=True)
+class Row:
+    """One row of Table 1: what it states and how it is run.
+
+    Attributes
+    ----------
+    dimensions, time, accuracy : str
+        As the paper prints them.
+    count : callable
+        From a problem to the number of dimensions, with constants of one.
+    steps : callable
+        From a problem to the stated time up to a constant.
+    bound : float
+        The stated ratio to the optimum.
+    make : callable
+        From a problem and a key to the transformer.
+    row_factor : int
+        How many times as many rows its seconds are fitted on, so that they are not all overhead.
+    """
+
+    dimensions: str
+    time: str
+    accuracy: str
+    count: Callable[[Problem], int]
+    steps: Callable[[Problem], float]
+    bound: float
+    make: Callable[[Problem, int], Any]
+    row_factor: int = 1
+
+
+def _svd_steps(problem: Problem) -> float:
+    return problem.n * problem.d * min(problem.n, problem.d)
+
+
+def _mailman_steps(problem: Problem, n_columns: float) -> float:
+    return problem.n * problem.d * math.ceil(n_columns / math.log2(problem.d))
+
+
+def _sampled_columns(problem: Problem) -> int:
+    return target_dimension(problem.k, eps=EPS, rule="boutsidis2009-columns")
+
+
+def _columns(singular_vectors: str, problem: Problem, key: int) -> ColumnSampling:
+    return ColumnSampling(
+        _sampled_columns(problem),
+        n_clusters=problem.k,
+        eps=EPS,
+        singular_vectors=singular_vectors,
+        random_state=key,
+    )
+
+
+ROWS: Mapping[str, Row] = MappingProxyType(
+    {
+        "SVD, extraction": Row(
+            "k",
+            "n d min(n, d)",
+            "2",
+            lambda p: p.k,
+            _svd_steps,
+            2.0,
+            lambda p, key: SVDFeatures(p.k),
+        ),
+        "RP, folklore": Row(
+            "log(n) / eps^2",
+            "n d ceil(log(n) / (eps^2 log d))",
+            "1 + eps",
+            lambda p: target_dimension(eps=EPS, rule="folklore", n_samples=p.n, n_features=p.d),
+            lambda p: _mailman_steps(p, math.log2(p.n) / EPS**2),
+            1 + EPS,
+            lambda p, key: FolkloreProjection(eps=EPS, random_state=key),
+            row_factor=10,
+        ),
+        "SVD, selection": Row(
+            "k log(k / eps) / eps^2",
+            "n d min(n, d)",
+            "2 + eps",
+            _sampled_columns,
+            _svd_steps,
+            2 + EPS,
+            partial(_columns, "exact"),
+        ),
+        "SVD, selection, approximate V_k": Row(
+            "k log(k / eps) / eps^2",
+            "n d k / eps",
+            "2 + eps",
+            _sampled_columns,
+            lambda p: p.n * p.d * p.k / EPS,
+            2 + EPS,
+            partial(_columns, "approximate"),
+        ),
+        "RP, this paper": Row(
+            "k / eps^2",
+            "n d ceil(k / (eps^2 log d))",
+            "2 + eps",
+            lambda p: target_dimension(p.k, eps=EPS, rule="boutsidis2010", n_features=p.d),
+            lambda p: _mailman_steps(p, p.k / EPS**2),
+            2 + EPS,
+            lambda p, key: SignProjection(
+                target_dimension(p.k, eps=EPS, rule="boutsidis2010", n_features=p.d),
+                random_state=key,
+            ),
+            row_factor=10,
+        ),
+    }
+)
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """How much is measured: instances, those of a unit, and the sizes whose seconds are fitted."""
+
+    n_instances: int = 1200
+    unit_instances: int = 60
+    n_gamma_instances: int = 120
+    n: tuple[int, ...] = (100, 200, 400, 800)
+    d: tuple[int, ...] = (1000, 2000, 4000, 8000)
+    k: tuple[int, ...] = (5, 10, 20, 40)
+    middle: tuple[int, int, int] = (400, 2000, 10)
+    reference: tuple[int, int, int] = (400, 4096, 40)
+    least_seconds: float = 0.1
+    repeats: int = 3
+
+
+FULL = Sizes()
+QUICK = Sizes(
+    n_instances=60,
+    unit_instances=30,
+    n_gamma_instances=6,
+    n=(50, 100, 200),
+    d=(500, 1000, 2000),
+    k=(5, 10, 20),
+    middle=(100, 1000, 10),
+    least_seconds=0.0,
+    repeats=1,
+)
+
+
+def plan_table1(*, key: int = 0, sizes: Sizes = FULL) -> Experiment:
+    """Return the experiment behind Table 1.
+
+    Parameters
+    ----------
+    key : int, default=0
+        What fixes instances and draws.
+    sizes : Sizes
+        `FULL` or `QUICK`.
+    """
+    units = [
+        Unit(f"ratios from {first}", partial(_measure_ratios, key, batch))
+        for first, batch in _batches(sizes.n_instances, sizes.unit_instances)
+    ]
+    units += [
+        Unit(f"gammas from {first}", partial(measure_gammas, key, batch))
+        for first, batch in _batches(sizes.n_gamma_instances, 12)
+    ]
+    units += [
+        Unit(_timing_name(name, problem), partial(_time_row, name, problem, key, sizes))
+        for name in ROWS
+        for problem in _timed_problems(name, sizes)
+    ]
+    parameters = {"key": key, "eps": EPS, "sizes": asdict(sizes)}
+    return Experiment("table1", parameters, units, partial(_summarize, sizes))
+
+
+def _batches(total: int, size: int) -> list[tuple[int, range]]:
+    return [(first, range(first, min(first + size, total))) for first in range(0, total, size)]
+
+
+def _axis_problems(name: str, sizes: Sizes) -> dict[str, list[Problem]]:
+    factor = ROWS[name].row_factor
+    n, d, k = sizes.middle
+    n *= factor
+    return {
+        "n": [Problem(size * factor, d, k) for size in sizes.n],
+        "d": [Problem(n, size, k) for size in sizes.d],
+        "k": [Problem(n, d, size) for size in sizes.k],
+    }
+
+
+def _timed_problems(name: str, sizes: Sizes) -> list[Problem]:
+    axes = [problem for problems in _axis_problems(name, sizes).values() for problem in problems]
+    return list(dict.fromkeys([*axes, Problem(*sizes.reference)]))
+
+
+def _timing_name(name: str, problem: Problem) -> str:
+    return f"seconds {name} n={problem.n} d={problem.d} k={problem.k}"
+
+
+def _measure_ratios(key: int, batch: range) -> dict[str, list[float]]:
+    """Return F(A, X) / F(A, X_opt), where X is optimal for the reduced rows."""
+    ratios: dict[str, list[float]] = {name: [] for name in ROWS}
+    for index in batch:
+        instance = draw_instance(key, index)
+        k = instance.n_clusters
+        problem = Problem(instance.rows.shape[0], instance.rows.shape[1], k)
+        best = solve_exactly(instance.rows, k).inertia
+        for name, row in ROWS.items():
+            sketch = row.make(problem, key + index).fit_transform(instance.rows)
+            labels = solve_exactly(sketch, k).labels
+            ratios[name].append(inertia(instance.rows, labels) / best)
+    return ratios
+
+
+def _time_row(name: str, problem: Problem, key: int, sizes: Sizes) -> float:
+    rows = open_stream(key, TIMED_ROWS).normal(size=(problem.n, problem.d))
+    transformer = ROWS[name].make(problem, key)
+    return time_work(
+        lambda: transformer.fit_transform(rows),
+        least_seconds=sizes.least_seconds,
+        repeats=sizes.repeats,
+    )
+
+
+def _summarize(sizes: Sizes, found: Mapping[str, Any]) -> dict[str, Any]:
+    ratios = {
+        name: np.concatenate([found[unit][name] for unit in found if unit.startswith("ratios")])
+        for name in ROWS
+    }
+    reference = Problem(*sizes.reference)
+    return {
+        "reference": asdict(reference),
+        "rows": [_summarize_row(name, reference, ratios[name], found) for name in ROWS],
+        "growth": [
+            _fit_growth(name, axis, problems, found)
+            for name in ROWS
+            for axis, problems in _axis_problems(name, sizes).items()
+        ],
+        "gammas": summarize_gammas([found[unit] for unit in found if unit.startswith("gammas")]),
+    }
+
+
+def _summarize_row(
+    name: str, reference: Problem, ratios: np.ndarray[Any, Any], found: Mapping[str, Any]
+) -> dict[str, Any]:
+    row = ROWS[name]
+    return {
+        "method": name,
+        "stated_dimensions": row.dimensions,
+        "dimensions": row.count(reference),
+        "stated_time": row.time,
+        "seconds": found[_timing_name(name, reference)],
+        "stated_accuracy": row.accuracy,
+        "bound": row.bound,
+        "n_instances": len(ratios),
+        "worst_ratio": float(ratios.max()),
+        "mean_ratio": float(ratios.mean()),
+        "ratio_95": float(np.quantile(ratios, 0.95)),
+        "beyond_bound": int(np.sum(ratios > row.bound)),
+    }
+
+
+def _fit_growth(
+    name: str, axis: str, problems: list[Problem], found: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Fit seconds, and the stated time, by a power of one size while the others stay."""
+    sizes = np.log([getattr(problem, axis) for problem in problems])
+    seconds = [found[_timing_name(name, problem)] for problem in problems]
+    line = scipy.stats.linregress(sizes, np.log(seconds))
+    margin = line.stderr * float(scipy.stats.t.ppf(0.975, len(sizes) - 2))
+    stated = scipy.stats.linregress(sizes, np.log([ROWS[name].steps(one) for one in problems]))
+    return {
+        "method": name,
+        "size": axis,
+        "sizes": [getattr(problem, axis) for problem in problems],
+        "seconds": seconds,
+        "exponent": float(line.slope),
+        "exponent_low": float(line.slope - margin),
+        "exponent_high": float(line.slope + margin),
+        "stated_exponent": float(stated.slope),
+    }

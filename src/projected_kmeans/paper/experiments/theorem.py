@@ -1,0 +1,247 @@
+"""Theorem 1 and Lemmas 1 to 4: every quantity that they bound, measured over draws of R.
+
+Measures; what the measurements say about the statements is judged elsewhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+import scipy.linalg
+
+from projected_kmeans.estimator.projected_kmeans import ProjectedKMeans
+from projected_kmeans.keys import open_stream
+from projected_kmeans.paper.baselines.exact import solve_exactly
+from projected_kmeans.paper.baselines.instances import draw_instance
+from projected_kmeans.paper.baselines.svd_features import Decomposition, decompose_exactly
+from projected_kmeans.paper.experiments.experiment import Experiment, Unit
+from projected_kmeans.paper.experiments.theorem_statements import judge_lemmas, judge_theorem
+from projected_kmeans.paper.faces import Faces
+from projected_kmeans.paper.streams import RANDOM_DATA
+from projected_kmeans.passes.scoring import inertia
+from projected_kmeans.projections.signs import SignProjection
+from projected_kmeans.results import Floats
+
+# t/k. With c = 1, t = c k / eps^2 is at 12, 25 and 100 for eps = 0.3, 0.2 and 0.1.
+RATIOS = (2, 5, 12, 25, 50, 100, 200, 400)
+
+
+@dataclass(frozen=True, eq=False)
+class Case:
+    """A matrix and the numbers of clusters for which its leading singular vectors are tested."""
+
+    name: str
+    rows: Floats
+    n_clusters: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """How much is measured: draws of R, those of a unit, instances, and the random matrix."""
+
+    n_draws: int = 400
+    unit_draws: int = 20
+    ratios: tuple[int, ...] = RATIOS
+    n_instances: int = 600
+    unit_instances: int = 60
+    instance_dimensions: tuple[int, ...] = (1, 2, 4, 8, 16, 34)
+    random_shape: tuple[int, int] = (300, 2000)
+
+
+FULL = Sizes()
+QUICK = Sizes(
+    n_draws=20,
+    unit_draws=10,
+    ratios=(2, 12, 50),
+    n_instances=24,
+    unit_instances=12,
+    instance_dimensions=(1, 4, 34),
+    random_shape=(60, 500),
+)
+
+
+def plan_theorem(faces: Faces | None, *, key: int = 0, sizes: Sizes = FULL) -> Experiment:
+    """Return the experiment behind the theorem's table.
+
+    Parameters
+    ----------
+    faces : Faces or None
+        Real data, where it was found.
+    key : int, default=0
+        Draw i of R has the key ``key + i``.
+    sizes : Sizes
+        `FULL` or `QUICK`.
+    """
+    cases = [_draw_mixture(key, sizes.random_shape)]
+    if faces is not None:
+        cases.append(Case(faces.name, faces.rows, (5, 40)))
+    keys = range(key, key + sizes.n_draws)
+    units = []
+    for case in cases:
+        basis = _Lazy(case.rows)
+        units += [
+            Unit(f"{case.name} from {first}", partial(_measure_draws, case, basis, sizes, batch))
+            for first, batch in _batches(keys, sizes.unit_draws)
+        ]
+    instances = range(sizes.n_instances)
+    units += [
+        Unit(f"instances from {first}", partial(_measure_instances, key, sizes, batch))
+        for first, batch in _batches(instances, sizes.unit_instances)
+    ]
+    parameters = {
+        "key": key,
+        "sizes": asdict(sizes),
+        "data": None if faces is None else faces.describe(),
+    }
+    return Experiment("theorem", parameters, units, partial(_summarize, cases, sizes))
+
+
+def _batches(items: range, size: int) -> list[tuple[int, range]]:
+    return [(items[at], items[at : at + size]) for at in range(0, len(items), size)]
+
+
+def _draw_mixture(key: int, shape: tuple[int, int]) -> Case:
+    """Return a mixture of twenty normal clusters whose means differ about as much as rows do."""
+    stream = open_stream(key, RANDOM_DATA)
+    means = stream.normal(size=(20, shape[1])) / 4
+    rows = means[stream.integers(20, size=shape[0])] + stream.normal(size=shape)
+    return Case("random mixture", np.ascontiguousarray(rows), (5, 20))
+
+
+class _Lazy:
+    """The full decomposition of a matrix, computed when the first unit needs it."""
+
+    def __init__(self, rows: Floats) -> None:
+        self._rows = rows
+        self._found: Decomposition | None = None
+
+    def __call__(self) -> Decomposition:
+        if self._found is None:
+            self._found = decompose_exactly(self._rows, min(self._rows.shape))
+        return self._found
+
+
+def _settings(case: Case, sizes: Sizes) -> list[tuple[int, int]]:
+    """Return the pairs of k and t/k for which R has no more columns than A."""
+    limit = case.rows.shape[1]
+    return [(k, ratio) for k in case.n_clusters for ratio in sizes.ratios if k * ratio <= limit]
+
+
+def _measure_draws(
+    case: Case, lazy: _Lazy, sizes: Sizes, keys: Sequence[int]
+) -> dict[str, dict[str, list[float]]]:
+    """Return the lemmas' quantities for some draws of R, by "k=5 t/k=12" and name.
+
+    All of them are functions of V^T R, of which the first t columns are those of a smaller R.
+    """
+    basis = lazy()
+    settings = _settings(case, sizes)
+    widest = max(k * ratio for k, ratio in settings)
+    found: dict[str, dict[str, list[float]]] = {}
+    for key in keys:
+        projection = SignProjection(widest, random_state=key)
+        turned = projection.fit(basis.right).transform(basis.right)
+        for k, ratio in settings:
+            t = k * ratio
+            columns = turned[:, :t] * np.sqrt(widest / t)
+            record = found.setdefault(f"k={k} t/k={ratio}", {})
+            for name, value in measure_lemmas(columns, basis.values, k).items():
+                record.setdefault(name, []).append(value)
+    return found
+
+
+def measure_lemmas(turned: Floats, values: Floats, n_clusters: int) -> dict[str, float]:
+    """Return what Lemmas 1 to 4 bound, for one R.
+
+    Parameters
+    ----------
+    turned : ndarray (rank, t)
+        V^T R, all right singular vectors.
+    values : ndarray (rank,)
+        Singular values of A.
+    n_clusters : int
+        k.
+
+    Returns
+    -------
+    dict
+        ``deviation`` max |1 - sigma_i(V_k^T R)|; ``inverse_gap`` ||(V_k^T R)^+ - (V_k^T R)^T||_2;
+        over ||A - A_k||_F: ``tail`` ||(A - A_k) R||_F, ``cross`` ||(A - A_k) R R^T V_k||_F and
+        ``error`` ||E||_F; over ||A||_F: ``whole`` ||A R||_F.
+
+    Examples
+    --------
+    >>> found = measure_lemmas(np.eye(3), np.array([3.0, 2.0, 1.0]), 2)
+    >>> found["deviation"], found["tail"], found["error"]
+    (0.0, 1.0, 0.0)
+    """
+    top = turned[:n_clusters]
+    tail = values[n_clusters:, None] * turned[n_clusters:]
+    rest = float(np.linalg.norm(values[n_clusters:]))
+    decomposition: Any = scipy.linalg.svd(top, full_matrices=False)
+    sigma = decomposition[1]
+    # E = A_k - A R (V_k^T R)^+ V_k^T = -(A - A_k) R (V_k^T R)^+ V_k^T, as in Lemma 4's proof.
+    error = tail @ (decomposition[2].T / sigma)
+    return {
+        "deviation": float(np.max(np.abs(1 - sigma))),
+        "inverse_gap": float(np.max(np.abs(1 / sigma - sigma))),
+        "tail": float(np.linalg.norm(tail)) / rest,
+        "whole": float(np.linalg.norm(values[:, None] * turned) / np.linalg.norm(values)),
+        "cross": float(np.linalg.norm(tail @ top.T)) / rest,
+        "error": float(np.linalg.norm(error)) / rest,
+    }
+
+
+def _measure_instances(key: int, sizes: Sizes, batch: range) -> list[dict[str, float]]:
+    """Return F(A, X~) / F(A, X_opt) and gamma of two solvers on sketches of small instances."""
+    found = []
+    for index in batch:
+        instance = draw_instance(key, index)
+        rows, k = instance.rows, instance.n_clusters
+        best = solve_exactly(rows, k).inertia
+        for t in sizes.instance_dimensions:
+            sketch = SignProjection(t, random_state=key + index).fit_transform(rows)
+            optimal = solve_exactly(sketch, k)
+            lloyd = ProjectedKMeans(k, projection=None, n_init=1, random_state=key + index)
+            lloyd.fit(sketch)
+            found.append(
+                {
+                    "t": t,
+                    "k": k,
+                    "exact_ratio": inertia(rows, optimal.labels) / best,
+                    "lloyd_ratio": inertia(rows, lloyd.labels_) / best,
+                    "lloyd_gamma": max(1.0, float(lloyd.inertia_) / optimal.inertia),
+                }
+            )
+    return found
+
+
+def _summarize(cases: Sequence[Case], sizes: Sizes, found: Mapping[str, Any]) -> dict[str, Any]:
+    draws = []
+    for case in cases:
+        batches = [found[unit] for unit in found if unit.startswith(f"{case.name} from")]
+        for k, ratio in _settings(case, sizes):
+            setting = f"k={k} t/k={ratio}"
+            values = {
+                name: np.concatenate([batch[setting][name] for batch in batches])
+                for name in batches[0][setting]
+            }
+            draws.append({"case": case.name, "k": k, "ratio": ratio, "values": values})
+    instances = [record for unit in found if unit.startswith("instances") for record in found[unit]]
+    return {
+        "curves": [_describe_setting(one) for one in draws],
+        "lemmas": judge_lemmas(draws),
+        "theorem": judge_theorem(instances),
+    }
+
+
+def _describe_setting(setting: Mapping[str, Any]) -> dict[str, Any]:
+    curve = {name: setting[name] for name in ("case", "k", "ratio")}
+    for name, values in setting["values"].items():
+        low, middle, high = np.quantile(values, [0.05, 0.5, 0.95])
+        curve[name] = {"low": float(low), "median": float(middle), "high": float(high)}
+    return curve

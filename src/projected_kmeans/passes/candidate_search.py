@@ -1,0 +1,116 @@
+"""POLISH: what passes in the original space look at: each row's nearest centers in the sketch.
+
+The passes themselves are those of `run_lloyd`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from projected_kmeans import _native
+from projected_kmeans.blocks.block_source import compute_type
+from projected_kmeans.blocks.tasks import Block, Task, fill, read, update
+from projected_kmeans.passes.problem import Frame, Problem
+from projected_kmeans.results import Clustering, Floats, Labels
+
+Candidates: TypeAlias = NDArray[np.uint16] | NDArray[np.int32]
+
+
+def list_candidates(sketch: Problem, sketched: Clustering, n_candidates: int) -> Candidates:
+    """Return the nearest centers of every row of the sketch, its own center always among them.
+
+    Parameters
+    ----------
+    sketch : Problem
+        n rows in few columns.
+    sketched : Clustering
+        A partition of them with its centers.
+    n_candidates : int
+        How many for each row; at most k.
+
+    Returns
+    -------
+    ndarray of uint16 or int32 (n, n_candidates)
+        The nearer first, ties by index; as narrow as k allows.
+    """
+    dtype = compute_type(sketch.source.dtype)
+    frame = Frame.around(sketched.centers, dtype, sketch.ranges)
+    shape = (sketch.source.shape[0], min(n_candidates, len(sketched.centers)))
+    lists: Candidates = (
+        np.empty(shape, np.uint16) if len(sketched.centers) <= 2**16 else np.empty(shape, np.int32)
+    )
+    kernel = partial(_list, frame, sketch.n_threads)
+    sketch.source.walk(Task(kernel, (read(sketched.labels), fill(lists))))
+    return lists
+
+
+def _list(frame: Frame, n_threads: int, block: Block, labels: Labels, lists: Candidates) -> None:
+    _native.candidate_centers(
+        block.rows, frame.origin, frame.scale, frame.centers, labels, lists, n_threads
+    )
+
+
+class CandidateSearch:
+    """Rows to the nearest of their candidates: what `run_lloyd` asks instead of all centers.
+
+    Parameters
+    ----------
+    problem : Problem
+        The rows.
+    candidates : ndarray of int (n, m)
+        The centers that each row may go to, its own among them; changed by `forget`.
+
+    Attributes
+    ----------
+    n_distances : int
+        Distances between rows and centers that were computed so far.
+    """
+
+    def __init__(self, problem: Problem, candidates: Candidates) -> None:
+        self.n_distances = 0
+        self._problem = problem
+        self._candidates = candidates
+
+    def assign(
+        self,
+        centers: Floats,
+        labels: Labels,
+        *,
+        keep_ties: bool,
+        then: Sequence[Task] = (),
+    ) -> None:
+        """Overwrite labels by those of the nearest candidates; ties are kept in any case."""
+        source = self._problem.source
+        frame = Frame.around(centers, compute_type(source.dtype), self._problem.ranges)
+        kernel = partial(_assign, frame, centers, self._problem.n_threads)
+        source.walk(Task(kernel, (read(self._candidates), update(labels))), *then)
+        self.n_distances += self._candidates.size
+
+    def forget(self, rows: NDArray[np.int64], targets: Labels) -> None:
+        """Let rows stay where they were sent: that cluster replaces their last candidate."""
+        self._candidates[rows, -1] = targets
+
+
+def _assign(
+    frame: Frame,
+    centers: Floats,
+    n_threads: int,
+    block: Block,
+    candidates: Candidates,
+    labels: Labels,
+) -> None:
+    _native.nearest_candidate(
+        block.rows,
+        frame.origin,
+        frame.scale,
+        frame.centers,
+        centers,
+        candidates,
+        labels,
+        n_threads,
+    )

@@ -1,0 +1,158 @@
+"""SCORE: the paper's measures of a clustering: F, F~, P and the indicator matrix.
+
+Judges partitions; it does not make them.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse
+from numpy.typing import ArrayLike, NDArray
+from scipy.optimize import linear_sum_assignment
+from sklearn.utils import check_array
+
+from projected_kmeans.blocks.block_source import (
+    as_native,
+    as_native_sparse,
+    open_blocks,
+    scan_columns,
+)
+from projected_kmeans.passes.cluster_sums import ClusterSums, Moments
+
+
+def inertia(X: ArrayLike, labels: ArrayLike) -> float:
+    """Return F, the sum of squared distances of rows to the mean of their cluster.
+
+    Parameters
+    ----------
+    X : array-like or sparse matrix (n, d)
+        The rows; sparse ones are never made dense.
+    labels : array-like (n,)
+        The cluster of every row; any hashable labels.
+
+    Examples
+    --------
+    >>> inertia([[0.0], [2.0], [10.0]], [0, 0, 1])
+    2.0
+    """
+    return _moments(X, labels).inertia
+
+
+def normalized_inertia(X: ArrayLike, labels: ArrayLike) -> float:
+    """Return F~ = F / ||A||_F^2: inertia over the sum of squared entries.
+
+    Parameters
+    ----------
+    X : array-like or sparse matrix (n, d)
+        The rows, as they are: the paper does not centre them.
+    labels : array-like (n,)
+        The cluster of every row.
+
+    Returns
+    -------
+    float
+        Between 0 and 1; 0 where all entries are zero.
+
+    Examples
+    --------
+    >>> normalized_inertia([[0.0], [2.0], [4.0]], [0, 0, 1])
+    0.1
+    """
+    moments = _moments(X, labels)
+    return normalize(moments.inertia, moments.sum_of_squares)
+
+
+def normalize(value: float, sum_of_squares: float) -> float:
+    """Return an inertia over the sum of squares, and 0 for rows that are all zero."""
+    return value / sum_of_squares if sum_of_squares > 0 else 0.0
+
+
+def clustering_accuracy(labels_true: ArrayLike, labels_pred: ArrayLike) -> float:
+    """Return P: the share of rows that are right under the best one-to-one matching.
+
+    Each cluster is matched to at most one class and each class to at most one cluster, so that
+    as many rows as possible are in a cluster matched to their class.
+
+    Parameters
+    ----------
+    labels_true, labels_pred : array-like (n,)
+        Classes and clusters; any labels, their names do not matter.
+
+    Examples
+    --------
+    >>> clustering_accuracy(["a", "a", "b", "b"], [1, 1, 0, 1])
+    0.75
+    """
+    classes = _as_codes(labels_true, "labels_true")
+    clusters = _as_codes(labels_pred, "labels_pred")
+    if len(classes) != len(clusters):
+        raise ValueError(
+            f"labels_true has {len(classes)} entries but labels_pred {len(clusters)}; "
+            "pass one of each for every row"
+        )
+    table = np.zeros((classes.max() + 1, clusters.max() + 1), dtype=np.int64)
+    np.add.at(table, (classes, clusters), 1)
+    matched = linear_sum_assignment(table, maximize=True)
+    return float(table[matched].sum() / len(classes))
+
+
+def indicator_matrix(
+    labels: ArrayLike, n_clusters: int | None = None
+) -> scipy.sparse.csr_array[Any, tuple[int, int]]:
+    """Return the paper's indicator matrix X: n x k, X_ij = 1/sqrt(z_j) where row i is in cluster j.
+
+    z_j is the number of rows of cluster j, so X^T X = I and F(A, X) = ||A - X X^T A||_F^2 is the
+    inertia.
+
+    Parameters
+    ----------
+    labels : array-like of int (n,)
+        The cluster of every row, from 0.
+    n_clusters : int, optional
+        k; by default the largest label plus one. An empty cluster has a zero column, the one case
+        in which X^T X is not I.
+
+    Examples
+    --------
+    >>> indicator_matrix([0, 1, 0, 0, 0]).toarray()
+    array([[0.5, 0. ],
+           [0. , 1. ],
+           [0.5, 0. ],
+           [0.5, 0. ],
+           [0.5, 0. ]])
+    """
+    rows = _as_vector(labels, "labels")
+    if not np.issubdtype(rows.dtype, np.integer) or rows.min() < 0:
+        raise ValueError(f"labels must be integers from 0, got {rows.dtype} from {rows.min()}")
+    width = int(rows.max()) + 1 if n_clusters is None else n_clusters
+    if rows.max() >= width:
+        raise ValueError(f"labels reach {rows.max()}, but n_clusters={width}; use more clusters")
+    sizes = np.bincount(rows, minlength=width)
+    values = 1.0 / np.sqrt(sizes[rows])
+    return scipy.sparse.csr_array(
+        (values, rows, np.arange(len(rows) + 1)), shape=(len(rows), width)
+    )
+
+
+def _moments(X: ArrayLike, labels: ArrayLike) -> Moments:
+    given = check_array(X, dtype="numeric", ensure_all_finite=False, accept_sparse="csr")
+    source = open_blocks((as_native_sparse if scipy.sparse.issparse(given) else as_native)(given))
+    codes, n_rows = _as_codes(labels, "labels"), source.shape[0]
+    if len(codes) != n_rows:
+        raise ValueError(f"labels has {len(codes)} entries but X {n_rows} rows; pass one a row")
+    first = np.unique(codes, return_index=True)[1].astype(np.int64)
+    return ClusterSums(source, source.take(first), None, scan_columns(source)).update(codes)
+
+
+def _as_vector(labels: ArrayLike, name: str) -> NDArray[Any]:
+    vector = np.asarray(labels)
+    if vector.ndim != 1 or len(vector) == 0:
+        raise ValueError(f"{name} has shape {vector.shape}; pass one label for every row")
+    return vector
+
+
+def _as_codes(labels: ArrayLike, name: str) -> NDArray[np.int32]:
+    codes = np.unique(_as_vector(labels, name), return_inverse=True)[1]
+    return codes.astype(np.int32)

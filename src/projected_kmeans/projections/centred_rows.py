@@ -1,0 +1,277 @@
+"""REDUCE: products with rows about a center, dense or sparse, of which no centred copy is made.
+
+Knows how to walk over rows; it does not know what the products are good for.
+
+Stretches of dense rows begin at the first row and have a length that follows from the number of
+columns; each is multiplied on one thread, and their products are added in float64 in the order of
+the rows, so that neither blocks nor threads show in the result.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple, Protocol, TypeAlias
+
+import numpy as np
+import scipy.sparse
+from numpy.typing import NDArray
+
+from projected_kmeans import _native
+from projected_kmeans.blocks.block_source import ColumnRanges, PickedRows, compute_type, open_blocks
+from projected_kmeans.passes.problem import Problem
+from projected_kmeans.results import Floats
+
+# Numbers of a stretch: it stays in the second cache while it is multiplied twice.
+STRETCH_SIZE = 2**18
+
+# Stretches that a thread adds up before its sum is merged.
+STRETCHES_A_SUM = 16
+
+# Rows of CSR that are multiplied at a time; columns of dense rows at a time where rows are few.
+SPARSE_STRETCH = 2**16
+PANEL = 4096
+
+# Beyond this a square may leave float32, and rows are brought to another unit, in float64.
+FAR = 1e12
+
+
+class Signs(NamedTuple):
+    """The first columns of the sign matrix of a key."""
+
+    key: int
+    width: int
+
+
+Omega: TypeAlias = Signs | Floats
+
+
+class CentredRows(Protocol):
+    """Rows about a center, with weights, of which no centred copy is made.
+
+    C = (A - c)^T diag(w) (A - c) for rows A, center c and weights w, in the rows' unit.
+    """
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows and columns."""
+
+    @property
+    def unit(self) -> float:
+        """What rows are multiplied by before all else, so that their squares can be added."""
+
+    @property
+    def precision(self) -> float:
+        """The relative rounding error of one operation."""
+
+    def multiply(self, omega: Omega) -> Floats:
+        """Return C omega."""
+
+    def column_gram(self) -> Floats:
+        """Return C, for few columns."""
+
+    def row_gram(self) -> Floats:
+        """Return the products of all weighted rows with one another, for few rows."""
+
+    def combine(self, left: Floats) -> Floats:
+        """Return combinations (d, t) of few weighted rows, one for each column of ``left``."""
+
+
+def mean_of(rows: Any, weights: Floats | None, ranges: ColumnRanges, n_threads: int) -> Floats:
+    """Return the mean of the rows in float64, from exact sums in one pass."""
+    problem = Problem(open_blocks(rows), ranges, weights, n_threads)
+    middle = ranges.minimum / 2 + ranges.maximum / 2
+    mean: Floats = problem.sum(np.zeros(rows.shape[0], dtype=np.int32), middle[None]).means[0]
+    return mean
+
+
+def about(
+    rows: Any, center: Floats, weights: Floats | None, ranges: ColumnRanges, n_threads: int
+) -> CentredRows:
+    """Return rows about a center, in a unit in which their squares can be added."""
+    reach = np.max(np.maximum(ranges.maximum - center, center - ranges.minimum))
+    if not scipy.sparse.issparse(rows):
+        return DenseRows(rows, center, weights, _unit(float(reach)), n_threads)
+    reach = max(reach, np.max(np.abs(center)))  # which is subtracted from products only
+    return SparseRows(rows, center, weights, _unit(float(reach)), n_threads)
+
+
+@dataclass(frozen=True)
+class DenseRows:
+    """Rows of an array, or rows picked from one, about a center."""
+
+    array: NDArray[Any] | PickedRows
+    center: Floats
+    weights: Floats | None
+    unit: float
+    n_threads: int
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows and columns."""
+        return self.array.shape[0], self.array.shape[1]
+
+    @property
+    def precision(self) -> float:
+        """The relative rounding error of one operation."""
+        return float(np.finfo(self._dtype).eps)
+
+    @property
+    def _dtype(self) -> np.dtype[Any]:
+        return np.dtype(np.float64) if self.unit != 1 else compute_type(self.array.dtype)
+
+    def multiply(self, omega: Omega) -> Floats:
+        """Return C omega."""
+        if isinstance(omega, Signs):
+            return self._sum_products(lambda stretch: _multiply_signs(stretch, omega), omega.width)
+        right = omega.astype(self._dtype)
+        return self._sum_products(lambda stretch: stretch @ right, omega.shape[1])
+
+    def column_gram(self) -> Floats:
+        """Return C, for few columns."""
+        return self._sum_products(lambda stretch: stretch, self.shape[1])
+
+    def row_gram(self) -> Floats:
+        """Return the products of all weighted rows with one another, for few rows."""
+        gram = np.zeros((self.shape[0], self.shape[0]))
+        for panel in _spans(self.shape[1], PANEL):
+            part = self._columns(panel)
+            gram += part @ part.T
+        return gram
+
+    def combine(self, left: Floats) -> Floats:
+        """Return combinations (d, t) of few weighted rows, one for each column of ``left``."""
+        return np.concatenate(
+            [self._columns(panel).T @ left for panel in _spans(self.shape[1], PANEL)]
+        )
+
+    def _columns(self, panel: slice) -> Floats:
+        part: Floats = self.array[:][:, panel].astype(np.float64) - self.center[panel]
+        part *= self.unit
+        return part if self.weights is None else part * np.sqrt(self.weights)[:, None]
+
+    def _sum_products(self, sketch: Callable[[NDArray[Any]], NDArray[Any]], width: int) -> Floats:
+        """Return the sum of S^T diag(w) sketch(S) over all stretches S."""
+        n_rows, n_columns = self.shape
+        length = stretch_rows(n_columns)
+        center, unit = self.center.astype(self._dtype), self._dtype.type(self.unit)
+
+        heaviest = 1.0 if self.weights is None else float(self.weights.max())
+        shares = np.ones(0) if self.weights is None else self.weights / heaviest
+        shares = shares.astype(self._dtype)
+
+        def add_up(group: slice) -> Floats:
+            total = np.zeros((n_columns, width))
+            for span in _spans(group.stop, length, group.start):
+                stretch = np.subtract(self.array[span], center, dtype=self._dtype, order="C")
+                if unit != 1:
+                    stretch *= unit
+                right = sketch(stretch)
+                if self.weights is not None:
+                    right = right * shares[span, None]
+                total += stretch.T @ right
+            return total
+
+        total = np.zeros((n_columns, width))
+        groups = list(_spans(n_rows, length * STRETCHES_A_SUM))
+        with ThreadPoolExecutor(self.n_threads or _native.max_threads()) as pool:
+            for part in pool.map(add_up, groups):
+                total += part
+        return total * heaviest
+
+
+@dataclass(frozen=True)
+class SparseRows:
+    """CSR rows about a center, which is taken off the products as a matrix of rank one."""
+
+    array: Any
+    center: Floats
+    weights: Floats | None
+    unit: float
+    n_threads: int
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows and columns."""
+        return self.array.shape[0], self.array.shape[1]
+
+    @property
+    def precision(self) -> float:
+        """The relative rounding error of one operation."""
+        return float(np.finfo(np.float64).eps)
+
+    def multiply(self, omega: Omega) -> Floats:
+        """Return C omega."""
+        width = omega.width if isinstance(omega, Signs) else omega.shape[1]
+        total = np.zeros((self.shape[1], width))
+        for span in _spans(self.shape[0], SPARSE_STRETCH):
+            weights = None if self.weights is None else self.weights[span]
+            part = replace(self, array=self.array[span], weights=weights)
+            total += part.combine(part.sketch(omega))
+        return total
+
+    def sketch(self, omega: Omega) -> Floats:
+        """Return the weighted rows times omega, for few rows."""
+        part, center = self._part(), (self.center * self.unit)[None]
+        width = omega.width if isinstance(omega, Signs) else omega.shape[1]
+        out, shift = np.empty((self.shape[0], width)), np.empty((1, width))
+        if isinstance(omega, Signs):
+            matrix = (part.data, part.indices, part.indptr, part.shape[1])
+            _native.sign_product_sparse(*matrix, omega.key, 1.0, out, self.n_threads)
+            _native.sign_product(center, omega.key, 1.0, shift, self.n_threads)
+        else:
+            _native.table_product(part, np.ascontiguousarray(omega), out, self.n_threads)
+            np.matmul(center, omega, out=shift)
+        out -= shift
+        out *= self._roots()[:, None]
+        return out
+
+    def column_gram(self) -> Floats:
+        """Return C, for few columns."""
+        return self.multiply(np.eye(self.shape[1]))
+
+    def row_gram(self) -> Floats:
+        """Return the products of all weighted rows with one another, for few rows."""
+        part, center = self._part(), self.center * self.unit
+        along = part @ center
+        gram = (part @ part.T).toarray() - along - along[:, None] + center @ center
+        root = self._roots()
+        return np.asarray(gram * root * root[:, None])
+
+    def combine(self, left: Floats) -> Floats:
+        """Return combinations (d, t) of few weighted rows, one for each column of ``left``."""
+        weighted = np.multiply(self._roots()[:, None], left, order="C")
+        out = np.outer(self.center * -self.unit, weighted.sum(axis=0))
+        _native.transposed_product(self._part(), weighted, out, self.n_threads)
+        return out
+
+    def _part(self) -> Any:
+        part = self.array.astype(np.float64, copy=False)
+        return part if self.unit == 1 else part * self.unit
+
+    def _roots(self) -> Floats:
+        return np.ones(self.shape[0]) if self.weights is None else np.sqrt(self.weights)
+
+
+def stretch_rows(n_columns: int) -> int:
+    """Return the rows of a stretch: a power of two from 128 to 4096."""
+    return min(max(1 << (max(STRETCH_SIZE // n_columns, 1).bit_length() - 1), 128), 4096)
+
+
+def _multiply_signs(stretch: NDArray[Any], signs: Signs) -> NDArray[Any]:
+    out = np.empty((len(stretch), signs.width), dtype=stretch.dtype)
+    _native.sign_product(stretch, signs.key, 1.0, out, 1)
+    return out
+
+
+def _unit(reach: float) -> float:
+    """Return a power of two by which rows are multiplied so that their squares can be added."""
+    if reach == 0 or 1 / FAR < reach < FAR:
+        return 1.0
+    return float(2.0 ** -np.frexp(reach)[1])
+
+
+def _spans(stop: int, length: int, start: int = 0) -> Iterator[slice]:
+    for first in range(start, stop, length):
+        yield slice(first, min(first + length, stop))

@@ -1,0 +1,138 @@
+"""REDUCE: actual columns of the data, drawn by their weight in the leading singular vectors.
+
+Draws columns and rescales them; it does not look at clusters.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from projected_kmeans.blocks.block_source import BlockSource, open_blocks, scan_columns
+from projected_kmeans.checks import check_choice, check_count
+from projected_kmeans.keys import SAMPLED_COLUMNS, RandomState, open_stream
+from projected_kmeans.projections.centred_rows import about, mean_of
+from projected_kmeans.projections.map_protocol import LearnedTransformer, SparseMatrix
+from projected_kmeans.projections.principal_directions import find_directions
+from projected_kmeans.projections.target_dimension import target_dimension
+from projected_kmeans.results import Floats
+
+SINGULAR_VECTOR_KINDS = ("auto", "exact", "approximate")
+
+
+class ColumnSampling(LearnedTransformer):
+    """Actual columns of the data, drawn by their leverage and rescaled: A S.
+
+    With V_k the leading right singular vectors of the centred data, column i is drawn with
+    probability p_i = ||row i of V_k||^2 / k in each of r independent draws, and divided by
+    sqrt(r p_i), so that E[A S S^T A^T] = A A^T where every column can be drawn. Optimal clusterings
+    of A S are within 2 + eps of the optimum (Boutsidis, Mahoney, Drineas 2009; no clustering
+    notices the centring).
+
+    Parameters
+    ----------
+    n_components : int or "auto", default="auto"
+        r. "auto" is k log2(k / eps) / eps^2, at most d. A larger number is taken as it is: draws
+        repeat columns.
+    n_clusters : int, default=8
+        k. Where the data has fewer directions, all of them count.
+    eps : float, default=0.3
+        The error in (0, 1), used by "auto" and by "approximate".
+    singular_vectors : {"auto", "exact", "approximate"}, default="auto"
+        "approximate" finds V_k by a sign sketch of k + ceil(k / eps) + 1 columns; "auto" does so
+        where min(n, d) is above 256.
+    random_state : int, RandomState instance or None, default=None
+        An integer is the key of the draws.
+    n_threads : int, optional
+        Threads; by default what OpenMP allows.
+
+    Attributes
+    ----------
+    columns_ : ndarray of int64 (r,)
+        The columns drawn, in the order of the draws.
+    scales_ : ndarray (r,)
+        What each is multiplied by.
+    probabilities_ : ndarray (d,)
+        p.
+    n_components_ : int
+        r.
+    key_ : int
+        What fixes the draws.
+    n_features_in_ : int
+        d.
+    feature_names_in_ : ndarray of str
+        Only where X has string column names.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from projected_kmeans import ColumnSampling
+    >>> X = np.array([[5.0, 0.0, 1.0], [0.0, 4.0, 1.0], [0.0, 0.0, 1.0]])
+    >>> sampling = ColumnSampling(4, n_clusters=2, random_state=0).fit(X)
+    >>> sampling.probabilities_.round(2)
+    array([0.5, 0.5, 0. ])
+    >>> sampling.transform(X).shape
+    (3, 4)
+    """
+
+    def __init__(
+        self,
+        n_components: int | str = "auto",
+        *,
+        n_clusters: int = 8,
+        eps: float = 0.3,
+        singular_vectors: str = "auto",
+        random_state: RandomState = None,
+        n_threads: int | None = None,
+    ) -> None:
+        self.n_components = n_components
+        self.n_clusters = n_clusters
+        self.eps = eps
+        self.singular_vectors = singular_vectors
+        self.random_state = random_state
+        self.n_threads = n_threads
+
+    def choose_components(self, n_samples: int, n_features: int) -> int:
+        """Check the parameters and return r."""
+        check_count("n_clusters", self.n_clusters)
+        check_count("n_components", self.n_components, word="auto")
+        check_choice("singular_vectors", self.singular_vectors, SINGULAR_VECTOR_KINDS)
+        if not isinstance(self.n_components, str):
+            return int(self.n_components)
+        return target_dimension(
+            self.n_clusters, eps=self.eps, rule="boutsidis2009-columns", n_features=n_features
+        )
+
+    def learn(self, source: BlockSource, weights: Floats | None) -> None:
+        """Weigh the columns by their leverage and draw some."""
+        rows = source.select()
+        ranges = scan_columns(open_blocks(rows), self.n_threads or 0)
+        n_directions = min(self.n_clusters, *rows.shape)
+        kinds = {"exact": True, "approximate": False}
+        mean = mean_of(rows, weights, ranges, self.n_threads or 0)
+        found = find_directions(
+            about(rows, mean, weights, ranges, self.n_threads or 0),
+            n_directions,
+            key=self.key_,
+            n_oversamples=target_dimension(n_directions, eps=self.eps, rule="cohen2015-svd") + 1,
+            n_power=0,
+            exact=kinds.get(self.singular_vectors),
+        )
+        leverage = np.einsum("ij,ij->i", found.columns, found.columns)
+        if not leverage.any():  # all rows are equal: no column is better than another
+            leverage[:] = 1
+        self.probabilities_ = leverage / leverage.sum()
+        stream = open_stream(self.key_, SAMPLED_COLUMNS)
+        self.columns_ = stream.choice(len(leverage), self.n_components_, p=self.probabilities_)
+        self.scales_ = 1.0 / np.sqrt(self.n_components_ * self.probabilities_[self.columns_])
+
+    def project_block(self, block: NDArray[Any], out: NDArray[Any]) -> None:
+        """Write the sketch of a block of dense rows into ``out``."""
+        np.multiply(block[:, self.columns_], self.scales_.astype(out.dtype), out=out)
+
+    def project_sparse(self, rows: SparseMatrix, out: NDArray[Any]) -> None:
+        """Write the sketch of sparse rows into ``out``."""
+        out[...] = rows[:, self.columns_].toarray()
+        out *= self.scales_.astype(out.dtype)

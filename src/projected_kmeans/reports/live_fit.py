@@ -1,0 +1,171 @@
+"""A fit as a page shows it while it runs: where it stands, and a button that stops it.
+
+Listens to the estimator's callback; it computes nothing, and the server knows nothing of fits.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from projected_kmeans.reports.page import read_script, render_template
+from projected_kmeans.reports.page_server import PageServer
+from projected_kmeans.reports.plots import load_script
+from projected_kmeans.results import FitState
+
+# Passes that the page draws; of more, every second is left out.
+MOST_DRAWN = 400
+
+
+class LiveFit:
+    """What a running fit tells and is told; any thread may ask.
+
+    Parameters
+    ----------
+    name : str
+        What the data is called.
+    n_clusters : int
+        k.
+
+    Examples
+    --------
+    >>> live = LiveFit("rows.npy", 3)
+    >>> listen = live.listen(lambda: 4.0)
+    >>> listen(FitState("cluster", 0, 5, 300, 12.5, 1.0))
+    False
+    >>> live.stop()
+    >>> listen(FitState("cluster", 0, 6, 300, 12.0, 1.1))
+    True
+    >>> state = live.state()
+    >>> state["inertia"], state["planned"], state["stopping"], state["finished"]
+    (12.0, 4.0, True, False)
+    """
+
+    def __init__(self, name: str, n_clusters: int) -> None:
+        self._lock = threading.Lock()
+        self._name, self._n_clusters = name, n_clusters
+        self._state: FitState | None = None
+        self._began = 0.0
+        self._planned: float | None = None
+        self._line: list[float] = []
+        self._run: tuple[str, int] | None = None
+        self._stride, self._skipped = 1, 0
+        self._stopping = False
+        self._page: str | None = None
+
+    def listen(
+        self,
+        planned: Callable[[], float | None],
+        also: Callable[[FitState], object] | None = None,
+    ) -> Callable[[FitState], bool]:
+        """Return a callback for the estimator.
+
+        Parameters
+        ----------
+        planned : callable
+            Returns the seconds that were planned, None where nobody knows yet.
+        also : callable, optional
+            Another callback that hears the same.
+        """
+
+        def hear(state: FitState) -> bool:
+            with self._lock:
+                self._planned = planned()
+                self._note(state)
+                stop = self._stopping
+            return bool(also is not None and also(state)) or stop
+
+        return hear
+
+    def stop(self) -> None:
+        """Ask the fit to stop after the pass it is in."""
+        with self._lock:
+            self._stopping = True
+
+    def finish(self, page: str) -> None:
+        """Show a page, the report, from now on."""
+        with self._lock:
+            self._page = page
+
+    def state(self) -> dict[str, Any]:
+        """Return where the fit stands, as JSON can hold it."""
+        with self._lock:
+            state = self._state
+            known = {"stopping": self._stopping, "finished": self._page is not None}
+            if state is None:
+                return {"step": None, **known}
+            return {
+                "step": state.step,
+                "restart": state.restart,
+                "iteration": state.iteration,
+                "total": state.total,
+                "inertia": state.inertia,
+                "seconds": state.seconds,
+                "planned": self._planned,
+                "step_left": self._step_left(state),
+                "line": list(self._line),
+                **known,
+            }
+
+    def page(self) -> str:
+        """Return the live page, and the report once there is one."""
+        with self._lock:
+            if self._page is not None:
+                return self._page
+        return render_template(
+            "live.html",
+            name=self._name,
+            n_clusters=self._n_clusters,
+            script=read_script("live.js"),
+        )
+
+    def _note(self, state: FitState) -> None:
+        if self._state is None or self._state.step != state.step:
+            self._began = self._state.seconds if self._state is not None else 0.0
+        run = (state.step, state.restart)
+        if state.inertia is not None and state.step in ("cluster", "polish"):
+            if run != self._run:
+                self._run, self._line, self._stride, self._skipped = run, [], 1, 0
+            self._skipped += 1
+            if self._skipped >= self._stride:
+                self._line.append(state.inertia)
+                self._skipped = 0
+            if len(self._line) > MOST_DRAWN:
+                self._line, self._stride = self._line[::2], 2 * self._stride
+        self._state = state
+
+    def _step_left(self, state: FitState) -> float | None:
+        """Return the seconds that the step takes at most, at the rate so far."""
+        spent = state.seconds - self._began
+        if state.iteration < 1 or spent <= 0:
+            return None
+        return (state.total - state.iteration) * spent / state.iteration
+
+
+@contextmanager
+def watch_fit(name: str, n_clusters: int, port: int = 0) -> Iterator[tuple[LiveFit, str]]:
+    """Serve the page of a fit that is about to run; yield the fit's side and the page's address.
+
+    Parameters
+    ----------
+    name : str
+        What the data is called.
+    n_clusters : int
+        k.
+    port : int, default=0
+        Where to listen; 0 takes a port that is free.
+    """
+    load_script()  # raises now rather than after a long fit, where an extra is missing
+    live = LiveFit(name, n_clusters)
+    with PageServer(live.page, live.state, live.stop, port) as server:
+        yield live, server.address
+
+
+def wait_for_interrupt() -> None:
+    """Return at Ctrl-C."""
+    try:
+        threading.Event().wait()
+    except KeyboardInterrupt:
+        return

@@ -1,0 +1,224 @@
+"""The plots of a report, by Bokeh, as JSON that a page embeds.
+
+Draws what it is given; the page brings Bokeh's script, and the colours of its light and dark mode.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+from typing import Any
+
+import numpy as np
+
+from projected_kmeans.reports.values import DimensionCurve, FitFacts, PassLine, Report, RowMap
+from projected_kmeans.sources.file_source import load_extra
+
+# Okabe and Ito's colours, which people with colour blindness can tell apart, but for black and for
+# yellow, which is lost on white. Clusters that share a colour differ in their mark.
+COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")
+MARKS = ("circle", "triangle", "square", "diamond", "inverted_triangle", "hex", "star")
+ACCENT, QUIET = "#0072b2", "#8a94a3"
+
+# Centers that are numbered on the map; more would hide the rows.
+NUMBERED_CENTERS = 60
+
+# Theorem 1 holds for eps below 1/3: from t = 9 k signs on, where its constant is taken as 1.
+LARGEST_EPS = 1 / 3
+
+
+def draw_plots(report: Report) -> dict[str, Any]:
+    """Return the plots that a report has the numbers for, each as an item of Bokeh's JSON.
+
+    Parameters
+    ----------
+    report : Report
+        What to draw.
+
+    Returns
+    -------
+    dict
+        From the id of a place in the page to what `Bokeh.embed.embed_item` takes.
+    """
+    embed = load_extra("bokeh.embed", "report", "a report")
+    figures = {}
+    if report.row_map is not None:
+        figures["plot-map"] = _draw_map(report.row_map)
+    if report.passes:
+        figures["plot-passes"] = _draw_passes(report.passes)
+    if report.curve is not None:
+        figures["plot-curve"] = _draw_curve(report.curve, report.facts)
+    return {place: embed.json_item(figure, place) for place, figure in figures.items()}
+
+
+def load_script() -> str:
+    """Return Bokeh's script without widgets and tables, which reports do not use."""
+    resources = load_extra("bokeh.resources", "report", "a report")
+    return "\n".join(resources.Resources(mode="inline", components=["bokeh"]).js_raw)
+
+
+def can_draw() -> bool:
+    """Tell whether the packages that a report is drawn by are installed."""
+    return all(importlib.util.find_spec(name) is not None for name in ("bokeh", "jinja2"))
+
+
+def guarantee(n_clusters: int, n_columns: int) -> tuple[list[float], list[float]]:
+    """Return dimensions t and what the paper then promises of F over the least possible.
+
+    1 + (1 + eps) gamma for a solver that finds the best clustering of the sketch, gamma = 1, with
+    eps = sqrt(k / t); nothing where Theorem 1 asks for more dimensions than there are columns.
+
+    Examples
+    --------
+    >>> dimensions, ratios = guarantee(4, 400)
+    >>> dimensions[0], dimensions[-1], round(ratios[0], 3), round(ratios[-1], 3)
+    (36.0, 400.0, 2.333, 2.1)
+    >>> guarantee(40, 64)
+    ([], [])
+    """
+    least = n_clusters / LARGEST_EPS**2
+    if least > n_columns:
+        return [], []
+    t = np.geomspace(least, n_columns, 40)
+    return t.round(6).tolist(), (2 + np.sqrt(n_clusters / t)).tolist()
+
+
+def _figure(**options: Any) -> Any:
+    plotting = load_extra("bokeh.plotting", "report", "a report")
+    figure = plotting.figure(
+        sizing_mode="stretch_width",
+        toolbar_location=None,
+        background_fill_color=None,
+        border_fill_color=None,
+        outline_line_color=None,
+        **options,
+    )
+    for axis in figure.axis:
+        axis.axis_label_text_font_style = "normal"
+        axis.axis_label_text_font_size = axis.major_label_text_font_size = "13px"
+        if axis.formatter.__class__.__name__ == "BasicTickFormatter":
+            axis.formatter.power_limit_high = 9
+        axis.minor_tick_line_color = axis.axis_line_color = axis.major_tick_line_color = None
+    figure.grid.grid_line_alpha = 0.5
+    figure.grid.grid_line_color = QUIET
+    figure.grid.grid_line_dash = [1, 3]
+    return figure
+
+
+def _draw_map(points: RowMap) -> Any:
+    models = load_extra("bokeh.models", "report", "a report")
+    figure = _figure(
+        height=520,
+        x_axis_label="first direction",
+        y_axis_label="second direction",
+        tools="pan,box_zoom,wheel_zoom,reset",
+    )
+    figure.toolbar.active_drag = None  # a finger that scrolls the page is not to move the map
+    figure.toolbar.active_scroll = None
+    source = models.ColumnDataSource(
+        data={
+            "x": list(points.x),
+            "y": list(points.y),
+            "row": list(points.rows),
+            "cluster": list(points.clusters),
+            "colour": [COLOURS[label % len(COLOURS)] for label in points.clusters],
+            "mark": [_mark(label) for label in points.clusters],
+        },
+        name="rows",
+    )
+    rows = figure.scatter(
+        "x",
+        "y",
+        source=source,
+        marker="mark",
+        color="colour",
+        line_color=None,
+        size=7,
+        fill_alpha=0.7,
+        nonselection_fill_alpha=0.06,
+        selection_fill_alpha=0.95,
+        name="map-rows",
+    )
+    tooltips = [("row", "@row"), ("cluster", "@cluster")]
+    figure.add_tools(models.HoverTool(renderers=[rows], tooltips=tooltips))
+    _number_centers(figure, points)
+    return figure
+
+
+def _number_centers(figure: Any, points: RowMap) -> None:
+    if len(points.center_x) > NUMBERED_CENTERS:
+        return
+    x, y = list(points.center_x), list(points.center_y)
+    text = [str(label) for label in range(len(x))]
+    figure.scatter(x, y, size=20, color="#ffffff", alpha=0.85, line_color="#333b47")
+    figure.text(
+        x,
+        y,
+        text=text,
+        text_align="center",
+        text_baseline="middle",
+        text_font_size="11px",
+        text_color="#1b2430",
+    )
+
+
+def _draw_passes(lines: tuple[PassLine, ...]) -> Any:
+    models = load_extra("bokeh.models", "report", "a report")
+    figure = _figure(
+        height=340,
+        x_axis_label="pass over the rows",
+        y_axis_label="inertia a row, on the sketch",
+        tools="",
+    )
+    shown = sorted(lines, key=lambda line: line.won)  # the winner on top of the others
+    for line in shown:
+        data = {
+            "pass": list(line.passes),
+            "inertia": list(line.inertia),
+            "restart": [line.restart + 1] * len(line.passes),
+            "rows": [f"{line.rows:,}"] * len(line.passes),
+        }
+        style = {"color": ACCENT, "width": 3.0} if line.won else {"color": QUIET, "width": 1.5}
+        source = models.ColumnDataSource(data=data)
+        figure.line(
+            "pass", "inertia", source=source, line_color=style["color"], line_width=style["width"]
+        )
+        dots = figure.scatter("pass", "inertia", source=source, size=5, color=style["color"])
+        tooltips = [
+            ("restart", "@restart"),
+            ("pass", "@pass"),
+            ("inertia a row", "@inertia{0.00000}"),
+            ("rows", "@rows"),
+        ]
+        figure.add_tools(models.HoverTool(renderers=[dots], tooltips=tooltips))
+    return figure
+
+
+def _draw_curve(curve: DimensionCurve, facts: FitFacts) -> Any:
+    models = load_extra("bokeh.models", "report", "a report")
+    figure = _figure(
+        height=340,
+        x_axis_type="log",
+        x_axis_label="dimensions t",
+        y_axis_label="multiple of the inertia",
+        tools="",
+    )
+    source = models.ColumnDataSource(
+        data={"t": list(curve.dimensions), "ratio": list(curve.ratios)}
+    )
+    figure.line("t", "ratio", source=source, line_color=ACCENT, line_width=3)
+    dots = figure.scatter("t", "ratio", source=source, size=8, color=ACCENT)
+    n_clusters = len(facts.results.cluster_sizes)
+    dimensions, ratios = guarantee(n_clusters, facts.data.shape[1])
+    if dimensions:
+        figure.line(dimensions, ratios, line_color="#d55e00", line_width=2.5, line_dash=[8, 5])
+    tooltips = [("dimensions", "@t"), ("times this fit's inertia", "@ratio{0.0000}")]
+    figure.add_tools(models.HoverTool(renderers=[dots], tooltips=tooltips))
+    figure.y_range.start = 0.9
+    ticks = [*curve.dimensions, *([facts.data.shape[1]] if dimensions else [])]
+    figure.xaxis.ticker = ticks
+    figure.xaxis.major_label_overrides = {tick: str(tick) for tick in ticks}
+    return figure
+
+
+def _mark(label: int) -> str:
+    return MARKS[label // len(COLOURS) % len(MARKS)]

@@ -1,0 +1,71 @@
+"""CLUSTER: single-point moves after Lloyd, as the second phase of MatLab's kmeans.
+
+Works on rows in memory; it neither seeds nor runs the batch phase.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+
+from projected_kmeans import _native
+from projected_kmeans.blocks.block_source import compute_type
+from projected_kmeans.passes.problem import Frame, Problem
+from projected_kmeans.results import Clustering, OnPass
+
+
+def move_single_points(
+    problem: Problem,
+    start: Clustering,
+    *,
+    max_iter: int,
+    on_pass: OnPass | None = None,
+    on_state: Callable[[Clustering], object] | None = None,
+) -> Clustering:
+    """Move one row at a time while that lowers the inertia (Hartigan).
+
+    Moving a row of weight w from cluster a to b changes the inertia by
+    ``w m_b / (m_b + w) ||x - c_b||^2 - w m_a / (m_a - w) ||x - c_a||^2``, where m is a cluster's
+    weight before the move. Rows are visited in cyclic order; a row that gains goes where it gains
+    most, and both centers follow at once. A local minimum of Lloyd's method need not be one here.
+
+    Parameters
+    ----------
+    problem : Problem
+        The rows and what belongs to them.
+    start : Clustering
+        A partition with its means; its passes count as done.
+    max_iter : int
+        Passes at most, those of ``start`` included.
+    on_pass : callable, optional
+        Called with (passes done, inertia) after each; True stops.
+    on_state : callable, optional
+        Called before that with the partition, which as ``start`` goes on to the same end.
+    """
+    rows = np.ascontiguousarray(problem.source.select())
+    result, history, converged = start, list(start.history), False
+    while len(history) < max_iter:
+        labels, centers, mass = result.labels.copy(), result.centers.copy(), result.mass.copy()
+        frame = Frame.around(centers, compute_type(rows.dtype), problem.ranges)
+        n_moves = _native.move_points(
+            rows,
+            problem.weights,
+            frame.origin,
+            frame.scale,
+            labels,
+            centers,
+            mass,
+            problem.n_threads,
+        )
+        if n_moves == 0:
+            converged = True
+            break
+        result = problem.sum(labels, centers).describe(labels)
+        history.append(result.inertia)
+        if on_state is not None:
+            on_state(replace(result, n_iter=len(history), history=tuple(history)))
+        if on_pass is not None and on_pass(len(history), result.inertia):
+            break
+    return replace(result, n_iter=len(history), converged=converged, history=tuple(history))

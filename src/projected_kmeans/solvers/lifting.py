@@ -1,0 +1,78 @@
+"""LIFT: partitions found on the sketch get their centers and inertia in the original space.
+
+One pass over the data for all of them together; it does not change a partition.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from projected_kmeans.blocks.tasks import OnBlock
+from projected_kmeans.passes.cluster_sums import Moments
+from projected_kmeans.passes.problem import Problem
+from projected_kmeans.results import Clustering, Floats
+
+
+def lift(
+    problem: Problem,
+    sketched: Sequence[Clustering],
+    on_block: OnBlock = lambda done: None,
+) -> list[Clustering]:
+    """Return the same partitions with their means and their inertia on the original rows.
+
+    Sums are taken about the first row of each cluster, so that one pass suffices and no digits
+    are lost to a common offset. A cluster without rows gets the center of the cluster whose
+    sketched center is nearest to its own. To the kernel it is one partition of the rows, each
+    added as often as there are partitions, into all clusters of all of them. Sparse rows are passed
+    over for each partition. ``on_block`` is told how many rows are done, over all such passes.
+    """
+    if problem.source.sparse and len(sketched) > 1:  # whose rows may take less room than centers
+        n_rows = problem.source.shape[0]
+
+        def lift_one(index: int) -> Clustering:
+            return lift(problem, [sketched[index]], lambda rows: on_block(index * n_rows + rows))[0]
+
+        return [lift_one(index) for index in range(len(sketched))]
+    n_clusters = [len(one.mass) for one in sketched]
+    starts = np.concatenate([[0], np.cumsum(n_clusters)])
+    partitions = [
+        one.labels + np.int32(start) for one, start in zip(sketched, starts, strict=False)
+    ]
+    references = np.concatenate([_references(problem, one) for one in sketched])
+    sums = problem.open_sums(references, times=len(sketched))
+    problem.source.walk(sums.adding_repeated(partitions), on_block=on_block)
+    moments = sums.moments()
+    parts = [slice(start, start + k) for start, k in zip(starts, n_clusters, strict=False)]
+    return [
+        _describe(
+            replace(
+                moments,
+                references=moments.references[part],
+                mass=moments.mass[part],
+                offsets=moments.offsets[part],
+                squares=moments.squares[part],
+            ),
+            one,
+        )
+        for one, part in zip(sketched, parts, strict=True)
+    ]
+
+
+def _references(problem: Problem, sketched: Clustering) -> Floats:
+    clusters, first = np.unique(sketched.labels, return_index=True)
+    rows = np.zeros(len(sketched.mass), dtype=np.int64)
+    rows[clusters] = first
+    return problem.source.take(rows)
+
+
+def _describe(moments: Moments, sketched: Clustering) -> Clustering:
+    lifted = moments.describe(sketched.labels)
+    centers = lifted.centers
+    filled = np.flatnonzero(sketched.mass > 0)
+    for cluster in np.flatnonzero(sketched.mass <= 0):
+        gaps = np.sum((sketched.centers[filled] - sketched.centers[cluster]) ** 2, axis=1)
+        centers[cluster] = centers[filled[np.argmin(gaps)]]
+    return replace(lifted, centers=centers)

@@ -1,0 +1,139 @@
+"""SEED: k-means|| and AFK-MC^2, which look at all rows only a few times, for very many rows.
+
+Each chooses rows; exact draws and greedy choice are those of `plus_plus`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from projected_kmeans.blocks.block_source import ArrayBlocks
+from projected_kmeans.passes.problem import Problem
+from projected_kmeans.results import Floats
+from projected_kmeans.solvers.kmeans_plus_plus import (
+    Indices,
+    OnCenter,
+    SeedDistances,
+    announce,
+    count_trials,
+    draw_rows,
+    extend_rows,
+    locate,
+    mass_of,
+)
+
+# k-means||: rounds, and rows that a round draws on average for each cluster.
+ROUNDS = 5
+OVERSAMPLING = 1.0
+
+# AFK-MC^2: steps of a chain, as in the authors' experiments, and chains measured together.
+CHAIN = 200
+TOGETHER = 32
+
+
+def seed_oversampled(
+    problem: Problem,
+    n_clusters: int,
+    stream: np.random.Generator,
+    on_center: OnCenter | None = None,
+) -> Indices:
+    """Choose rows by k-means|| (Bahmani, Moseley, Vattani, Kumar, Vassilvitskii 2012).
+
+    Five rounds draw about k rows each, every row by itself with probability proportional to its
+    weighted squared distance from those before. Greedy k-means++ then chooses k among these, each
+    with the weight of the rows that are nearest to it. Seven passes over the rows, whatever k is;
+    together they cost about ten of Lloyd's.
+    """
+    mass = mass_of(problem)
+    distances = SeedDistances(problem)
+    drawn = draw_rows(mass, 1, stream)
+    distances.lower(drawn)
+    for _ in range(ROUNDS):
+        chances = distances.values * mass
+        inertia = float(chances.sum())
+        share = OVERSAMPLING * n_clusters * chances
+        latest = np.flatnonzero(stream.random(len(mass)) * inertia < share)
+        distances.lower(latest)
+        drawn = np.concatenate([drawn, latest])
+    chosen = drawn[_choose_among(problem, drawn, n_clusters, stream)]
+    announce(on_center, 0, len(chosen))
+    return extend_rows(problem, chosen, n_clusters, 1, stream, on_center)
+
+
+def _choose_among(
+    problem: Problem, drawn: Indices, n_clusters: int, stream: np.random.Generator
+) -> Indices:
+    """Return which of the drawn rows greedy k-means++ takes, weighted by the rows near them."""
+    centers = problem.source.take(drawn)
+    labels = np.zeros(problem.source.shape[0], dtype=np.int32)
+    problem.assign(centers, labels, keep_ties=False)
+    mass = np.bincount(labels, weights=problem.weights, minlength=len(drawn)).astype(np.float64)
+    n_wanted = min(n_clusters, int(np.count_nonzero(mass)))  # of equal rows, one has all weight
+    rows = ArrayBlocks(centers.astype(problem.source.dtype))
+    among = replace(problem, source=rows, weights=mass)
+    first = draw_rows(mass, 1, stream)
+    return extend_rows(among, first, n_wanted, count_trials(n_clusters), stream)
+
+
+def seed_markov(
+    problem: Problem,
+    n_clusters: int,
+    stream: np.random.Generator,
+    on_center: OnCenter | None = None,
+) -> Indices:
+    """Choose rows by AFK-MC^2 (Bachem, Lucic, Hassani, Krause 2016).
+
+    After one pass over all rows, each center is the end of a Markov chain of 200 rows whose
+    stationary distribution is that of k-means++: cost grows with k^2 but not with the number of
+    rows. Chains propose by weight and by squared distance from the first center, half each. Where
+    a chain meets no row apart from the centers so far, the rest is drawn by exact distances.
+    """
+    mass = mass_of(problem)
+    distances = SeedDistances(problem)
+    chosen = draw_rows(mass, 1, stream)
+    announce(on_center, 0, 1)
+    distances.lower(chosen)
+    far = distances.values * mass
+    inertia = float(far.sum())
+    proposal = mass / mass.sum() + (far / inertia if inertia > 0 else 0.0)
+    odds = np.divide(mass, proposal, out=np.zeros(len(mass)), where=mass > 0)
+    cumulative = np.cumsum(proposal)
+    while len(chosen) < n_clusters:
+        n_chains = min(TOGETHER, n_clusters - len(chosen))
+        rows = locate(cumulative, stream.random(n_chains * CHAIN)).reshape(n_chains, CHAIN)
+        floors = stream.random((n_chains, CHAIN))
+        latest = _run_chains(distances, chosen, rows, odds[rows], floors)
+        announce(on_center, len(chosen), len(latest))
+        chosen = np.concatenate([chosen, latest])
+        if len(latest) < n_chains:
+            return extend_rows(problem, chosen, n_clusters, 1, stream, on_center)
+    return chosen
+
+
+def _run_chains(
+    distances: SeedDistances, chosen: Indices, rows: Indices, odds: Floats, floors: Floats
+) -> Indices:
+    """Return the ends of some chains, up to the first that ends on a center."""
+    points = distances.take(rows.ravel())
+    nearest = np.full(len(points), np.inf, dtype=points.dtype)
+    distances.lower_block(points, distances.take(chosen), nearest)
+    points, nearest = points.reshape(*rows.shape, -1), nearest.reshape(rows.shape)
+    ends: list[int] = []
+    centers: list[NDArray[Any]] = []
+    for chain in range(len(rows)):
+        if centers:
+            distances.lower_block(points[chain], np.array(centers), nearest[chain])
+        levels = (nearest[chain] * odds[chain]).tolist()
+        place, level = 0, levels[0]
+        for step, floor in enumerate(floors[chain].tolist()):
+            if levels[step] > floor * level:
+                place, level = step, levels[step]
+        if not level > 0:
+            break
+        ends.append(int(rows[chain, place]))
+        centers.append(points[chain, place])
+    return np.array(ends, dtype=np.int64)

@@ -1,0 +1,158 @@
+"""READ: row sources of what is in memory already: arrays, memory maps, sparse matrices, tables.
+
+Copies as little as it can; it does not judge the numbers.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import mmap
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+import numpy as np
+import scipy.sparse
+from numpy.typing import NDArray
+
+from projected_kmeans.sources.formats.npy import MappedArray
+from projected_kmeans.sources.protocol import (
+    Rows,
+    RowSource,
+    check_matrix,
+    check_range,
+    is_row_source,
+    plain_dtype,
+    plain_rows,
+    to_csr,
+)
+from projected_kmeans.sources.table_source import TABLES, TableRows, package_of
+
+# Bytes of an array that a fingerprint looks at, in this many pieces.
+SAMPLE_BYTES = 2**22
+N_SAMPLES = 64
+
+
+class ArrayRows:
+    """The row source of an array, a memory map, or CSR rows.
+
+    Parameters
+    ----------
+    array : ndarray or CSR (n, d)
+        Of numbers. Reading gives views where rows are contiguous, else copies of the range.
+    mapped : MappedArray, optional
+        Where in a file the array lies, if it is a memory map; it is then pickled by that.
+
+    Attributes
+    ----------
+    origin : RowSource or None
+        What the array was read from as a whole: it then tells the identity.
+    """
+
+    feature_names: tuple[str, ...] | None = None
+    labels: NDArray[Any] | None = None
+
+    def __init__(self, array: Any, mapped: MappedArray | None = None) -> None:
+        check_matrix(array.shape, array.dtype, "the array")
+        self.array = array
+        self.shape: tuple[int, int] = array.shape
+        self.dtype = plain_dtype(array.dtype)
+        self.sparse = bool(scipy.sparse.issparse(array))
+        self._mapped = mapped
+        self.origin: RowSource | None = None
+
+    def read(self, start: int, stop: int) -> Rows:
+        """Return the rows start, ..., stop - 1."""
+        check_range(start, stop, self.shape[0])
+        return plain_rows(self.array[start:stop], self.dtype)
+
+    def identity(self) -> str:
+        """Return a hash of shape, type and evenly spread numbers: of all in arrays up to 4 MB."""
+        if self.origin is not None:
+            return self.origin.identity()
+        digest = hashlib.sha256(repr((self.shape, self.dtype.str, self.sparse)).encode())
+        parts = (
+            [self.array.data, self.array.indices, self.array.indptr]
+            if self.sparse
+            else [self.array]
+        )
+        for part in parts:
+            for piece in _sample(part):
+                digest.update(np.ascontiguousarray(piece).tobytes())
+        return digest.hexdigest()
+
+    def close(self) -> None:
+        """Do nothing: the array is the caller's."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        if self._mapped is None:
+            return ArrayRows, (self.array,)
+        return _reopen, (self._mapped,)
+
+
+def as_row_source(data: Any) -> RowSource:
+    """Return the row source of anything that holds rows in memory.
+
+    Parameters
+    ----------
+    data : ndarray, memmap, SciPy sparse, pandas, polars or pyarrow table, RowSource, array-like
+        Sparse rows other than CSR are converted once. A memory map of a file stays one, also where
+        the source is pickled.
+
+    Examples
+    --------
+    >>> import scipy.sparse
+    >>> source = as_row_source(scipy.sparse.eye_array(4, format="csc"))
+    >>> source.sparse, source.shape
+    (True, (4, 4))
+    >>> source.read(1, 3).toarray()
+    array([[0., 1., 0., 0.],
+           [0., 0., 1., 0.]])
+    """
+    if isinstance(data, np.memmap):
+        return ArrayRows(data, _find_mapping(data))
+    if isinstance(data, np.ndarray):
+        return ArrayRows(data)
+    if scipy.sparse.issparse(data):
+        return ArrayRows(to_csr(data))
+    if package_of(data) in TABLES:
+        return TableRows(data)
+    if is_row_source(data):
+        source: RowSource = data
+        return source
+    return ArrayRows(np.asarray(data))
+
+
+def _sample(array: NDArray[Any]) -> list[NDArray[Any]]:
+    if array.nbytes <= SAMPLE_BYTES:
+        return [array]
+    n_rows = max(1, SAMPLE_BYTES // N_SAMPLES // (array.nbytes // len(array)))
+    starts = np.linspace(0, max(0, len(array) - n_rows), N_SAMPLES).astype(int)
+    return [array[start : start + n_rows] for start in starts.tolist()]
+
+
+def _find_mapping(array: Any) -> MappedArray | None:
+    """Return where in its file a memory map, or a part of it, lies."""
+    if array.filename is None or array.base is None or not isinstance(array._mmap, mmap.mmap):
+        return None
+    first = np.frombuffer(array._mmap, np.uint8).__array_interface__["data"][0]
+    inside = array.__array_interface__["data"][0] - first
+    begin = array.offset - array.offset % mmap.ALLOCATIONGRANULARITY
+    return MappedArray(
+        Path(array.filename), array.dtype, array.shape, array.strides, begin + inside
+    )
+
+
+def _reopen(mapped: MappedArray) -> ArrayRows:
+    return ArrayRows(mapped.open(), mapped)

@@ -1,0 +1,168 @@
+"""READ: Arrow columns as rows: which columns hold the vectors, and batches of them as a matrix.
+
+Knows pyarrow's types; files and tables are opened elsewhere.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from projected_kmeans.sources.feature_columns import choose_columns, list_names
+from projected_kmeans.sources.protocol import UnreadableFile, plain_dtype, turn_columns
+
+
+@dataclass(frozen=True)
+class VectorColumns:
+    """The columns that hold the features.
+
+    Attributes
+    ----------
+    names : tuple of str
+        Their names: one a feature, or that of the one column of vectors.
+    dtype : dtype
+        Holds the numbers of all.
+    is_list : bool
+        Whether one column holds whole vectors.
+    length : int or None
+        How long vectors are, where the type tells.
+    where : str
+        What errors call the data.
+    """
+
+    names: tuple[str, ...]
+    dtype: np.dtype[Any]
+    is_list: bool
+    length: int | None
+    where: str
+
+    def fill(self, rows: NDArray[Any], batch: Any, first_row: int) -> None:
+        """Write a record batch of these columns into rows.
+
+        Parameters
+        ----------
+        rows : ndarray (n, d)
+            Gets the numbers.
+        batch : pyarrow.RecordBatch
+            Has these columns, and n rows.
+        first_row : int
+            Which row of the data is the batch's first, for errors.
+        """
+        if self.is_list:
+            rows[:] = self.view(batch, rows.shape[1], first_row)
+            return
+        columns = np.empty(rows.shape[::-1], rows.dtype)
+        for column, name in enumerate(self.names):
+            cells = batch.column(name)
+            self._check_filled(cells, name, first_row)
+            columns[column] = _numbers(cells)
+        turn_columns(columns, rows)
+
+    def view(self, batch: Any, n_features: int, first_row: int) -> NDArray[Any]:
+        """Return the vectors of a record batch where they lie, as a copy only where some miss."""
+        name = self.names[0]
+        vectors = batch.column(name)
+        if vectors.null_count:
+            row = first_row + int(np.argmax(np.asarray(vectors.is_null())))
+            raise UnreadableFile(
+                f"{self.where} has no vector in column {name!r}, row {row}; leave the row out"
+            )
+        if not _arrow().types.is_fixed_size_list(vectors.type):
+            lengths = np.diff(np.asarray(vectors.offsets))
+            if (lengths != n_features).any():
+                row = int(np.argmax(lengths != n_features))
+                raise UnreadableFile(
+                    f"{self.where} has {lengths[row]} numbers in column {name!r}, row "
+                    f"{first_row + row}, and {n_features} before; give all vectors one length"
+                )
+        cells = vectors.flatten()
+        self._check_filled(cells, name, first_row)
+        return _numbers(cells).reshape(len(vectors), n_features)
+
+    def _check_filled(self, cells: Any, name: str, first_row: int) -> None:
+        # Nothing is NaN among floats; integers have no number for it.
+        if cells.null_count and self.dtype.kind != "f":
+            index = int(np.argmax(np.asarray(cells.is_null())))
+            row = first_row + (index // (self.length or 1) if self.is_list else index)
+            raise UnreadableFile(
+                f"{self.where} has nothing in column {name!r}, row {row}; fill it or store the "
+                "column as floats"
+            )
+
+
+def find_vectors(
+    schema: Any, columns: Sequence[str] | None, drop: Sequence[str] | None, where: str
+) -> VectorColumns:
+    """Return which columns of a schema hold the features; raise where that is not clear.
+
+    Parameters
+    ----------
+    schema : pyarrow.Schema
+        The columns; the index that pandas stores beside them is none.
+    columns, drop : sequence of str or None
+        Names to keep, or to leave out.
+    where : str
+        What errors call the data.
+    """
+    index = [name for name in (schema.pandas_metadata or {}).get("index_columns", ())]
+    hidden = [name for name in index if columns is None and name not in (drop or ())]
+    names = [name for name in schema.names if name not in hidden]
+    kept = choose_columns(names, columns, drop, where)
+    chosen = names if kept is None else [names[column] for column in kept]
+    types = {name: schema.field(name).type for name in chosen}
+    others = [name for name in chosen if _dtype_of(types[name]) is None]
+    lists = [name for name in others if _is_vector(types[name])]
+    if not others and chosen:
+        dtype = np.result_type(*(_dtype_of(kind) for kind in types.values()))
+        return VectorColumns(tuple(chosen), dtype, False, len(chosen), where)
+    if len(lists) == len(chosen) == 1:
+        kind = types[lists[0]]
+        fixed = _arrow().types.is_fixed_size_list(kind)
+        dtype = _dtype_of(kind.value_type)
+        return VectorColumns((lists[0],), dtype, True, kind.list_size if fixed else None, where)
+    if lists:
+        raise UnreadableFile(
+            f"{where} has vectors in column {lists[0]!r} beside other columns; choose with "
+            f"columns=[{lists[0]!r}]"
+        )
+    if not others:
+        raise UnreadableFile(f"{where} has no columns; give at least one of numbers")
+    raise UnreadableFile(
+        f"{where} has columns that hold no numbers ({list_names(others)}); leave them out with "
+        f"drop={others[:8]!r}, or choose with columns=[...]"
+    )
+
+
+def _arrow() -> Any:
+    return importlib.import_module("pyarrow")
+
+
+def _dtype_of(kind: Any) -> Any:
+    """Return the NumPy type of a column of numbers, or None."""
+    types = _arrow().types
+    if types.is_boolean(kind):
+        return np.dtype(np.uint8)
+    if types.is_decimal(kind):
+        return np.dtype(np.float64)
+    if types.is_integer(kind) or types.is_floating(kind):
+        return plain_dtype(np.dtype(kind.to_pandas_dtype()))
+    return None
+
+
+def _is_vector(kind: Any) -> bool:
+    types = _arrow().types
+    listed = types.is_fixed_size_list(kind) or types.is_list(kind) or types.is_large_list(kind)
+    return listed and _dtype_of(kind.value_type) is not None
+
+
+def _numbers(cells: Any) -> NDArray[Any]:
+    arrow = _arrow()
+    if arrow.types.is_decimal(cells.type):
+        cells = cells.cast(arrow.float64())
+    numbers: NDArray[Any] = cells.to_numpy(zero_copy_only=False)
+    return numbers

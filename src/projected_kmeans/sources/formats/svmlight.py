@@ -1,0 +1,124 @@
+"""READ: sparse rows of svmlight (libsvm) text files, with their labels.
+
+One scan counts rows and finds the largest index; ranges are parsed again when they are read.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import scipy.sparse
+from numpy.typing import NDArray
+
+from projected_kmeans.sources.formats.text_index import whole_lines
+from projected_kmeans.sources.protocol import UnreadableFile
+
+# Text that is parsed together: what a read of a single row costs.
+PIECE_BYTES = 2**20
+
+
+class SvmlightRows:
+    """Reader of svmlight files; rows are CSR of float64.
+
+    Indices are taken as zero-based if any file has an index 0, and as one-based otherwise.
+
+    Parameters
+    ----------
+    paths : sequence of Path
+        The files, in the order of their rows.
+    n_features : int, optional
+        How many columns; by default as many as the largest index asks for.
+    """
+
+    sparse = True
+    dtype: np.dtype[Any] = np.dtype(np.float64)
+    feature_names: tuple[str, ...] | None = None
+
+    def __init__(self, paths: Sequence[Path], n_features: int | None = None) -> None:
+        self._pieces: list[tuple[Path, int, int]] = []
+        counts, labels = [], []
+        smallest, largest = np.iinfo(np.int64).max, -1
+        for path in paths:
+            n_before = len(self._pieces)
+            for begin, line, text in _pieces_of(path):
+                rows, targets = _parse(text, path, line)
+                if rows.shape[0] == 0:
+                    continue
+                self._pieces.append((path, begin, len(text)))
+                counts.append(rows.shape[0])
+                labels.append(targets)
+                smallest = min(smallest, int(rows.indices.min(initial=smallest)))
+                largest = max(largest, int(rows.indices.max(initial=largest)))
+            if len(self._pieces) == n_before:
+                raise UnreadableFile(f"{path} holds no rows; give at least one line")
+        self._base = 0 if smallest == 0 else 1
+        needed = max(1, largest + 1 - self._base)
+        if n_features is not None and n_features < needed:
+            raise UnreadableFile(
+                f"{paths[0]} needs {needed} columns, but n_features={n_features}; give at least "
+                "as many"
+            )
+        self._starts = np.concatenate([[0], np.cumsum(counts)])
+        self.shape = (int(self._starts[-1]), n_features or needed)
+        self.labels: NDArray[Any] | None = _plain_labels(np.concatenate(labels))
+
+    def read(self, start: int, stop: int) -> Any:
+        """Return rows of a range."""
+        first = int(np.searchsorted(self._starts[:-1], start, side="right")) - 1
+        last = max(first + 1, int(np.searchsorted(self._starts, stop, side="left")))
+        parts = []
+        for path, begin, length in self._pieces[first:last]:
+            with open(path, "rb") as handle:
+                handle.seek(begin)
+                parts.append(_parse(handle.read(length), path, None)[0])
+        before = int(self._starts[first])
+        stacked = [
+            scipy.sparse.csr_array(
+                (part.data, part.indices - self._base, part.indptr),
+                shape=(part.shape[0], self.shape[1]),
+            )
+            for part in parts
+        ]
+        return scipy.sparse.vstack(stacked, format="csr")[start - before : stop - before]
+
+    def close(self) -> None:
+        """Do nothing: files are opened for each read."""
+
+
+def _pieces_of(path: Path) -> Iterator[tuple[int, int, bytes]]:
+    """Yield pieces of whole lines, with the bytes and lines before each."""
+    begin = line = 0
+    for text in whole_lines(path, 0, PIECE_BYTES):
+        yield begin, line, text
+        begin, line = begin + len(text), line + text.count(b"\n")
+
+
+def _parse(text: bytes, path: Path, n_lines: int | None) -> tuple[Any, NDArray[np.float64]]:
+    """Return rows with indices as they are written, and labels."""
+    from sklearn.datasets import load_svmlight_file  # slow to import, and only needed here
+
+    try:
+        rows, labels = load_svmlight_file(io.BytesIO(text), zero_based=True)
+    except ValueError as error:
+        if n_lines is None or text.count(b"\n") == 1:
+            raise
+        for number, line in enumerate(text.splitlines(keepends=True), start=n_lines + 1):
+            try:
+                load_svmlight_file(io.BytesIO(line), zero_based=True)
+            except ValueError as culprit:
+                raise UnreadableFile(
+                    f"{path} has {line.strip()[:40].decode(errors='replace')!r} on line {number} "
+                    f"({culprit}); write a label and index:value pairs"
+                ) from error
+        raise
+    return rows, labels
+
+
+def _plain_labels(labels: NDArray[np.float64]) -> NDArray[Any]:
+    """Return labels as integers where they are."""
+    whole = labels.astype(np.int64, casting="unsafe") if np.isfinite(labels).all() else labels
+    return whole if np.array_equal(whole, labels) else labels

@@ -1,0 +1,160 @@
+"""READ: ranges of rows of ``.csv`` and ``.tsv`` files, parsed by pyarrow where it is there.
+
+Text is not kept in memory; where lines lie is known from `text_index`.
+"""
+
+from __future__ import annotations
+
+import csv
+import importlib
+import io
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from projected_kmeans.sources.feature_columns import choose_columns
+from projected_kmeans.sources.formats.text_index import (
+    TextIndex,
+    index_text,
+    is_number,
+    split_lines,
+)
+from projected_kmeans.sources.protocol import UnreadableFile, turn_columns
+
+# Text that pyarrow parses on one thread at a time.
+PARSE_BYTES = 2**20
+
+
+class TextRows:
+    """Reader of delimited text; rows are float64.
+
+    Parameters
+    ----------
+    path : Path
+        The file, in UTF-8.
+    delimiter : str
+        What stands between two cells.
+    columns, drop : sequence of str, optional
+        Names of the header to keep, or to leave out.
+    """
+
+    sparse = False
+    dtype: np.dtype[Any] = np.dtype(np.float64)
+    labels: NDArray[Any] | None = None
+
+    def __init__(
+        self,
+        path: Path,
+        delimiter: str,
+        columns: Sequence[str] | None = None,
+        drop: Sequence[str] | None = None,
+    ) -> None:
+        self._path = path
+        self._delimiter = delimiter
+        self._index = index_text(path, delimiter)
+        header = self._index.header
+        self._kept = choose_columns(header, columns, drop, str(path))
+        kept = range(self._index.n_cells) if self._kept is None else self._kept
+        self.shape = (self._index.n_rows, len(kept))
+        self.feature_names = None if header is None else tuple(header[column] for column in kept)
+        self.read(0, 1)  # a column that holds no numbers is told at once
+
+    def read(self, start: int, stop: int) -> NDArray[np.float64]:
+        """Return rows of a range."""
+        if start == stop:
+            return np.empty((0, self.shape[1]))
+        text, n_lines = self._read_text(start, stop)
+        rows = self._parse_by_pyarrow(text)
+        if rows is None:
+            rows = self._parse_by_numpy(text, n_lines)
+        return rows
+
+    def close(self) -> None:
+        """Do nothing: the file is opened for each read."""
+
+    def _read_text(self, start: int, stop: int) -> tuple[bytes, int]:
+        """Return the lines of a range of rows, and how many lines stand before them."""
+        index: TextIndex = self._index
+        first, last = index.find(start, stop)
+        begin, end = int(index.offsets[first]), int(index.offsets[last])
+        with open(self._path, "rb") as handle:
+            handle.seek(begin)
+            text = handle.read(end - begin)
+        text = text if text.endswith(b"\n") else text + b"\n"
+        lines = split_lines(text, self._delimiter)
+        filled = np.flatnonzero(lines.filled)
+        before = int(index.rows[first])
+        if len(filled) < stop - before:
+            raise UnreadableFile(f"{self._path} has changed and is shorter now; open it again")
+        opening, closing = int(filled[start - before]), int(filled[stop - before - 1])
+        cut = int(lines.ends[opening - 1]) + 1 if opening else 0
+        return text[cut : int(lines.ends[closing]) + 1], int(index.lines[first]) + opening
+
+    def _parse_by_pyarrow(self, text: bytes) -> NDArray[np.float64] | None:
+        """Return the numbers, or None where pyarrow is absent or stumbles."""
+        try:
+            arrow: Any = importlib.import_module("pyarrow")
+            parser: Any = importlib.import_module("pyarrow.csv")
+        except ImportError:
+            return None
+        names = list(map(str, range(self._index.n_cells)))
+        kept = names if self._kept is None else [names[column] for column in self._kept]
+        try:
+            table = parser.read_csv(
+                arrow.BufferReader(text),
+                read_options=parser.ReadOptions(
+                    column_names=names,
+                    block_size=max(PARSE_BYTES, 2 * len(text) // max(1, text.count(b"\n"))),
+                ),
+                parse_options=parser.ParseOptions(delimiter=self._delimiter),
+                convert_options=parser.ConvertOptions(
+                    column_types=dict.fromkeys(names, arrow.float64()),
+                    include_columns=kept,
+                    null_values=[],
+                ),
+            )
+        except arrow.ArrowInvalid:
+            return None
+        rows = np.empty((table.num_rows, len(kept)))
+        start = 0
+        for batch in table.to_batches():
+            columns = np.array([cells.to_numpy() for cells in batch.columns])
+            turn_columns(columns, rows[start : start + batch.num_rows])
+            start += batch.num_rows
+        return rows
+
+    def _parse_by_numpy(self, text: bytes, n_lines: int) -> NDArray[np.float64]:
+        """Return the numbers, or raise with the first cell that is none."""
+        dialect: Any = {"comments": None, "delimiter": self._delimiter, "quotechar": '"'}
+        try:
+            lines = io.StringIO(text.decode("utf-8"), newline=None)
+            return np.loadtxt(lines, **dialect, usecols=self._kept, ndmin=2)
+        except ValueError as error:
+            culprit = self._find_culprit(text, n_lines)
+            if culprit is None:
+                raise
+            raise UnreadableFile(culprit) from error
+
+    def _find_culprit(self, text: bytes, n_lines: int) -> str | None:
+        """Return the sentence on the first cell that is no number: a slow pass after a failure."""
+        lines = csv.reader(
+            io.StringIO(text.decode("utf-8"), newline=None), delimiter=self._delimiter
+        )
+        for cells in lines:
+            for column in range(len(cells)) if self._kept is None else self._kept:
+                cell = cells[column].strip()
+                if not is_number(cell):
+                    shown = repr(cell[:40]) if cell else "nothing"
+                    return (
+                        f"{self._path} has {shown} on line {n_lines + lines.line_num}, column "
+                        f"{column + 1}; put a number there{self._offer(column)}"
+                    )
+        return None
+
+    def _offer(self, column: int) -> str:
+        """Return how to leave a column out, where it has a name."""
+        header = self._index.header
+        return "" if header is None else f" or leave the column out with drop=[{header[column]!r}]"

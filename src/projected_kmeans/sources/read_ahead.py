@@ -1,0 +1,101 @@
+"""READ: blocks of a row source one after another, the next ones read while one is worked on.
+
+Knows which sources are better read by one thread; what is computed from a block is the caller's
+business.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any, Protocol
+
+import numpy as np
+
+from projected_kmeans.sources.protocol import Rows
+
+# Blocks that are read before they are asked for, and threads that read: decoding is often slower
+# than what is computed from it, and two threads then take little more than half of the time.
+DEPTH = 2
+N_READERS = 2
+
+PAGE_BYTES = 4096
+
+
+class Ranges(Protocol):
+    """What is asked of a row source here."""
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows and columns in all."""
+
+    def read(self, start: int, stop: int) -> Any:
+        """Return the rows start, ..., stop - 1."""
+
+
+def read_ahead(
+    source: Ranges, rows_per_block: int, *, depth: int = DEPTH, first: int = 0
+) -> Iterator[tuple[int, Rows]]:
+    """Yield the index of the first row and the rows of each block, from the first to the last.
+
+    Beside the block that the caller holds, at most `depth` blocks are in memory. What reading
+    raises is raised here as it is. Leaving early waits for reads under way and ends their threads.
+    A source that is marked ``forward_only`` is read by one thread.
+
+    Parameters
+    ----------
+    source : Ranges
+        The rows, such as a `RowSource`.
+    rows_per_block : int
+        Rows of a block; the last may have fewer.
+    depth : int
+        How many blocks are read ahead.
+    first : int
+        The row to begin with.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from projected_kmeans.sources.array_source import as_row_source
+    >>> source = as_row_source(np.arange(10).reshape(5, 2))
+    >>> [(start, block.tolist()) for start, block in read_ahead(source, 3)]
+    [(0, [[0, 1], [2, 3], [4, 5]]), (3, [[6, 7], [8, 9]])]
+    """
+    if rows_per_block < 1 or depth < 1:
+        raise ValueError(
+            f"rows_per_block={rows_per_block} and depth={depth} must be positive; give at least 1"
+        )
+    return _walk(source, rows_per_block, depth, first)
+
+
+def _walk(
+    source: Ranges, rows_per_block: int, depth: int, first: int
+) -> Iterator[tuple[int, Rows]]:
+    # Sources that can only decode forwards go on where the last block ended, if one thread reads.
+    n_readers = 1 if getattr(source, "forward_only", False) else min(N_READERS, depth)
+    pool = ThreadPoolExecutor(n_readers, thread_name_prefix="read-ahead")
+    pending: deque[tuple[int, Future[Rows]]] = deque()
+    try:
+        for start in range(first, source.shape[0], rows_per_block):
+            stop = min(start + rows_per_block, source.shape[0])
+            pending.append((start, pool.submit(_read, source, start, stop)))
+            if len(pending) == depth:
+                yield _first_of(pending)
+        while pending:
+            yield _first_of(pending)
+    finally:
+        pool.shutdown(wait=True, cancel_futures=True)
+
+
+def _first_of(pending: deque[tuple[int, Future[Rows]]]) -> tuple[int, Rows]:
+    start, future = pending.popleft()
+    return start, future.result()
+
+
+def _read(source: Ranges, start: int, stop: int) -> Rows:
+    rows: Rows = source.read(start, stop)
+    if isinstance(rows, np.ndarray) and rows.base is not None and rows.size:
+        # Perhaps a memory map: one byte of each page brings it in here rather than in a kernel.
+        np.max(rows.reshape(-1).view(np.uint8)[::PAGE_BYTES])
+    return rows

@@ -1,0 +1,203 @@
+"""READ: row sources of tables in memory: pandas, polars and pyarrow.
+
+Imports a package only where one of its tables is handed over, so that it is there.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+from collections.abc import Callable, Sequence
+from types import TracebackType
+from typing import Any, Protocol, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from projected_kmeans.sources.feature_columns import list_names
+from projected_kmeans.sources.formats.arrow_columns import find_vectors
+from projected_kmeans.sources.protocol import (
+    Rows,
+    UnreadableFile,
+    check_matrix,
+    check_range,
+    plain_dtype,
+    plain_rows,
+)
+
+# Rows at the start, in the middle and at the end that a fingerprint looks at.
+SAMPLE_ROWS = 1000
+
+
+class Table(Protocol):
+    """A table of one package."""
+
+    shape: tuple[int, int]
+    dtype: np.dtype[Any]
+    names: tuple[str, ...] | None
+
+    def read(self, start: int, stop: int) -> NDArray[Any]:
+        """Return rows in any layout; what is missing is NaN."""
+
+
+class PandasTable:
+    """A pandas DataFrame of numbers."""
+
+    def __init__(self, frame: Any) -> None:
+        types = importlib.import_module("pandas").api.types
+        kinds = list(frame.dtypes)
+        self.names: tuple[str, ...] | None = tuple(map(str, frame.columns))
+        _check_numeric(self.names, [types.is_numeric_dtype(kind) for kind in kinds])
+        self.shape: tuple[int, int] = frame.shape
+        # Types with a mark for missing values name the NumPy type that their values have.
+        plain = [kind if isinstance(kind, np.dtype) else kind.numpy_dtype for kind in kinds]
+        self.dtype = plain_dtype(np.result_type(*plain)) if plain else np.dtype(np.float64)
+        marked = [index for index, kind in enumerate(kinds) if not isinstance(kind, np.dtype)]
+        if self.dtype.kind != "f" and frame.iloc[:, marked].isna().to_numpy().any():
+            self.dtype = np.dtype(np.float64)
+        self._frame = frame
+
+    def read(self, start: int, stop: int) -> NDArray[Any]:
+        """Return rows in any layout; what is missing is NaN."""
+        filled = {"na_value": np.nan} if self.dtype.kind == "f" else {}
+        rows: NDArray[Any] = self._frame.iloc[start:stop].to_numpy(dtype=self.dtype, **filled)
+        return rows
+
+
+class PolarsTable:
+    """A polars DataFrame of numbers, or of one column of arrays."""
+
+    def __init__(self, frame: Any) -> None:
+        polars = importlib.import_module("polars")
+        if not isinstance(frame, polars.DataFrame):
+            raise UnreadableFile(
+                f"the polars {type(frame).__name__} is no table; give a DataFrame, such as by "
+                "collect()"
+            )
+        kinds = frame.dtypes
+        self._frame = frame
+        self.names: tuple[str, ...] | None = None
+        if len(kinds) == 1 and isinstance(kinds[0], polars.Array):
+            self.shape = (frame.height, int(kinds[0].size))
+            self.dtype = plain_dtype(frame.to_series().head(1).to_numpy().dtype)
+            return
+        self.names = tuple(frame.columns)
+        _check_numeric(self.names, [kind.is_numeric() or kind == polars.Boolean for kind in kinds])
+        self.shape = (frame.height, frame.width)
+        # A column with missing values becomes one of floats.
+        types = [plain_dtype(series.clear().to_numpy().dtype) for series in frame]
+        if frame.null_count().sum_horizontal().sum():
+            types.append(np.dtype(np.float64))
+        self.dtype = np.result_type(*types) if types else np.dtype(np.float64)
+
+    def read(self, start: int, stop: int) -> NDArray[Any]:
+        """Return rows in any layout; what is missing is NaN."""
+        part = self._frame.slice(start, stop - start)
+        if self.names is None:
+            vectors: NDArray[Any] = part.to_series().to_numpy()
+            return vectors.reshape(stop - start, self.shape[1])
+        rows = np.empty((stop - start, self.shape[1]), self.dtype)
+        for column, series in enumerate(part):
+            rows[:, column] = series.to_numpy()
+        return rows
+
+
+class ArrowTable:
+    """A pyarrow Table or RecordBatch: many columns of numbers, or one column of vectors."""
+
+    def __init__(self, table: Any) -> None:
+        arrow = importlib.import_module("pyarrow")
+        if isinstance(table, arrow.RecordBatch):
+            table = arrow.Table.from_batches([table])
+        if not isinstance(table, arrow.Table):
+            raise UnreadableFile(f"the pyarrow {type(table).__name__} is no table; give a Table")
+        self._vectors = find_vectors(table.schema, None, None, "the table")
+        length = self._vectors.length
+        if length is None:
+            length = len(table.column(0)[0]) if table.num_rows else 0
+        self.shape = (table.num_rows, length)
+        self.dtype = self._vectors.dtype
+        self.names = None if self._vectors.is_list else self._vectors.names
+        self._table = table
+
+    def read(self, start: int, stop: int) -> NDArray[Any]:
+        """Return rows in any layout; what is missing is NaN."""
+        rows = np.empty((stop - start, self.shape[1]), self.dtype)
+        begin = 0
+        for batch in self._table.slice(start, stop - start).to_batches():
+            end = begin + batch.num_rows
+            self._vectors.fill(rows[begin:end], batch, start + begin)
+            begin = end
+        return rows
+
+
+TABLES: dict[str, Callable[[Any], Table]] = {
+    "pandas": PandasTable,
+    "polars": PolarsTable,
+    "pyarrow": ArrowTable,
+}
+
+
+class TableRows:
+    """The row source of a table.
+
+    Parameters
+    ----------
+    data : pandas, polars or pyarrow table
+        Of numbers; its names are the feature names.
+    """
+
+    sparse = False
+    labels: NDArray[Any] | None = None
+
+    def __init__(self, data: Any) -> None:
+        self._data = data
+        self._table = TABLES[package_of(data)](data)
+        self.shape = self._table.shape
+        self.dtype = plain_dtype(self._table.dtype)
+        self.feature_names = self._table.names
+        check_matrix(self.shape, self.dtype, "the table")
+
+    def read(self, start: int, stop: int) -> Rows:
+        """Return the rows start, ..., stop - 1."""
+        check_range(start, stop, self.shape[0])
+        return plain_rows(self._table.read(start, stop), self.dtype)
+
+    def identity(self) -> str:
+        """Return a hash of shape, type, names and the rows at three places."""
+        digest = hashlib.sha256(repr((self.shape, self.dtype.str, self.feature_names)).encode())
+        n_rows = self.shape[0]
+        for start in (0, n_rows // 2, max(0, n_rows - SAMPLE_ROWS)):
+            rows = self._table.read(start, min(n_rows, start + SAMPLE_ROWS))
+            digest.update(np.ascontiguousarray(rows, dtype=self.dtype).tobytes())
+        return digest.hexdigest()
+
+    def close(self) -> None:
+        """Do nothing: the table is the caller's."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return TableRows, (self._data,)
+
+
+def package_of(data: Any) -> str:
+    """Return the name of the package that an object comes from."""
+    return type(data).__module__.partition(".")[0]
+
+
+def _check_numeric(names: Sequence[str], is_number: Sequence[bool]) -> None:
+    others = [name for name, fits in zip(names, is_number, strict=True) if not fits]
+    if others:
+        raise UnreadableFile(
+            f"the table has columns that hold no numbers ({list_names(others)}); leave them out"
+        )

@@ -1,0 +1,99 @@
+"""The command line as a real process: pipes, terminals, readers that leave, Ctrl-C."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import select
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import numpy as np
+
+from tests.support.commands import COMMAND, GENERATOR, ROWS
+
+
+def test_process_in_a_pipe(data: Path) -> None:
+    """As a process in a pipe, fit prints JSON to stdout, nothing to stderr, and leaves with 0."""
+    command = [*COMMAND, "fit", str(data), "-k", "3", "--json"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert json.loads(done.stdout)["results"]["cluster_sizes"] == [20, 20, 20]
+
+
+def test_process_with_bad_input(tmp_path: Path) -> None:
+    """As a process, a missing file is one sentence on stderr and exit code 2."""
+    command = [*COMMAND, "fit", str(tmp_path / "none.npy"), "-k", "3"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (2, "")
+    sentence = f"{tmp_path / 'none.npy'} does not exist; check the path"
+    assert done.stderr == f"projected-kmeans: error: {sentence}\n"
+
+
+def test_process_whose_reader_leaves(model: Path, tmp_path: Path) -> None:
+    """A reader that leaves early, as head does, causes no traceback."""
+    np.save(tmp_path / "many.npy", np.repeat(ROWS, 2000, axis=0))
+    command = [*COMMAND, "predict", str(model), str(tmp_path / "many.npy")]
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdout.readline()
+        process.stdout.close()
+        assert process.stderr.read() == ""
+
+
+def start_long_fit(tmp_path: Path, k: int, *options: str, terminal: int) -> subprocess.Popen[bytes]:
+    """Start a fit that takes minutes, with its progress on a terminal."""
+    np.save(tmp_path / "rows.npy", GENERATOR.normal(size=(20000, 200)).astype(np.float32))
+    command = [*COMMAND, "fit", str(tmp_path / "rows.npy"), "-k", str(k), "--n-init", "1000"]
+    return subprocess.Popen(
+        [*command, *options, "--out", str(tmp_path / "out")],
+        stdout=subprocess.PIPE,
+        stderr=terminal,
+        env=os.environ | {"TERM": "xterm", "COLUMNS": "100"},
+    )
+
+
+def read_until(word: bytes, terminal: int) -> None:
+    """Read what a process draws until a word appears."""
+    seen = b""
+    deadline = time.monotonic() + 60
+    while word not in seen:
+        ready, _, _ = select.select([terminal], [], [], max(0.0, deadline - time.monotonic()))
+        assert ready, f"{word!r} did not appear in {seen!r}"
+        seen += os.read(terminal, 4096)
+
+
+def test_process_interrupted_keeps_its_result(tmp_path: Path) -> None:
+    """On a terminal the steps are drawn; Ctrl-C writes the best result so far and leaves 130."""
+    ours, theirs = pty.openpty()
+    with start_long_fit(tmp_path, 200, "--json", terminal=theirs) as process:
+        os.close(theirs)
+        read_until(b"restart 2", ours)
+        process.send_signal(signal.SIGINT)
+        read_until(b"The fit was interrupted", ours)  # "warning" before it is in colour
+        assert process.stdout is not None
+        document = json.loads(process.stdout.read())
+        assert process.wait(timeout=60) == 130
+    os.close(ours)
+    assert document["results"]["stopped"] == "interrupted"
+    assert json.loads((tmp_path / "out" / "result.json").read_text()) == document
+    assert len(np.load(tmp_path / "out" / "labels.npy")) == 20000
+
+
+def test_process_interrupted_before_a_result(tmp_path: Path) -> None:
+    """Ctrl-C during the first seeding ends the process with 130 and leaves no folder."""
+    ours, theirs = pty.openpty()
+    with start_long_fit(tmp_path, 5000, terminal=theirs) as process:
+        os.close(theirs)
+        read_until(b"seed", ours)
+        process.send_signal(signal.SIGINT)
+        read_until(b"projected-kmeans: interrupted", ours)
+        assert process.wait(timeout=60) == 130
+    os.close(ours)
+    assert not (tmp_path / "out").exists()

@@ -1,0 +1,73 @@
+"""The documents say what is true: their examples run and they name the files that exist."""
+
+from __future__ import annotations
+
+import re
+import runpy
+from pathlib import Path
+
+import pytest
+
+from tests.support.pages import find_fences, make_data, run_page
+
+ROOT = Path(__file__).parents[2]
+PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
+EXAMPLES = sorted(ROOT.glob("examples/*.py"))
+SOURCES = sorted(
+    path
+    for folder in ("src/native", "src/projected_kmeans")
+    for path in (ROOT / folder).rglob("*")
+    if path.suffix in {".py", ".cpp", ".hpp"} and path.name != "__init__.py"
+)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_examples_run(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Python and the commands of a page run, and give what the page shows."""
+    make_data(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    fences = find_fences(page)
+    assert run_page(page) == sum(fence.language in ("python", "bash") for fence in fences)
+    shown = [fence.text for fence in fences if fence.language not in ("python", "bash")]
+    # The paper's experiments take long, and run in small in test_paper_command.py.
+    code = re.compile("^(>>>|projected-kmeans (?!reproduce))", re.MULTILINE)
+    assert not any(map(code.search, shown)), "mark the fence as python or bash, so that it runs"
+
+
+@pytest.mark.parametrize("script", EXAMPLES, ids=lambda script: script.name)
+def test_scripts_run(
+    script: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """Every script of examples/ runs on data of its own, and says what it found."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("sys.argv", [script.name])
+    runpy.run_path(str(script), run_name="__main__")
+    assert "cluster" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("source", SOURCES, ids=lambda source: source.name)
+def test_architecture_names_every_file(source: Path) -> None:
+    """A maintainer finds each source file in ARCHITECTURE.md."""
+    assert source.name in (ROOT / "ARCHITECTURE.md").read_text()
+
+
+def test_architecture_names_no_other_file() -> None:
+    """ARCHITECTURE.md names no source file that is not there."""
+    named = re.findall(r"[\w/]+\.(?:py|cpp|hpp)\b", (ROOT / "ARCHITECTURE.md").read_text())
+    tracked = {
+        path.name
+        for part in ("src", "tests", "benchmarks", "man", "examples")
+        for path in (ROOT / part).rglob("*")
+    }
+    assert {name.split("/")[-1] for name in named} <= tracked
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_links_lead_somewhere(page: Path) -> None:
+    """Every relative link of a page leads to a file."""
+    links = re.findall(r"\]\(([^)#:]+)\)", page.read_text())
+    missing = [link for link in links if not (page.parent / link).exists()]
+    assert missing == []

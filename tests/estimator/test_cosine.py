@@ -1,0 +1,146 @@
+"""Spherical k-means: rows count by their direction, and centers are directions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse
+from numpy.typing import NDArray
+
+from projected_kmeans import ProjectedKMeans, certify
+from projected_kmeans.blocks.block_source import ArrayBlocks, scan_columns
+from projected_kmeans.blocks.unit_length import UnitRows, to_unit_rows
+
+
+def draw_directions(
+    n: int = 400, d: int = 60, k: int = 5, noise: float = 0.6, key: int = 0
+) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """Return rows around k directions, of lengths from 0.01 to 100, and their kinds."""
+    stream = np.random.default_rng(key)
+    means = stream.normal(size=(k, d))
+    kinds = stream.integers(k, size=n)
+    rows = means[kinds] + noise * stream.normal(size=(n, d))
+    return rows * 10.0 ** stream.uniform(-2, 2, size=(n, 1)), kinds
+
+
+def spherical_inertia(X: NDArray[Any], labels: NDArray[Any]) -> float:
+    """Return the sum of 2 (1 - cosine) between rows and the direction of their cluster's sum."""
+    unit = X / np.linalg.norm(X, axis=1, keepdims=True)
+    total = 0.0
+    for label in np.unique(labels):
+        members = unit[labels == label]
+        direction = members.sum(axis=0) / np.linalg.norm(members.sum(axis=0))
+        total += float(np.sum(2 - 2 * members @ direction))
+    return total
+
+
+def spherical_lloyd(X: NDArray[Any], centers: NDArray[Any], n_iter: int) -> NDArray[Any]:
+    """Return the labels after passes of spherical k-means, as textbooks have it."""
+    unit = X / np.linalg.norm(X, axis=1, keepdims=True)
+    labels = np.zeros(len(X), dtype=int)
+    for _ in range(n_iter):
+        labels = np.argmax(unit @ centers.T, axis=1)
+        sums = np.array([unit[labels == j].sum(axis=0) for j in range(len(centers))])
+        centers = sums / np.linalg.norm(sums, axis=1, keepdims=True)
+    return labels
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int16])
+@pytest.mark.parametrize("kind", [np.asarray, scipy.sparse.csr_array])
+def test_unit_rows(dtype: type, kind: Any) -> None:
+    """Each row has length one in the precision of its computation; a row of zeros stays."""
+    X = np.random.default_rng(0).normal(scale=1000, size=(700, 9)).astype(dtype)
+    X[5] = 0
+    X[3, 3:] = 0
+    found = to_unit_rows(kind(X))
+    dense = found.toarray() if scipy.sparse.issparse(found) else found
+    lengths = np.linalg.norm(X.astype(np.float64), axis=1, keepdims=True)
+    lengths[5] = 1
+    assert dense.dtype == (np.float64 if dtype == np.float64 else np.float32)
+    np.testing.assert_allclose(dense, X / lengths, rtol=1e-6 if dtype != np.float64 else 1e-14)
+
+
+def test_unit_rows_neither_overflow_nor_vanish() -> None:
+    """Entries of any size have a direction."""
+    X = np.array([[3e200, 4e200], [3e-200, 4e-200]])
+    for rows in (X, scipy.sparse.csr_array(X)):
+        unit = to_unit_rows(rows)
+        dense = unit.toarray() if scipy.sparse.issparse(unit) else unit
+        np.testing.assert_allclose(dense, [[0.6, 0.8]] * 2, rtol=1e-15)
+
+
+def test_the_block_source_of_unit_rows() -> None:
+    """Blocks, single rows and selections agree; the bounds hold for every entry."""
+    X = draw_directions()[0]
+    source = UnitRows(ArrayBlocks(X, 33))
+    whole = to_unit_rows(X)
+    np.testing.assert_array_equal(np.concatenate([block.rows for block in source]), whole)
+    np.testing.assert_array_equal(source.take(np.array([7, 3])), whole[[7, 3]])
+    np.testing.assert_array_equal(source.select(), whole)
+    assert (len(source), source.shape, source.sparse) == (13, X.shape, False)
+    bounds = source.bound(scan_columns(ArrayBlocks(X)))
+    assert np.all(bounds.minimum <= whole.min(axis=0))
+    assert np.all(bounds.maximum >= whole.max(axis=0))
+
+
+def test_lloyd_is_the_textbook_s() -> None:
+    """Without projection, passes from given centers are those of spherical k-means by hand."""
+    X, _ = draw_directions(noise=1.5)
+    start = X[:5] / np.linalg.norm(X[:5], axis=1, keepdims=True)
+    model = ProjectedKMeans(
+        5, metric="cosine", projection=None, init=start, max_iter=4, tol=0, solver="lloyd"
+    ).fit(X)
+    np.testing.assert_array_equal(model.labels_, spherical_lloyd(X, start, model.n_iter_))
+    assert model.inertia_ == pytest.approx(spherical_inertia(X, model.labels_), rel=1e-12)
+    np.testing.assert_allclose(np.linalg.norm(model.cluster_centers_, axis=1), 1, rtol=1e-14)
+    assert list(model.history_) == sorted(model.history_, reverse=True)
+
+
+@pytest.mark.parametrize("projection", ["auto", "sign", "svd", None])
+@pytest.mark.parametrize("kind", [np.asarray, scipy.sparse.csr_array])
+def test_directions_are_found(projection: str | None, kind: Any) -> None:
+    """Planted directions come out whatever the lengths of their rows, dense and sparse."""
+    X, kinds = draw_directions(d=200)
+    model = ProjectedKMeans(5, metric="cosine", projection=projection, random_state=0).fit(kind(X))
+    assert len(np.unique(np.column_stack([kinds, model.labels_]), axis=0)) == 5
+    assert model.inertia_ == pytest.approx(spherical_inertia(X, model.labels_), rel=1e-9)
+    np.testing.assert_allclose(np.linalg.norm(model.cluster_centers_, axis=1), 1, rtol=1e-12)
+    np.testing.assert_array_equal(model.predict(kind(7 * X)), model.labels_)
+    assert model.score(kind(X)) == pytest.approx(-model.inertia_, rel=1e-9)
+    cosines = 1 - model.transform(kind(X)) ** 2 / 2
+    unit = X / np.linalg.norm(X, axis=1, keepdims=True)
+    np.testing.assert_allclose(cosines, unit @ model.cluster_centers_.T, atol=1e-9)
+
+
+def test_lengths_do_not_matter() -> None:
+    """Powers of two in every row change nothing, not a bit."""
+    X, _ = draw_directions(noise=1.5, d=200)
+    scale = 2.0 ** np.random.default_rng(1).integers(-9, 9, size=(len(X), 1))
+    one, other = (
+        ProjectedKMeans(7, metric="cosine", random_state=0).fit(rows) for rows in (X, X * scale)
+    )
+    np.testing.assert_array_equal(one.labels_, other.labels_)
+    assert one.inertia_ == other.inertia_
+
+
+def test_a_certificate_holds_for_directions() -> None:
+    """What is proven of unit rows is proven of directions, which are worse centers than means."""
+    X, _ = draw_directions(n=150)
+    model = ProjectedKMeans(5, metric="cosine", certificate="auto", random_state=0).fit(X)
+    unit = to_unit_rows(X)
+    assert model.certificate_ is not None
+    assert model.certificate_.lower_bound == pytest.approx(
+        certify(unit, model.labels_, random_state=0).lower_bound
+    )
+    assert 1 <= model.certificate_.ratio < 1.3
+
+
+def test_what_directions_cannot_do() -> None:
+    """An unknown metric, and solvers that move single rows to means, get a sentence."""
+    X, _ = draw_directions()
+    with pytest.raises(ValueError, match="metric='manhattan' is not known; use one of"):
+        ProjectedKMeans(3, metric="manhattan").fit(X)
+    with pytest.raises(ValueError, match="needs a projection with metric='cosine', got none; use"):
+        ProjectedKMeans(3, metric="cosine", projection=None, solver="hartigan").fit(X)

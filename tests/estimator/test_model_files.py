@@ -1,0 +1,229 @@
+"""Models on disk: the same predictions after a round trip, and no trust in what a file says."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.exceptions import NotFittedError
+
+from projected_kmeans import ProjectedKMeans
+from projected_kmeans.estimator.model_files import describe_fit, load_model, save_fit, save_model
+
+ROWS = np.random.default_rng(0).normal(size=(60, 12)) + 4 * np.repeat(np.eye(3, 12), 20, axis=0)
+
+
+@pytest.fixture
+def model() -> ProjectedKMeans:
+    """Return a small fitted model."""
+    return ProjectedKMeans(3, n_components=4, random_state=1).fit(ROWS)
+
+
+@pytest.fixture
+def folder(model: ProjectedKMeans, tmp_path: Path) -> Path:
+    """Return a folder that holds the small model."""
+    save_model(model, tmp_path)
+    return tmp_path
+
+
+def edit(folder: Path, **changes: Any) -> None:
+    """Change fields of a stored model.json."""
+    document = json.loads((folder / "model.json").read_text())
+    (folder / "model.json").write_text(json.dumps(document | changes))
+
+
+def replace_centers(folder: Path, centers: np.ndarray) -> None:
+    """Replace the stored centers and make the checksum fit."""
+    np.save(folder / "centers.npy", centers)
+    digest = hashlib.sha256((folder / "centers.npy").read_bytes()).hexdigest()
+    edit(folder, centers_sha256=digest)
+
+
+@pytest.mark.parametrize("dtype", [np.uint8, np.float32, np.float64])
+@pytest.mark.parametrize("projection", ["auto", "sign", "gaussian", None])
+def test_a_loaded_model_gives_the_same_bits(dtype: Any, projection: Any, tmp_path: Path) -> None:
+    """After a round trip, predictions, distances and scores are the same bits."""
+    rows = (ROWS * 9 + 60).astype(dtype)
+    model = ProjectedKMeans(3, projection=projection, random_state=3).fit(rows)
+    save_model(model, tmp_path)
+    loaded = load_model(tmp_path)
+    assert loaded.predict(rows).tobytes() == model.predict(rows).tobytes()
+    assert loaded.transform(rows).tobytes() == model.transform(rows).tobytes()
+    assert loaded.score(rows) == model.score(rows)
+    assert loaded.cluster_centers_.tobytes() == model.cluster_centers_.tobytes()
+
+
+def test_fitted_attributes_come_back(model: ProjectedKMeans, folder: Path) -> None:
+    """What describes the fit is restored, and what belongs to its rows is not."""
+    loaded = load_model(folder / "model.json")
+    for name in (
+        "inertia_",
+        "normalized_inertia_",
+        "n_components_",
+        "n_features_in_",
+        "n_iter_",
+        "key_",
+    ):
+        assert getattr(loaded, name) == getattr(model, name), name
+    assert not hasattr(loaded, "labels_")
+    assert not hasattr(loaded, "projection_")
+    assert loaded.get_params() == model.get_params()
+
+
+def test_a_loaded_model_can_be_saved_again(folder: Path, tmp_path: Path) -> None:
+    """Saving what was loaded writes the same bytes."""
+    (tmp_path / "again").mkdir()
+    save_model(load_model(folder), tmp_path / "again")
+    for name in ("centers.npy", "model.json"):
+        assert (tmp_path / "again" / name).read_bytes() == (folder / name).read_bytes()
+
+
+def test_a_model_can_move(folder: Path, tmp_path: Path) -> None:
+    """A model holds no path, so that its folder can be renamed."""
+    assert str(tmp_path) not in (folder / "model.json").read_text()
+    moved = folder.rename(tmp_path.with_name("moved"))
+    load_model(moved).predict(ROWS)
+
+
+def test_feature_names_come_back(tmp_path: Path) -> None:
+    """The column names of a data frame are checked after a round trip too."""
+    frame = pd.DataFrame(ROWS, columns=[f"size {column}" for column in range(12)])
+    save_model(ProjectedKMeans(3, random_state=0).fit(frame), tmp_path)
+    loaded = load_model(tmp_path)
+    loaded.predict(frame)
+    with pytest.raises(ValueError, match="feature names"):
+        loaded.predict(frame.rename(columns={"size 0": "other"}))
+
+
+def test_parameters_that_json_cannot_hold(tmp_path: Path) -> None:
+    """Arrays and generators are told by their repr, and numpy numbers stay numbers."""
+    generator = np.random.RandomState(0)
+    model = ProjectedKMeans(np.int64(3), init=ROWS[:3], random_state=generator).fit(ROWS)
+    save_model(model, tmp_path)
+    document = json.loads((tmp_path / "model.json").read_text())
+    assert document["parameters"]["n_clusters"] == 3
+    assert set(document["unserialised"]) == {"init", "random_state"}
+    np.testing.assert_array_equal(load_model(tmp_path).predict(ROWS), model.predict(ROWS))
+
+
+def test_only_fitted_models_are_saved(tmp_path: Path) -> None:
+    """A model without centers is refused before anything is written."""
+    with pytest.raises(NotFittedError):
+        save_model(ProjectedKMeans(3), tmp_path)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_result_is_json(model: ProjectedKMeans, tmp_path: Path) -> None:
+    """The description of a fit is complete, and JSON as it stands."""
+    document = describe_fit(model, ROWS, name="rows", accuracy=0.5)
+    files = save_fit(model, document, tmp_path)
+    assert sorted(files) == sorted(tmp_path.iterdir())
+    stored = json.loads((tmp_path / "result.json").read_text())
+    assert stored == document
+    assert stored["results"]["accuracy"] == 0.5
+    assert sum(stored["results"]["cluster_sizes"]) == 60
+    assert stored["data"] == {"name": "rows", "shape": [60, 12], "dtype": "float64"}
+    assert {"check", "cluster"} <= set(stored["seconds"])
+    assert set(stored["versions"]) == {"python", "numpy", "scipy", "scikit-learn"}
+    assert set(stored["machine"]) == {"processors", "instruction_set"}
+
+
+def refusal(folder: Path) -> str:
+    """Return the one sentence with which loading refuses."""
+    with pytest.raises(ValueError, match=";") as caught:
+        load_model(folder)
+    assert type(caught.value) is ValueError
+    assert "\n" not in str(caught.value)
+    return str(caught.value)
+
+
+def test_missing_files(folder: Path) -> None:
+    """Without model.json or centers.npy the missing one is named."""
+    assert "model.json does not exist" in refusal(folder / "none")
+    (folder / "centers.npy").unlink()
+    assert "centers.npy does not exist; keep it beside" in refusal(folder)
+
+
+@pytest.mark.parametrize(
+    "text", ["", "{", "[]", "null", "[" * 10**5, '{"format": "x"}', '{"a": NaN}']
+)
+def test_documents_that_are_no_model(text: str, folder: Path) -> None:
+    """Anything but a model's JSON is refused."""
+    (folder / "model.json").write_text(text)
+    assert "model.json is not" in refusal(folder)
+
+
+def test_bytes_that_are_no_text(folder: Path) -> None:
+    """A model.json of other bytes is refused."""
+    (folder / "model.json").write_bytes(b"\xff\x00\xfe")
+    assert "model.json is not valid JSON" in refusal(folder)
+
+
+@pytest.mark.parametrize("version", [2, 0, None, "1"])
+def test_other_versions(version: Any, folder: Path) -> None:
+    """A format of another version names both versions and the way out."""
+    edit(folder, format_version=version)
+    assert f"version {version!r} and this package reads 1; upgrade" in refusal(folder)
+
+
+def test_changed_centers(folder: Path) -> None:
+    """Centers that changed since are noticed by their checksum."""
+    content = bytearray((folder / "centers.npy").read_bytes())
+    content[-1] ^= 1
+    (folder / "centers.npy").write_bytes(bytes(content))
+    assert "does not match the checksum" in refusal(folder)
+
+
+@pytest.mark.parametrize(
+    ("centers", "part"),
+    [
+        (np.zeros((3, 5)), "(3, 5) and model.json says"),
+        (np.zeros((2, 12)), "(2, 12) and model.json says"),
+        (np.zeros((3, 12), dtype=np.float32), "float32 (3, 12) and model.json says float64"),
+        (np.full((3, 12), np.nan), "NaN or infinity"),
+        (np.full((3, 12), np.inf), "NaN or infinity"),
+        (np.full((3, 12), {}, dtype=object), "is not an array"),
+    ],
+)
+def test_wrong_centers(centers: np.ndarray, part: str, folder: Path) -> None:
+    """Centers of another shape or dtype, not finite or pickled are refused."""
+    replace_centers(folder, centers)
+    assert part in refusal(folder)
+
+
+def test_centers_that_are_no_array(folder: Path) -> None:
+    """Centers of other bytes with a fitting checksum are refused."""
+    for content in (b"", b"text", b"\x93NUMPY"):
+        (folder / "centers.npy").write_bytes(content)
+        edit(folder, centers_sha256=hashlib.sha256(content).hexdigest())
+        assert "centers.npy is not an array" in refusal(folder)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"n_clusters": "3"},
+        {"n_features": 12.0},
+        {"key": None},
+        {"inertia": "small"},
+        {"normalized_inertia": True},
+        {"dtype": 64},
+        {"parameters": []},
+        {"parameters": {"n_cluster": 3}},
+        {"parameters": {"n_threads": "many"}},
+        {"feature_names": ["a", "b"]},
+        {"feature_names": 12},
+        {"feature_names": [1] * 12},
+    ],
+)
+def test_wrong_fields(changes: dict[str, Any], folder: Path) -> None:
+    """Every field of the wrong kind is named."""
+    edit(folder, **changes)
+    message = refusal(folder)
+    assert "model.json" in message
+    assert next(iter(changes)) in message

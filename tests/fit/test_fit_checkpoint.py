@@ -1,0 +1,349 @@
+"""Checkpoints: what is damaged is not used, what belongs to something else is refused."""
+
+from __future__ import annotations
+
+import os
+import resource
+import signal
+import subprocess
+import sys
+from contextlib import nullcontext
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse
+from sklearn.decomposition import PCA
+
+from projected_kmeans import (
+    FitState,
+    ProjectedKMeans,
+    blocks,
+    checkpoints,
+    fit_checkpoints,
+    planning,
+    restarts,
+)
+from projected_kmeans.results import Clustering, OnPass
+from projected_kmeans.sources.open_rows import open_rows
+from tests.support.blobs import assert_same_fit, draw_blobs
+from tests.support.commands import COMMAND, Call, Run, check_refusal
+
+
+@pytest.fixture
+def eager(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let everything be stored as soon as it is there."""
+    monkeypatch.setattr(fit_checkpoints, "SECONDS_AT_RISK", 0.0)
+    monkeypatch.setattr(fit_checkpoints, "LEAST_WORK", 0.0)
+
+
+class Killed(BaseException):
+    """Ends a fit as abruptly as an exception can."""
+
+
+def fit(
+    checkpoint: Path | None = None, X: Any = None, sample_weight: Any = None, **options: Any
+) -> ProjectedKMeans:
+    """Fit some blobs that take several passes."""
+    X = draw_blobs(gap=0.15)[0] if X is None else X
+    defaults: dict[str, Any] = {"random_state": 0, "projection": "sign", "solver": "lloyd"}
+    model = ProjectedKMeans(**{"n_clusters": 5, **defaults, **options}, checkpoint=checkpoint)
+    return model.fit(X, sample_weight=sample_weight)
+
+
+def leave(folder: Path, step: str, iteration: int, X: Any = None, **options: Any) -> None:
+    """Begin the same fit and leave it in the middle of a step."""
+
+    def kill(state: FitState) -> None:
+        if (state.step, state.iteration) == (step, iteration):
+            raise Killed
+
+    with pytest.raises(Killed):
+        fit(folder, X, callback=kill, **options)
+
+
+# --- fits ----------------------------------------------------------------------------------------
+
+
+def test_nothing_is_stored_too_often(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A fit of less than a few seconds stores its result and what its map is, and nothing else."""
+    written: list[str] = []
+    plain = checkpoints.write_atomically
+
+    def spy(path: Path, write: Any) -> None:
+        written.append(path.name)
+        plain(path, write)
+
+    monkeypatch.setattr(checkpoints, "write_atomically", spy)
+    assert_same_fit(fit(tmp_path / "steps"), fit())
+    assert written == ["run.part", "map.part", "result.part"]
+
+
+@pytest.mark.usefixtures("eager")
+@pytest.mark.parametrize("kind", ["dense", "sparse", "weighted", "cosine", "file", "svd"])
+def test_a_fit_goes_on(kind: str, tmp_path: Path) -> None:
+    """Left in any step, for any kind of rows, it ends with the same bits."""
+    X: Any = draw_blobs(gap=0.15)[0]
+    options: dict[str, Any] = {}
+    if kind == "sparse":
+        X = scipy.sparse.csr_array(np.where(np.abs(X) > 1, X, 0))
+    elif kind == "file":
+        np.save(tmp_path / "rows.npy", X)
+        X = open_rows(tmp_path / "rows.npy")
+    elif kind == "weighted":
+        options = {"sample_weight": np.linspace(0, 3, len(X))}
+    elif kind in ("cosine", "svd"):
+        options = {"metric": "cosine"} if kind == "cosine" else {"projection": "svd"}
+    steps = ("reduce", "seed", "cluster", "lift", "polish")
+    for step in steps[:-1] if kind == "svd" else steps:  # which leaves nothing to polish
+        at = len(draw_blobs()[0]) * (3 if kind == "sparse" else 1)
+        at = {"reduce": 150, "lift": at, "seed": 3, "cluster": 2}.get(step, 1)
+        leave(tmp_path / "steps", step, at, X, **options)
+    model = fit(tmp_path / "steps", X, **options)
+    whole = fit(None, X, **options)
+    assert_same_fit(model, whole)
+    assert (model.n_iter_, model.stopped_) == (whole.n_iter_, whole.stopped_)
+    again = fit(tmp_path / "steps", X, **options)
+    assert_same_fit(again, whole)
+    assert again.timings_ == model.timings_
+    np.testing.assert_array_equal(
+        again.projection_.transform(np.eye(200)), whole.projection_.transform(np.eye(200))
+    )
+
+
+@pytest.mark.usefixtures("eager")
+@pytest.mark.parametrize("rehearsal", [True, False])
+def test_mending_goes_on(rehearsal: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Left before, in and after the breaths that mend a restart, a fit ends with the same bits."""
+    monkeypatch.setattr(planning, "LITTLE_WORK", 0)
+    if rehearsal:
+        monkeypatch.setattr(planning, "LEAST_REHEARSAL", 40)
+        monkeypatch.setattr(planning, "ROWS_A_CLUSTER", 8)
+    breathe, counts, deadly = restarts.breathe, list[int](), 0
+
+    def dying(*arguments: Any, on_pass: OnPass, **options: Any) -> Clustering:
+        counts.append(0)
+
+        def tell(done: int, inertia: float) -> bool:
+            counts[-1] += 1
+            if sum(counts) == deadly:
+                raise Killed
+            return on_pass(done, inertia)
+
+        return breathe(*arguments, on_pass=tell, **options)
+
+    monkeypatch.setattr(restarts, "breathe", dying)
+    whole = fit(solver="auto")
+    assert (whole.approach_.rehearsal_rows > 0) == rehearsal
+    assert len(counts) == (1 if rehearsal else 3)
+    for place in [1, counts[0], *([] if rehearsal else [counts[0] + 1])]:
+        deadly = place
+        counts.clear()
+        with pytest.raises(Killed):
+            fit(tmp_path / "steps", solver="auto")
+    deadly = 0
+    leave(tmp_path / "steps", "lift", 150, solver="auto")
+    counts.clear()
+    assert_same_fit(fit(tmp_path / "steps", solver="auto"), whole)
+    assert counts == []
+
+
+@pytest.mark.usefixtures("eager")
+def test_a_fit_that_was_stopped_goes_on_to_the_end(tmp_path: Path) -> None:
+    """What a time budget, a callback or Ctrl-C ended is no result to stay with."""
+    whole = fit()
+    stops = iter([1, 3, 5])
+    for stop in stops:
+        passes = 0
+
+        def callback(state: FitState, stop: int = stop) -> bool:
+            nonlocal passes
+            passes += state.step == "cluster"
+            return passes == stop
+
+        assert fit(tmp_path / "steps", callback=callback).stopped_ == "callback"
+    assert fit(tmp_path / "steps", time_budget=0.0).stopped_ == "time"
+
+    def interrupt(state: FitState) -> None:
+        if state.step == "cluster":
+            signal.raise_signal(signal.SIGINT)
+
+    with pytest.warns(UserWarning, match="interrupted"):
+        assert fit(tmp_path / "steps", callback=interrupt).stopped_ == "interrupted"
+    model = fit(tmp_path / "steps")
+    assert_same_fit(model, whole)
+    assert model.stopped_ == whole.stopped_
+
+
+def test_a_certificate_is_kept(tmp_path: Path) -> None:
+    """What was proven comes back with the result, in all its digits."""
+    options = {"certificate": "auto", "projection": None}
+    model = fit(tmp_path / "steps", **options)
+    assert model.certificate_ is not None
+    assert fit(tmp_path / "steps", **options).certificate_ == model.certificate_
+
+
+def test_a_stop_stores_where_it_was(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """A stop stores the last pass, however little time has gone by since the last one stored."""
+    fit(tmp_path / "steps", callback=lambda state: state.step == "cluster" and state.iteration == 3)
+    with caplog.at_level("DEBUG", logger="projected_kmeans"):
+        assert_same_fit(fit(tmp_path / "steps"), fit())
+    assert "checkpoint: restart-0 goes on after 3 passes" in caplog.text
+
+
+@pytest.mark.usefixtures("eager")
+@pytest.mark.parametrize("name", ["running.part", "sketch.part", "sketch.part.npy", "map.part"])
+@pytest.mark.parametrize("damage", ["cut", "flip", "remove"])
+def test_damage_costs_time_only(name: str, damage: str, tmp_path: Path) -> None:
+    """A file of a checkpoint that is torn, changed or gone is made again, to the same bits."""
+    leave(tmp_path / "steps", "cluster", 4)
+    path = tmp_path / "steps" / name
+    content = bytearray(path.read_bytes())
+    content[-9] ^= 4
+    if damage == "remove":
+        path.unlink()
+    else:
+        path.write_bytes(content[:-100] if damage == "cut" else content)
+    quiet = damage == "remove" and name != "sketch.part.npy"
+    with nullcontext() if quiet else pytest.warns(UserWarning, match="damaged and is ignored"):
+        model = fit(tmp_path / "steps")
+    assert_same_fit(model, fit())
+
+
+@pytest.mark.usefixtures("eager")
+def test_the_sketch_is_intact_up_to_where_it_is_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Rows of the sketch before those that are damaged are taken, the others are made again."""
+    monkeypatch.setattr(blocks, "BLOCK_BYTES", 200 * 8 * 40)
+    leave(tmp_path / "steps", "cluster", 1)
+    path = tmp_path / "steps" / "sketch.part.npy"
+    content = bytearray(path.read_bytes())
+    content[len(content) // 2] ^= 1
+    path.write_bytes(content)
+    with (
+        pytest.warns(UserWarning, match="damaged"),
+        caplog.at_level("DEBUG", logger="projected_kmeans"),
+    ):
+        model = fit(tmp_path / "steps")
+    assert_same_fit(model, fit())
+    assert "checkpoint: the sketch has 40 of 150 rows" in caplog.text
+    assert "reduce 40/150" not in caplog.text
+    assert "reduce 80/150" in caplog.text
+
+
+@pytest.mark.usefixtures("eager")
+def test_a_damaged_description_is_written_again(tmp_path: Path) -> None:
+    """The parts know whose they are without it."""
+    leave(tmp_path / "steps", "polish", 1)
+    (tmp_path / "steps" / "run.part").write_bytes(b"x")
+    steps: list[str] = []
+    with pytest.warns(UserWarning, match=r"run\.part is damaged"):
+        model = fit(tmp_path / "steps", callback=lambda state: steps.append(state.step))
+    assert_same_fit(model, fit())
+    assert set(steps) <= {"check", "polish"}
+
+
+# --- refusals ------------------------------------------------------------------------------------
+
+
+def test_the_command_refuses_what_is_not_its_own(call: Call, data: Path, tmp_path: Path) -> None:
+    """Other data, other parameters and another format are one sentence each; threads are not."""
+    steps = tmp_path / "steps"
+    words = ("fit", data, "--checkpoint", steps)
+    assert call(*words, "-k", 3).code == 0
+    kept = {file.name: file.read_bytes() for file in steps.iterdir()}
+    check_refusal(call(*words, "-k", 4), f"{steps} belongs to n_clusters=3, not 4; repeat that")
+    check_refusal(call(*words, "-k", 3, "--seed", 1), "random_state=0, not 1")
+    check_refusal(call(*words, "-k", 3, "--projection", "none"), "projection='auto', not None")
+    other = data.with_name("other.npy")
+    np.save(other, 2 * np.load(data))
+    check_refusal(call("fit", other, "-k", 3, "--checkpoint", steps), "belongs to other data")
+    assert {file.name: file.read_bytes() for file in steps.iterdir()} == kept
+    same = ("--threads", 1, "--memory-limit", "1GB", "--time-budget", 9)
+    assert call(*words, "-k", 3, *same).code == 0
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(checkpoints, "FORMAT_VERSION", 2)
+        check_refusal(call(*words, "-k", 3), "has format version 1 and this package reads 2")
+
+
+def test_the_estimator_refuses_what_cannot_be_stored(tmp_path: Path) -> None:
+    """Keys that nobody knows, maps of the caller's own and rows without identity are refused."""
+    with pytest.raises(ValueError, match="random_state=None cannot be continued; use an integer"):
+        fit(tmp_path, random_state=None)
+    with pytest.raises(ValueError, match=r"projection=PCA\(.*cannot be stored; use the name"):
+        fit(tmp_path, projection=PCA(2))
+    with pytest.raises(ValueError, match="rows of type list have no identity"):
+        fit_checkpoints.identify([])  # type: ignore[arg-type]
+
+
+def test_arrays_are_known_by_all_their_numbers(tmp_path: Path) -> None:
+    """One number out of many, a weight, or the order of rows makes other data."""
+    X = draw_blobs()[0]
+    fit(tmp_path / "steps", X)
+    other = X.copy()
+    other[77, 7] += 1e-12
+    for changed, weights, what in ((other, None, "data"), (X, np.ones(150), "weights")):
+        with pytest.raises(ValueError, match=f"belongs to (other )?{what}"):
+            fit(tmp_path / "steps", changed, sample_weight=weights)
+    swapped = X[np.r_[1, 0, 2:150]]
+    with pytest.raises(ValueError, match="belongs to other data"):
+        fit(tmp_path / "steps", swapped)
+
+
+def test_a_folder_that_cannot_be_written(call: Call, data: Path) -> None:
+    """A place that takes no folder is one sentence, before any work."""
+    words = ("fit", data, "-k", 3, "--checkpoint")
+    check_refusal(call(*words, data / "steps"), "cannot be written (Not a directory); choose")
+    if os.geteuid():  # to root nothing is read-only
+        data.parent.chmod(0o500)
+        check_refusal(call(*words, data.parent / "steps"), "cannot be written (Permission denied)")
+
+
+@pytest.mark.parametrize(
+    ("words", "size"),
+    [
+        pytest.param(("fit", "DATA", "-k", "3", "--checkpoint", "new"), 600, id="checkpoint"),
+        pytest.param(("fit", "DATA", "-k", "3", "--out", "new"), 200, id="fit-out"),
+        pytest.param(
+            ("predict", "MODEL", "DATA", "--out", "new/labels.npy"), 200, id="predict-out"
+        ),
+        pytest.param(("predict", "MODEL", "DATA", "--out", "new/a.csv"), 100, id="predict-csv"),
+    ],
+)
+def test_a_full_disk(words: tuple[str, ...], size: int, data: Path, model: Path) -> None:
+    """Where files cannot grow, one sentence says so, and nothing half-written is left."""
+    places = {"DATA": str(data), "MODEL": str(model)}
+    run = subprocess.run(
+        [*COMMAND, *(places.get(word, word) for word in words)],
+        cwd=data.parent,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (size, size)),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    check_refusal(Run(run.returncode, run.stdout, run.stderr), "cannot be written (File too large)")
+    left = {file.name for file in data.parent.rglob("*")}
+    assert left <= {"rows.npy", "new", "lock", "run.part"}
+
+
+def test_a_sketch_without_room(tmp_path: Path) -> None:
+    """A sketch whose file finds no room is one sentence too, and not the end of the process."""
+    program = (
+        "import resource, sys\n"
+        "from pathlib import Path\n"
+        "import numpy as np\n"
+        "from projected_kmeans.fit.sketch_file import new_array_file\n"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (5000, 5000))\n"
+        "try:\n"
+        "    new_array_file(Path(sys.argv[1]), (1000, 8), np.dtype(float))\n"
+        "except ValueError as error:\n"
+        "    print(error)\n"
+    )
+    path = tmp_path / "sketch.npy"
+    run = subprocess.run(
+        [sys.executable, "-c", program, str(path)], capture_output=True, text=True, check=False
+    )
+    assert run.stdout.strip() == f"{path} cannot be written (File too large); choose another place"
+    assert not path.exists()

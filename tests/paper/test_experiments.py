@@ -1,0 +1,106 @@
+"""Running experiments: results are stored, stopped runs continue, other parameters start anew."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from projected_kmeans.paper.experiments.experiment import (
+    Experiment,
+    Unit,
+    identify,
+    load_document,
+    run_experiment,
+)
+
+
+def plan(calls: list[str], *, key: int = 0, fail_at: str | None = None) -> Experiment:
+    """Return an experiment of four units that notes which of them are measured."""
+
+    def measure(name: str) -> Any:
+        if name == fail_at:
+            raise KeyboardInterrupt
+        calls.append(name)
+        return {"length": len(name)}
+
+    units = [Unit(name, lambda name=name: measure(name)) for name in ("a", "bb", "ccc", "dddd")]
+    return Experiment(
+        "lengths",
+        {"key": key},
+        units,
+        lambda found: {"total": sum(one["length"] for one in found.values())},
+    )
+
+
+def test_a_run_is_stored_with_what_it_depends_on(tmp_path: Path) -> None:
+    """The document holds results and all that they depend on, and no other file stays."""
+    document = run_experiment(plan([], key=7), tmp_path)
+    assert document["results"] == {"total": 10}
+    assert document["key"] == 7
+    assert {"version", "versions", "machine", "parameters", "seconds"} <= set(document)
+    assert json.loads((tmp_path / "lengths.json").read_text()) == document
+    assert [file.name for file in tmp_path.iterdir()] == ["lengths.json"]
+
+
+def test_a_stopped_run_continues(tmp_path: Path) -> None:
+    """Units that were finished before an interruption are not measured again."""
+    calls: list[str] = []
+    with pytest.raises(KeyboardInterrupt):
+        run_experiment(plan(calls, fail_at="ccc"), tmp_path)
+    assert not (tmp_path / "lengths.json").exists()
+    seen: list[tuple[str, int, int]] = []
+    document = run_experiment(plan(calls), tmp_path, on_unit=lambda *state: seen.append(state))
+    assert calls == ["a", "bb", "ccc", "dddd"]
+    assert document["results"] == {"total": 10}
+    assert seen == [("lengths", done, 4) for done in (1, 2, 3, 4)]
+
+
+def test_a_torn_line_is_measured_again(tmp_path: Path) -> None:
+    """A last line that was cut off while it was written counts as not measured."""
+    calls: list[str] = []
+    with pytest.raises(KeyboardInterrupt):
+        run_experiment(plan(calls, fail_at="ccc"), tmp_path)
+    path = tmp_path / "lengths.partial.jsonl"
+    path.write_text(path.read_text()[:-5])
+    run_experiment(plan(calls), tmp_path)
+    assert calls == ["a", "bb", "bb", "ccc", "dddd"]
+
+
+@pytest.mark.parametrize("complete", [False, True])
+def test_other_parameters_start_anew(complete: bool, tmp_path: Path) -> None:
+    """Neither a stopped run nor a stored result with another key is taken up."""
+    calls: list[str] = []
+    if complete:
+        run_experiment(plan([]), tmp_path)
+    else:
+        with pytest.raises(KeyboardInterrupt):
+            run_experiment(plan([], fail_at="dddd"), tmp_path)
+    document = run_experiment(plan(calls, key=1), tmp_path)
+    assert calls == ["a", "bb", "ccc", "dddd"]
+    assert document["key"] == 1
+
+
+def test_a_stored_result_is_shown_unless_fresh(tmp_path: Path) -> None:
+    """The same parameters give the stored document, and ``fresh`` measures again."""
+    calls: list[str] = []
+    first = run_experiment(plan(calls), tmp_path)
+    assert run_experiment(plan(calls), tmp_path) == first
+    assert len(calls) == 4
+    run_experiment(plan(calls), tmp_path, fresh=True)
+    assert len(calls) == 8
+
+
+def test_a_damaged_document_is_measured_again(tmp_path: Path) -> None:
+    """A file that is no document of ours is replaced."""
+    (tmp_path / "lengths.json").write_text("{")
+    assert load_document(tmp_path / "lengths.json") is None
+    assert run_experiment(plan([]), tmp_path)["results"] == {"total": 10}
+
+
+def test_identity_is_what_json_holds() -> None:
+    """Tuples in parameters compare equal to the lists that JSON makes of them."""
+    one = Experiment("x", {"key": 0, "sizes": (1, 2)}, [], lambda found: {})
+    assert identify(one)["parameters"]["sizes"] == [1, 2]

@@ -1,0 +1,190 @@
+"""The search with bounds: the same labels as a pass that measures everything, always."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from projected_kmeans.blocks.block_source import ArrayBlocks, scan_columns
+from projected_kmeans.passes import bounded_search as bounds
+from projected_kmeans.passes.bounded_search import NearestSearch, group_centers
+from projected_kmeans.passes.problem import Problem
+from projected_kmeans.solvers.lloyd import run_lloyd
+from tests import reference
+from tests.support.layouts import draw_rows, seeds, types
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _bounds_for_few_rows() -> Iterator[None]:
+    """Keep bounds for rows as few as here, which would do without."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(bounds, "LEAST_WORK", 0)
+        yield
+
+
+def make_problem(X: NDArray[Any], block_rows: int | None = None, n_threads: int = 1) -> Problem:
+    """Return the problem of some rows."""
+    source = ArrayBlocks(X, block_rows)
+    return Problem(source, scan_columns(source), None, n_threads)
+
+
+def walk(seed: int, first: NDArray[Any], n_passes: int, step: float) -> list[NDArray[Any]]:
+    """Return centers that move at random, a few of them far, and some not at all."""
+    stream = np.random.default_rng(seed)
+    path = [first]
+    for _ in range(n_passes - 1):
+        sizes = step * stream.choice([0.0, 0.01, 0.1, 1.0], size=(len(first), 1))
+        path.append(path[-1] + sizes * stream.normal(size=first.shape))
+    return path
+
+
+@settings(max_examples=60)
+@given(
+    seed=seeds,
+    n=st.integers(1, 90),
+    d=st.integers(1, 20),
+    k=st.integers(12, 80),
+    dtype=types,
+    block_rows=st.integers(1, 91),
+    n_threads=st.integers(1, 3),
+)
+def test_labels_are_those_of_full_passes(
+    seed: int, n: int, d: int, k: int, dtype: str, block_rows: int, n_threads: int
+) -> None:
+    """However centers move, labels are the twin's after every pass, for any blocks and threads."""
+    X = draw_rows(seed, n, d, dtype)
+    first = draw_rows(seed + 1, k, d, dtype).astype(float)
+    search = NearestSearch(make_problem(X, block_rows, n_threads), k)
+    labels = np.zeros(n, np.int32)
+    present = None
+    for centers in walk(seed, first, 6, float(np.abs(first).max())):
+        search.assign(centers, labels, keep_ties=present is not None)
+        present = reference.nearest_center(X, centers, present)
+        np.testing.assert_array_equal(labels, present)
+
+
+@settings(max_examples=60)
+@given(
+    seed=seeds,
+    n=st.integers(1, 60),
+    d=st.integers(1, 6),
+    k=st.integers(12, 40),
+    unit=st.sampled_from([1e-30, 1e-3, 1.0, 1e30]),
+    dtype=st.sampled_from(["float32", "float64"]),
+)
+def test_ties_are_kept_as_in_full_passes(
+    seed: int, n: int, d: int, k: int, unit: float, dtype: str
+) -> None:
+    """Among rows and centers of few integers, where most distances tie, labels are the twin's."""
+    stream = np.random.default_rng(seed)
+    unit = 2.0 ** np.round(np.log2(unit))
+    X = (stream.integers(0, 3, size=(n, d)) * unit).astype(dtype)
+    search = NearestSearch(make_problem(X), k)
+    labels = np.zeros(n, np.int32)
+    present = None
+    centers = stream.integers(0, 3, size=(k, d)).astype(float)
+    for _ in range(6):
+        search.assign(centers * unit, labels, keep_ties=present is not None)
+        present = reference.nearest_center(X / unit, centers, present)
+        np.testing.assert_array_equal(labels, present)
+        moved = stream.random(k) < 0.2
+        centers = np.where(moved[:, None], stream.integers(0, 3, size=(k, d)), centers)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "uint8"])
+@pytest.mark.parametrize("k", [12, 33, 100])
+def test_a_run_has_the_bits_of_one_without_bounds(
+    k: int, dtype: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Lloyd's method with bounds gives every bit of the run without, and saves most distances."""
+    stream = np.random.default_rng(k)
+    means = stream.integers(40, 200, size=(k, 24))
+    X = (means[stream.integers(k, size=3000)] + 12 * stream.normal(size=(3000, 24))).astype(dtype)
+    spent: list[int] = []
+    forward = NearestSearch.assign
+
+    def count(search: NearestSearch, *arguments: Any, **options: Any) -> None:
+        before = search.n_distances
+        forward(search, *arguments, **options)
+        spent.append(search.n_distances - before)
+
+    monkeypatch.setattr(NearestSearch, "assign", count)
+    quick = run_lloyd(make_problem(X), X[:k].astype(float), max_iter=60)
+    monkeypatch.setattr(bounds, "FEWEST_CLUSTERS", k + 1)
+    n_quick = len(spent)
+    plain = run_lloyd(make_problem(X), X[:k].astype(float), max_iter=60)
+    np.testing.assert_array_equal(quick.labels, plain.labels)
+    assert quick.history == plain.history
+    assert quick.centers.tobytes() == plain.centers.tobytes()
+    assert set(spent[n_quick:]) == {3000 * k}
+    assert sum(spent[2:n_quick]) < 0.5 * 3000 * k * (n_quick - 2)
+
+
+def test_bounds_that_save_nothing_are_dropped() -> None:
+    """Where centers jump about, passes go back to measuring everything; labels stay right."""
+    stream = np.random.default_rng(0)
+    X = stream.normal(size=(400, 30))
+    search = NearestSearch(make_problem(X), 20)
+    labels = np.zeros(400, np.int32)
+    for number in range(9):
+        centers = stream.normal(size=(20, 30))
+        before = search.n_distances
+        search.assign(centers, labels, keep_ties=False)
+        np.testing.assert_array_equal(labels, reference.nearest_center(X, centers))
+        if number > bounds.PATIENCE:
+            assert search.n_distances - before == 400 * 20
+
+
+def test_rows_equal_to_their_centers() -> None:
+    """Where all first distances are zero there is nothing to bound, and labels are right."""
+    X = np.repeat(np.arange(14.0)[:, None], 3, axis=0)
+    search = NearestSearch(make_problem(X), 14)
+    labels = np.zeros(42, np.int32)
+    for shift in (0.0, 0.0, 0.4, 1.0):
+        search.assign(np.arange(14.0)[:, None] + shift, labels, keep_ties=False)
+        expected = reference.nearest_center(X, np.arange(14.0)[:, None] + shift)
+        np.testing.assert_array_equal(labels, expected)
+
+
+def test_a_row_whose_label_was_changed_is_looked_at_again() -> None:
+    """After forgetting, a row that was given another label finds its nearest center."""
+    stream = np.random.default_rng(1)
+    X = stream.normal(size=(100, 5))
+    centers = stream.normal(size=(16, 5))
+    search = NearestSearch(make_problem(X), 16)
+    labels = np.zeros(100, np.int32)
+    for _ in range(3):
+        search.assign(centers, labels, keep_ties=True)
+    changed = np.array([3, 50])
+    labels[changed] = (labels[changed] + 1) % 16
+    search.forget(changed, labels[changed])
+    search.assign(centers, labels, keep_ties=True)
+    np.testing.assert_array_equal(labels, reference.nearest_center(X, centers))
+
+
+@given(k=st.integers(1, 1200), seed=seeds)
+def test_groups_hold_every_center_once(k: int, seed: int) -> None:
+    """There are at most 16 groups of equal size, a multiple of four, with every center in one."""
+    groups = group_centers(np.random.default_rng(seed).normal(size=(k, 3)))
+    assert len(groups) <= 16
+    assert groups.shape[1] % 4 == 0
+    assert (np.sort(groups[groups >= 0]) == np.arange(k)).all()
+    assert (groups.max(axis=1) >= 0).all()
+
+
+def test_groups_are_of_neighbours() -> None:
+    """Centers in far bunches along a line are grouped by bunch; equal centers are no bar."""
+    stream = np.random.default_rng(0)
+    bunch = np.repeat(np.arange(8), 8)
+    order = stream.permutation(64)
+    groups = group_centers((100.0 * bunch[:, None] + stream.normal(size=(64, 8)))[order])
+    assert groups.shape == (16, 4)
+    for group in groups:
+        assert len(set(bunch[order][group])) == 1
+    assert group_centers(np.zeros((40, 2))).shape == (10, 4)

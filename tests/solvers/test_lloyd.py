@@ -1,0 +1,344 @@
+"""Lloyd's method against its twin, scikit-learn and hand-made cases."""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+import itertools
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+from sklearn.cluster import KMeans
+
+from projected_kmeans.blocks.block_source import ArrayBlocks, scan_columns
+from projected_kmeans.passes.candidate_search import CandidateSearch
+from projected_kmeans.passes.problem import Problem
+from projected_kmeans.results import Clustering
+from projected_kmeans.solvers.lloyd import LloydState, run_lloyd
+from tests import reference
+from tests.support.layouts import seeds, types
+
+
+def make_problem(
+    X: NDArray[Any],
+    weights: NDArray[Any] | None = None,
+    *,
+    block_rows: int | None = None,
+    n_threads: int = 1,
+) -> Problem:
+    """Return the problem of some rows."""
+    source = ArrayBlocks(X, block_rows)
+    return Problem(source, scan_columns(source), weights, n_threads)
+
+
+def solve(X: NDArray[Any], centers: Any, max_iter: int = 300, **options: Any) -> Clustering:
+    """Run Lloyd's method on rows without weights."""
+    return run_lloyd(make_problem(X), np.asarray(centers, float), max_iter=max_iter, **options)
+
+
+def draw_clusters(seed: int, n: int, d: int, k: int, gap: float) -> tuple[Any, Any]:
+    """Return rows around k means that lie about ``gap`` apart, and the mean of each row."""
+    stream = np.random.default_rng(seed)
+    home = np.concatenate([np.arange(k), stream.integers(k, size=n - k)])
+    return stream.normal(size=(n, d)) + gap * stream.normal(size=(k, d))[home], home
+
+
+@given(seed=seeds, d=st.integers(1, 6), k=st.integers(1, 5), dtype=types)
+def test_separated_clusters_are_found(seed: int, d: int, k: int, dtype: str) -> None:
+    """From one row of each of some far clusters, the labels are the twin's in one pass."""
+    stream = np.random.default_rng(seed)
+    home = np.concatenate([np.arange(k), stream.integers(k, size=25)])
+    X = (20 * home[:, None] + stream.integers(0, 4, size=(25 + k, d))).astype(dtype)
+    found = solve(X, X[:k])
+    np.testing.assert_array_equal(found.labels, home)
+    np.testing.assert_array_equal(found.labels, reference.lloyd(X, X[:k].astype(float), 300)[0])
+    np.testing.assert_allclose(found.centers, reference.means(X, home, k), rtol=1e-14)
+    assert found.inertia == pytest.approx(reference.inertia(X, home), rel=1e-13)
+    assert found.converged
+
+
+@settings(max_examples=20)
+@given(seed=seeds, n=st.integers(5, 30), d=st.integers(1, 5), k=st.integers(1, 4))
+def test_equals_the_twin(seed: int, n: int, d: int, k: int) -> None:
+    """Labels and the inertia of every pass are the twin's, where no cluster runs empty."""
+    X, _ = draw_clusters(seed, n, d, k, 1.0)
+    found = solve(X, X[:k])
+    labels, history = reference.lloyd(X, X[:k], 300)
+    if len(np.unique(labels)) == k:
+        np.testing.assert_array_equal(found.labels, labels)
+        # A last pass that changes no label may still lower the inertia by its rounding.
+        assert found.n_iter - len(history) in (0, 1)
+        np.testing.assert_allclose(found.history[: len(history)], history, rtol=1e-12)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_equals_scikit_learn(seed: int) -> None:
+    """From equal first centers, scikit-learn comes to the same labels, centers and inertia."""
+    X, _ = draw_clusters(seed, 400, 6, 7, 2.0)
+    first = X[:7].copy()
+    referee = KMeans(7, init=first, n_init=1, algorithm="lloyd", tol=0, max_iter=1000).fit(X)
+    found = solve(X, first, max_iter=1000)
+    assert np.bincount(found.labels, minlength=7).min() > 0
+    np.testing.assert_array_equal(found.labels, referee.labels_)
+    np.testing.assert_allclose(found.centers, referee.cluster_centers_, rtol=0, atol=1e-12)
+    assert found.inertia == pytest.approx(referee.inertia_, rel=1e-12)
+
+
+@settings(max_examples=40)
+@given(
+    seed=seeds,
+    n=st.integers(1, 40),
+    d=st.integers(1, 4),
+    k=st.integers(1, 8),
+    levels=st.integers(1, 6),
+    weighted=st.booleans(),
+)
+def test_inertia_never_rises(
+    seed: int, n: int, d: int, k: int, levels: int, weighted: bool
+) -> None:
+    """Each pass lowers the inertia, and what is returned is true of its labels, ties or not."""
+    stream = np.random.default_rng(seed)
+    X = stream.integers(0, levels, size=(n, d)).astype(float)
+    weights = stream.integers(0, 3, size=n).astype(float) if weighted else None
+    if weights is not None:
+        weights[0] = 1.0
+    centers = stream.normal(size=(k, d)) * levels
+    found = run_lloyd(make_problem(X, weights), centers, max_iter=50)
+    assert (np.diff(found.history) < 0).all()
+    assert found.history[-1] == found.inertia
+    assert len(found.history) == found.n_iter
+    exact = reference.inertia(X, found.labels, weights)
+    assert found.inertia == pytest.approx(exact, rel=1e-12, abs=1e-12)
+    means = reference.means(X, found.labels, k, weights)
+    filled = found.mass > 0
+    np.testing.assert_allclose(found.centers[filled], means[filled], rtol=0, atol=1e-12)
+
+
+@settings(max_examples=40)
+@given(seed=seeds, n=st.integers(1, 30), d=st.integers(1, 3), k=st.integers(1, 8))
+def test_clusters_stay_empty_only_for_want_of_distinct_rows(
+    seed: int, n: int, d: int, k: int
+) -> None:
+    """From any centers there are k clusters, or at least as many as there are distinct rows."""
+    stream = np.random.default_rng(seed)
+    X = stream.integers(0, 3, size=(n, d)).astype(float)
+    centers = np.concatenate([X[:1]] * k) + 100.0 * (stream.random((k, 1)) < 0.3)
+    found = solve(X, centers)
+    distinct = len(np.unique(X, axis=0))
+    assert np.count_nonzero(found.mass) >= min(k, distinct)
+    if k >= distinct:
+        assert found.inertia == 0
+
+
+def test_an_empty_cluster_takes_the_farthest_row() -> None:
+    """A center that no row is nearest to takes the row farthest from its own center."""
+    X = np.array([[0.0], [1.0], [2.0], [9.0]])
+    found = solve(X, [[0.0], [100.0]], max_iter=1)
+    np.testing.assert_array_equal(found.labels, [0, 0, 0, 1])
+    assert found.inertia == 2.0
+
+
+def test_a_row_of_no_weight_fills_no_cluster() -> None:
+    """An empty cluster takes a row with weight, though one without lies farther out."""
+    X = np.array([[0.0], [1.0], [5.0], [50.0]])
+    weights = np.array([1.0, 1.0, 1.0, 0.0])
+    found = run_lloyd(make_problem(X, weights), np.array([[0.0], [1000.0]]), max_iter=20)
+    np.testing.assert_array_equal(found.labels[:3], [0, 0, 1])
+    assert found.inertia == 0.5
+    np.testing.assert_array_equal(found.mass, [2, 1])
+
+
+def test_a_row_of_no_weight_keeps_its_nearest_center() -> None:
+    """Where only a row without weight could fill a cluster, the cluster stays empty."""
+    X = np.array([[50.0], [0.0], [0.0]])
+    problem = make_problem(X, np.array([0.0, 1.0, 1.0]))
+    found = run_lloyd(problem, np.array([[0.0], [1000.0]]), max_iter=20)
+    np.testing.assert_array_equal(found.labels, [0, 0, 0])
+    np.testing.assert_array_equal(found.mass, [2, 0])
+
+
+def test_filling_a_cluster_empties_no_other() -> None:
+    """The last row of a cluster is not given away to an empty one."""
+    found = solve(np.array([[1.0], [2.0]]), [[0.0], [100.0], [200.0]])
+    np.testing.assert_array_equal(found.labels, [0, 1])
+    np.testing.assert_array_equal(found.mass, [1, 1, 0])
+
+
+def test_ties_are_kept() -> None:
+    """A row midway between two centers stays in its cluster after the first pass."""
+    X = np.array([[-1.0], [1.0], [0.0], [0.0]])
+    start = solve(X, [[-1.0], [1.0]], max_iter=1)
+    np.testing.assert_array_equal(start.labels, [0, 1, 0, 0])
+    balanced = Clustering(
+        np.array([0, 1, 1, 0], np.int32), np.array([[-0.5], [0.5]]), np.full(2, 2.0), 1.0, 2.0
+    )
+    found = run_lloyd(make_problem(X), balanced.centers, max_iter=10, start=balanced)
+    np.testing.assert_array_equal(found.labels, balanced.labels)
+    assert (found.inertia, found.n_iter, found.converged) == (1.0, 0, True)
+
+
+def test_the_start_is_returned_where_nothing_lowers_it() -> None:
+    """A partition that no pass improves comes back with no passes counted."""
+    X, _ = draw_clusters(1, 60, 3, 4, 3.0)
+    best = solve(X, X[:4])
+    again = run_lloyd(make_problem(X), best.centers, max_iter=10, start=best)
+    np.testing.assert_array_equal(again.labels, best.labels)
+    assert again.inertia == best.inertia
+    assert (again.n_iter, again.history, again.converged) == (0, (), True)
+
+
+def test_one_cluster_is_the_mean() -> None:
+    """One cluster has the mean for center and the sum of squares about it."""
+    X = np.random.default_rng(0).normal(size=(30, 4))
+    found = solve(X, X[:1])
+    np.testing.assert_allclose(found.centers[0], X.mean(axis=0), rtol=0, atol=1e-15)
+    assert found.inertia == pytest.approx(30 * X.var(axis=0).sum(), rel=1e-13)
+
+
+def test_as_many_clusters_as_rows() -> None:
+    """With every row a center of its own, nothing is left to pay."""
+    X = np.random.default_rng(0).normal(size=(12, 3))
+    found = solve(X, X)
+    np.testing.assert_array_equal(found.labels, np.arange(12))
+    assert found.inertia == 0
+
+
+def test_one_row() -> None:
+    """A single row is its own cluster."""
+    found = solve(np.array([[3.0, 4.0]]), [[0.0, 0.0]])
+    np.testing.assert_array_equal(found.centers, [[3, 4]])
+    assert (found.inertia, found.sum_of_squares) == (0.0, 25.0)
+
+
+def test_equal_rows() -> None:
+    """Rows that are all equal make one cluster; the others keep their centers."""
+    X = np.full((5, 2), 0.1)
+    found = solve(X, [[0.0, 0.0], [1.0, 1.0], [2.0, 2.0]])
+    np.testing.assert_array_equal(found.mass, [5, 0, 0])
+    np.testing.assert_array_equal(found.centers[1:], [[1, 1], [2, 2]])
+    assert found.inertia <= 1e-30
+
+
+def test_small_cases_reach_the_optimum_from_some_start() -> None:
+    """Over all choices of rows as centers, the best inertia is the optimum of all partitions."""
+    for seed in range(4):
+        X = np.random.default_rng(seed).normal(size=(7, 2)) + 3 * np.eye(7, 2) * (seed % 2)
+        starts = [X[[i, j]] for i in range(7) for j in range(i)]
+        best = min(solve(X, start).inertia for start in starts)
+        optimum = reference.brute_force_optimum(X, 2)
+        assert optimum * (1 - 1e-12) <= best <= optimum * (1 + 1e-12)
+
+
+@settings(max_examples=15)
+@given(seed=seeds, block_rows=st.integers(1, 80), n_threads=st.integers(1, 4), dtype=types)
+def test_bits_do_not_depend_on_blocks_or_threads(
+    seed: int, block_rows: int, n_threads: int, dtype: str
+) -> None:
+    """A whole run has the same bits for any block size and number of threads."""
+    stream = np.random.default_rng(seed)
+    X = (10 * stream.random(size=(70, 5))).astype(dtype)
+    whole = solve(X, X[:6])
+    problem = make_problem(X, block_rows=block_rows, n_threads=n_threads)
+    other = run_lloyd(problem, X[:6].astype(float), max_iter=300)
+    np.testing.assert_array_equal(whole.labels, other.labels)
+    assert whole.centers.tobytes() == other.centers.tobytes()
+    assert whole.history == other.history
+
+
+def test_row_order_does_not_matter() -> None:
+    """Rows in another order give the same centers, bit by bit."""
+    X, _ = draw_clusters(3, 200, 5, 4, 1.5)
+    order = np.random.default_rng(0).permutation(200)
+    one, other = solve(X, X[:4]), solve(X[order], X[:4])
+    np.testing.assert_array_equal(one.labels[order], other.labels)
+    assert one.centers.tobytes() == other.centers.tobytes()
+
+
+def test_max_iter_bounds_the_passes() -> None:
+    """The run stops after max_iter passes and says that it did not converge."""
+    X, _ = draw_clusters(5, 300, 2, 6, 0.5)
+    whole = solve(X, X[:6])
+    assert whole.n_iter > 3
+    found = solve(X, X[:6], max_iter=3)
+    assert (found.n_iter, found.converged) == (3, False)
+    assert found.history == whole.history[:3]
+
+
+def test_tol_stops_early() -> None:
+    """The run stops after the first pass in which the centers' squared shift is at most tol."""
+    X, _ = draw_clusters(5, 300, 2, 6, 0.5)
+    centers = [X[:6]] + [solve(X, X[:6], max_iter=i).centers for i in range(1, 8)]
+    shifts = [np.sum((b - a) ** 2) for a, b in itertools.pairwise(centers)]
+    tol = shifts[3]
+    expected = 1 + next(i for i, shift in enumerate(shifts) if shift <= tol)
+    found = solve(X, X[:6], tol=tol)
+    assert (found.n_iter, found.converged) == (expected, True)
+
+
+def test_the_caller_can_stop() -> None:
+    """A true answer ends the run with the partition of that pass."""
+    X, _ = draw_clusters(5, 300, 2, 6, 0.5)
+    seen: list[tuple[int, float]] = []
+
+    def on_pass(done: int, value: float) -> bool:
+        seen.append((done, value))
+        return done == 2
+
+    found = solve(X, X[:6], on_pass=on_pass)
+    assert [done for done, _ in seen] == [1, 2]
+    assert tuple(value for _, value in seen) == found.history
+    assert (found.n_iter, found.converged) == (2, False)
+
+
+def test_no_pass_is_refused() -> None:
+    """max_iter=0 without a start gives a sentence."""
+    with pytest.raises(ValueError, match="max_iter=0 allows no pass"):
+        solve(np.zeros((2, 1)), [[0.0]], max_iter=0)
+
+
+def follow_states(
+    problem: Problem, centers: NDArray[Any], n_candidates: int
+) -> tuple[Clustering, list[LloydState], Any]:
+    """Return the end of a run, its state after every pass, and what goes on from one of them."""
+    order = np.argsort(reference.squared_distances(problem.source.select(), centers), axis=0)
+    lists = np.ascontiguousarray(order[:n_candidates].T, dtype=np.uint16)
+    lists[~(lists == 0).any(axis=1), -1:] = 0  # where all rows are at first
+    states: list[LloydState] = []
+
+    def run(**options: Any) -> Clustering:
+        search = CandidateSearch(problem, lists.copy()) if n_candidates else None
+        return run_lloyd(problem, centers, max_iter=60, search=search, **options)
+
+    whole = run(on_state=lambda state: states.append(copy.deepcopy(state)))
+    return whole, states, run
+
+
+@pytest.mark.parametrize("n_candidates", [0, 6])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_a_state_goes_on_to_the_same_bits(n_candidates: int, weighted: bool) -> None:
+    """From the state after any pass, bounds, sums, refilled clusters and candidates go on alike."""
+    X, _ = draw_clusters(4, 400, 6, 16, 1.0)
+    weights = np.linspace(0, 2, len(X)) if weighted else None
+    centers = np.concatenate([X[:10], 50 + np.arange(6.0)[:, None] + X[:6]])  # six lose all rows
+    whole, states, run = follow_states(make_problem(X, weights), centers, n_candidates)
+    assert len(states) > 4
+    assert len(states[-1].refilled) > 0
+    for state in states:
+        found = run(resume=copy.deepcopy(state))
+        np.testing.assert_array_equal(found.labels, whole.labels)
+        assert found.centers.tobytes() == whole.centers.tobytes()
+        assert (found.inertia, found.history) == (whole.inertia, whole.history)
+        assert (found.converged, found.n_iter) == (whole.converged, whole.n_iter)
+
+
+def test_a_state_of_other_rows_is_refused() -> None:
+    """Sums that do not give the inertia of the last pass are not gone on from."""
+    X, _ = draw_clusters(4, 100, 6, 5, 1.0)
+    _, states, run = follow_states(make_problem(X), X[:5], 0)
+    bad = dataclasses.replace(states[0], totals=states[0].totals + 1)
+    with pytest.raises(ValueError, match="does not agree with itself; use another folder"):
+        run(resume=bad)

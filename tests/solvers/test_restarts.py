@@ -1,0 +1,141 @@
+"""Restarts by successive halving: who goes on, who is judged, and what is left of it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from projected_kmeans import FitState, ProjectedKMeans
+from projected_kmeans.blocks import block_source as blocks
+from projected_kmeans.blocks.block_source import ArrayBlocks, scan_columns
+from projected_kmeans.fit import pipeline
+from projected_kmeans.fit.fit_checkpoint import Checkpoint
+from projected_kmeans.passes.problem import Problem
+from projected_kmeans.results import Clustering
+from projected_kmeans.running.monitor import Journal
+from projected_kmeans.solvers import restarts
+from projected_kmeans.solvers.lloyd import run_lloyd
+from projected_kmeans.solvers.restarts import FINALISTS, FIRST_PASSES, Effort, run_restarts
+from tests.support.blobs import assert_consistent, assert_same_fit, draw_blobs
+
+
+def watch(X: NDArray[Any], **options: Any) -> tuple[dict[int, list[FitState]], ProjectedKMeans]:
+    """Return what the callback sees of each restart's passes, and the model."""
+    seen: dict[int, list[FitState]] = {}
+
+    def callback(state: FitState) -> None:
+        if state.step == "cluster":
+            seen.setdefault(state.restart, []).append(state)
+
+    options = {"init": "random", "random_state": 1, "tol": 0, "polish_iter": 0} | options
+    return seen, ProjectedKMeans(5, callback=callback, **options).fit(X)
+
+
+def test_the_better_half_goes_on() -> None:
+    """All of ten begin, the best five go on, three finish; passes are counted through."""
+    X, _ = draw_blobs(n=600, gap=0.1)
+    seen, _ = watch(X, n_init=10)
+    assert sorted(seen) == list(range(10))
+    for states in seen.values():
+        assert [state.iteration for state in states] == list(range(1, len(states) + 1))
+        inertias = [state.inertia for state in states]
+        assert inertias == sorted(inertias, reverse=True)
+    first = {restart: states[:FIRST_PASSES][-1].inertia for restart, states in seen.items()}
+    longer = {restart for restart, states in seen.items() if len(states) > FIRST_PASSES}
+    assert longer <= set(sorted(first, key=first.__getitem__)[:5])
+    longest = {restart for restart, states in seen.items() if len(states) > 2 * FIRST_PASSES}
+    assert 0 < len(longest) <= FINALISTS
+
+
+def test_a_pause_changes_nothing() -> None:
+    """The winner's passes and result are those of the same restart run alone to its end."""
+    X, _ = draw_blobs(gap=0.15)
+    source = ArrayBlocks(X)
+    problem = Problem(source, scan_columns(source))
+    first = [X[np.random.default_rng(seed).choice(len(X), 5, replace=False)] for seed in range(8)]
+    effort = Effort("lloyd", 0, 300, 0.0, 0.0)
+    log = Journal(None, 0)
+    found = run_restarts(
+        problem, 5, 8, lambda index, on_center: first[index], effort, log, Checkpoint()
+    )
+    assert len(found) == FINALISTS
+    alone = [run_lloyd(problem, centers, max_iter=300) for centers in first]
+    for one in found:
+        (twin,) = [other for other in alone if other.history[0] == one.history[0]]
+        np.testing.assert_array_equal(one.labels, twin.labels)
+        assert one.labels.dtype == np.int32
+        # Sums begin anew about other points after a pause, which may cost the last bit.
+        np.testing.assert_allclose(one.history, twin.history, rtol=1e-14)
+        np.testing.assert_allclose(one.centers, twin.centers, rtol=0, atol=1e-13)
+        assert (one.n_iter, one.converged) == (twin.n_iter, twin.converged)
+
+
+def test_the_winner_is_the_best_finalist_in_the_original_space(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Its inertia is the least of the finalists' lifted ones, not only on the sketch."""
+    judged: list[list[Clustering]] = []
+    plain = pipeline.lift
+
+    def spy(*arguments: Any) -> list[Clustering]:
+        judged.append(plain(*arguments))
+        return judged[-1]
+
+    monkeypatch.setattr(pipeline, "lift", spy)
+    surprises = 0
+    for seed in range(6):
+        X, _ = draw_blobs(seed, gap=0.15)
+        _, model = watch(X, n_init=7, n_components=8, random_state=seed)
+        inertias = [one.inertia for one in judged[-1]]
+        assert model.inertia_ == min(inertias)
+        assert_consistent(model, X)
+        surprises += model.inertia_ != inertias[0]
+    assert len(judged) == 6
+    assert surprises > 0
+
+
+@pytest.mark.parametrize("solver", ["lloyd", "hartigan"])
+@pytest.mark.parametrize("projection", ["sign", None])
+def test_threads_and_blocks_change_no_bit(
+    solver: str, projection: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Halving, judging and polishing give the same bits for any threads and blocks."""
+    X, _ = draw_blobs(gap=0.15)
+    options = {"n_init": 9, "solver": solver, "projection": projection, "polish_iter": 2}
+    _, one = watch(X, n_threads=1, **options)
+    monkeypatch.setattr(blocks, "BLOCK_BYTES", 17 * 8 * 200)
+    _, other = watch(X, n_threads=3, **options)
+    assert_same_fit(one, other)
+    assert one.n_iter_ == len(one.history_)
+
+
+def test_weights_and_empty_clusters_survive_the_judging() -> None:
+    """Fewer distinct rows than clusters, with weights: finalists are lifted all the same."""
+    X = np.repeat(np.random.default_rng(0).normal(size=(4, 60)), 5, axis=0)
+    weights = np.arange(20.0)
+    model = ProjectedKMeans(6, projection="sign", n_components=10, n_init=5, random_state=0)
+    with pytest.warns(UserWarning, match="distinct clusters"):
+        model.fit(X, sample_weight=weights)
+    assert model.inertia_ == pytest.approx(0.0, abs=1e-20)
+    assert np.isfinite(model.cluster_centers_).all()
+
+
+def test_few_passes_allow_no_rounds() -> None:
+    """Where max_iter is below a round, every restart ends there and the best are judged."""
+    X, _ = draw_blobs(gap=0.15)
+    seen, model = watch(X, n_init=8, max_iter=2)
+    assert all(len(states) <= 2 for states in seen.values())
+    assert model.stopped_ == "max_iter"
+
+
+def test_many_restarts_are_kept_narrow() -> None:
+    """A paused restart takes a byte a row for up to 256 clusters, two beyond."""
+    labels = np.array([0, 255, 3], dtype=np.int32)
+    for k, width in ((256, 1), (257, 2)):
+        found = Clustering(labels, np.zeros((k, 1)), np.zeros(k), 1.0, 1.0)
+        kept = restarts.Restart.keep(0, found)
+        assert kept.labels.itemsize == width
+        np.testing.assert_array_equal(kept.clustering.labels, labels)

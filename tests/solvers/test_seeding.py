@@ -1,0 +1,230 @@
+"""The first centers: their distribution, their weights and what they do with equal rows."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.stats
+from numpy.typing import NDArray
+
+from projected_kmeans.blocks.block_source import ArrayBlocks, scan_columns
+from projected_kmeans.keys import open_stream
+from projected_kmeans.passes.problem import Problem
+from projected_kmeans.solvers.seeding import (
+    SEEDINGS,
+    move_to_balls,
+    seed_centers,
+    seed_plus_plus,
+    seed_random,
+)
+from tests import reference
+
+ROWS = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 2.0], [3.0, 3.0], [4.0, 3.0], [10.0, 1.0]])
+
+
+def make_problem(
+    X: NDArray[Any],
+    weights: NDArray[Any] | None = None,
+    *,
+    block_rows: int | None = None,
+    n_threads: int = 1,
+) -> Problem:
+    """Return the problem of some rows."""
+    source = ArrayBlocks(X, block_rows)
+    return Problem(source, scan_columns(source), weights, n_threads)
+
+
+# The seedings that look at distances; "random" does not know equal rows.
+BY_DISTANCE = [name for name in SEEDINGS if name != "random"]
+
+
+def seed(
+    X: NDArray[Any],
+    k: int,
+    key: int,
+    weights: NDArray[Any] | None = None,
+    name: str = "k-means++",
+) -> NDArray[np.int64]:
+    """Choose k rows from the stream of a key."""
+    return SEEDINGS[name](make_problem(X, weights), k, open_stream(key, 1))
+
+
+def assert_distribution(counts: NDArray[Any], chances: NDArray[Any]) -> None:
+    """Check counts against chances by a chi-square test with failure probability 1e-6."""
+    assert not counts[chances == 0].any()
+    order = np.argsort(chances, axis=None)
+    counts, chances = counts.ravel()[order], chances.ravel()[order]
+    expected = chances / chances.sum() * counts.sum()
+    rare = max(1, int(np.searchsorted(np.cumsum(expected), 5, side="right")) + 1)
+    counts, expected = (np.append(t[:rare].sum(), t[rare:]) for t in (counts, expected))
+    assert scipy.stats.chisquare(counts, expected).pvalue > 1e-6
+
+
+@pytest.mark.parametrize("weights", [None, np.array([1.0, 2.0, 0.0, 4.0, 0.5, 3.0])])
+def test_the_first_row_is_drawn_by_weight(weights: NDArray[Any] | None) -> None:
+    """The first center is a row drawn with probability proportional to its weight."""
+    # Failure probability 1e-6 over keys; the keys are fixed.
+    counts = np.bincount([seed(ROWS, 1, key, weights)[0] for key in range(2000)], minlength=6)
+    assert_distribution(counts, np.ones(6) if weights is None else weights)
+
+
+@pytest.mark.parametrize("weights", [None, np.array([1.0, 2.0, 0.0, 4.0, 0.5, 3.0])])
+def test_the_second_row_is_the_better_of_two_drawn_by_distance(
+    weights: NDArray[Any] | None,
+) -> None:
+    """The second of two centers is the better of two rows drawn by weighted squared distance."""
+    # Failure probability 1e-6 over keys; the keys are fixed. 2 + floor(ln 2) = 2 trials.
+    mass = np.ones(6) if weights is None else weights
+    distances = reference.squared_distances(ROWS, ROWS).astype(float)
+    chances = np.zeros((6, 6))
+    for first in range(6):
+        drawn = distances[first] * mass
+        drawn /= drawn.sum()
+        left = np.minimum(distances[first], distances) @ mass
+        for a, b in itertools.product(range(6), repeat=2):
+            chances[first, a if left[a] <= left[b] else b] += (
+                mass[first] / mass.sum() * drawn[a] * drawn[b]
+            )
+    counts = np.zeros((6, 6))
+    for key in range(4000):
+        counts[tuple(seed(ROWS, 2, key, weights))] += 1
+    assert_distribution(counts, chances)
+
+
+@pytest.mark.parametrize("name", BY_DISTANCE)
+@pytest.mark.parametrize("dtype", ["float32", "float64", "uint8"])
+def test_rows_without_weight_are_not_chosen(dtype: str, name: str) -> None:
+    """While rows with weight are left, one without is never chosen."""
+    stream = np.random.default_rng(0)
+    X = stream.integers(0, 200, size=(40, 3)).astype(dtype)
+    weights = np.where(np.arange(40) % 2 == 0, 0.0, stream.random(40) + 0.1)
+    for key in range(50):
+        chosen = seed(X, 10, key, weights, name)
+        assert (weights[chosen] > 0).all()
+
+
+@pytest.mark.parametrize("name", BY_DISTANCE)
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("offset", [0.0, 0.1, 1e3])
+def test_distinct_rows_come_first(dtype: str, offset: float, name: str) -> None:
+    """No two equal rows are chosen while there are others."""
+    values = (np.array([[0.0, 1.1], [1.3, 1.1], [2.0, 0.7], [5.1, 5.3]]) + offset).astype(dtype)
+    X = np.repeat(values, [1, 50, 3, 20], axis=0)
+    for key in range(20):
+        assert len(np.unique(X[seed(X, 4, key, name=name)], axis=0)) == 4
+
+
+@pytest.mark.parametrize("name", BY_DISTANCE)
+def test_distinct_rows_come_first_beside_an_outlier(name: str) -> None:
+    """Rows stay distinct though an outlier is so far that their squared distances underflow."""
+    X = np.array([[0.0], [1.0], [2.0], [1e24]], np.float32)
+    for key in range(20):
+        assert len(set(seed(X, 4, key, name=name))) == 4
+
+
+@pytest.mark.parametrize("name", BY_DISTANCE)
+def test_more_centers_than_distinct_rows(name: str) -> None:
+    """All distinct rows are chosen first, then any; nothing fails."""
+    X = np.repeat(np.arange(3.0)[:, None], 4, axis=0)
+    for key in range(20):
+        chosen = seed(X, 7, key, name=name)
+        assert len(np.unique(X[chosen[:3]])) == 3
+        assert ((chosen >= 0) & (chosen < 12)).all()
+
+
+@pytest.mark.parametrize("name", BY_DISTANCE)
+def test_all_rows_in_some_order(name: str) -> None:
+    """As many centers as distinct rows are all the rows."""
+    X = np.random.default_rng(3).normal(size=(15, 2))
+    np.testing.assert_array_equal(np.sort(seed(X, 15, 0, name=name)), np.arange(15))
+
+
+@pytest.mark.parametrize("name", BY_DISTANCE)
+@pytest.mark.parametrize("dtype", ["float32", "float64", "uint8"])
+def test_the_key_fixes_the_rows(dtype: str, name: str) -> None:
+    """The same key gives the same rows for any blocks and threads, another key others."""
+    X = np.random.default_rng(1).integers(0, 255, size=(200, 7)).astype(dtype)
+    results = [
+        SEEDINGS[name](make_problem(X, block_rows=rows, n_threads=threads), 8, open_stream(5, 1))
+        for rows, threads in ((None, 1), (None, 2), (7, 3), (1, 4))
+    ]
+    for other in results[1:]:
+        np.testing.assert_array_equal(results[0], other)
+    assert not np.array_equal(results[0], seed(X, 8, 6, name=name))
+
+
+@pytest.mark.parametrize("name", BY_DISTANCE)
+@pytest.mark.parametrize(("dtype", "unit"), [("float32", 1e-30), ("float32", 1e30)])
+def test_the_unit_does_not_matter(dtype: str, unit: float, name: str) -> None:
+    """Rows in tiny or huge units give the same choice."""
+    X = np.random.default_rng(1).normal(size=(60, 4))
+    scale = 2.0 ** round(np.log2(unit))
+    for key in range(5):
+        plain = seed(X.astype(dtype), 6, key, name=name)
+        np.testing.assert_array_equal(seed((X * scale).astype(dtype), 6, key, name=name), plain)
+
+
+def test_far_clusters_get_a_center_each() -> None:
+    """Among far clusters, greedy seeding takes one row of each."""
+    stream = np.random.default_rng(0)
+    home = np.repeat(np.arange(6), 30)
+    X = stream.normal(size=(180, 2)) + 1000 * home[:, None]
+    for key in range(20):
+        assert len(set(home[seed(X, 6, key)])) == 6
+
+
+@pytest.mark.parametrize("name", BY_DISTANCE)
+@pytest.mark.parametrize("k", [1, 4])
+def test_progress_counts_centers(k: int, name: str) -> None:
+    """The caller hears of each center chosen, from the first to the last."""
+    seen: list[int] = []
+    SEEDINGS[name](make_problem(ROWS), k, open_stream(0), seen.append)
+    assert seen == list(range(1, k + 1))
+
+
+def test_random_rows_are_distinct_and_uniform() -> None:
+    """Random seeding draws rows without repetition, each as often as others."""
+    # Failure probability 1e-6 over keys; the keys are fixed.
+    problem = make_problem(ROWS)
+    draws = [seed_random(problem, 3, open_stream(key, 1)) for key in range(2000)]
+    assert all(len(set(chosen)) == 3 for chosen in draws)
+    assert_distribution(np.bincount([chosen[0] for chosen in draws], minlength=6), np.ones(6))
+
+
+def test_random_rows_follow_weights() -> None:
+    """Random seeding draws the first row by weight and none without weight."""
+    # Failure probability 1e-6 over keys; the keys are fixed.
+    weights = np.array([1.0, 0.0, 3.0, 2.0, 0.0, 0.5])
+    problem = make_problem(ROWS, weights)
+    draws = [seed_random(problem, 2, open_stream(key, 1)) for key in range(2000)]
+    assert all(len(set(chosen)) == 2 and (weights[chosen] > 0).all() for chosen in draws)
+    assert_distribution(np.bincount([chosen[0] for chosen in draws], minlength=6), weights)
+
+
+def test_random_rows_need_enough_weights() -> None:
+    """Fewer positive weights than clusters give a sentence with both numbers."""
+    problem = make_problem(ROWS, np.array([1.0, 0.0, 1.0, 0.0, 0.0, 0.0]))
+    with pytest.raises(ValueError, match=r"2 positive entries, fewer than n_clusters=3"):
+        seed_random(problem, 3, open_stream(0))
+
+
+@pytest.mark.parametrize("name", [name for name in SEEDINGS if name != "orss06"])
+def test_seedings_are_called_by_name(name: str) -> None:
+    """A name stands for its function, and centers are the rows that it chooses."""
+    problem = make_problem(ROWS)
+    centers = seed_centers(name, problem, 3, open_stream(2, 1))
+    chosen = SEEDINGS[name](problem, 3, open_stream(2, 1))
+    np.testing.assert_array_equal(centers, problem.source.take(chosen))
+    assert SEEDINGS["k-means++"] is seed_plus_plus
+    assert SEEDINGS["random"] is seed_random
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_balls_have_a_third_of_the_gap_for_radius(dtype: str) -> None:
+    """A center moves to the mean of the rows within a third of its distance to the next one."""
+    X = np.array([[0.0], [1.0], [2.9], [3.1], [9.0], [10.0]], dtype)
+    moved = move_to_balls(make_problem(X), np.array([[0.0], [9.0]]))
+    np.testing.assert_allclose(moved, [[(0 + 1 + 2.9) / 3], [9.5]], rtol=1e-6)

@@ -1,0 +1,62 @@
+"""Rows for tests of Dask: some arrays, their fits in memory, and clusters that are quick to start.
+
+Nothing here is tested itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import dask.array as da
+import numpy as np
+import scipy.sparse
+from distributed import Client, LocalCluster
+from numpy.typing import NDArray
+
+from projected_kmeans import ProjectedKMeans
+from tests.support.stored_rows import draw_eighths
+
+# Enough rows that principal directions are found from a sample.
+N, D, K = 13_000, 48, 5
+ROWS = draw_eighths(1, N, D, K).astype(np.float32)
+SIGN = {"projection": "sign", "n_components": 16, "solver": "lloyd", "n_init": 1}
+
+# Even blocks; uneven ones, one of them empty; and blocks of some columns each.
+CHUNKS: dict[str, Any] = {
+    "even": (2000, D),
+    "uneven": ((700, 5300, 0, 1, 6999), (D,)),
+    "columns": (4000, 20),
+}
+
+
+def fit(X: Any, options: dict[str, Any] | None = None, **others: Any) -> ProjectedKMeans:
+    """Return a fit with a fixed key."""
+    given = {name: others.pop(name) for name in ("client", "sample_weight") if name in others}
+    return ProjectedKMeans(K, random_state=3, **(options or SIGN), **others).fit(X, **given)
+
+
+def sparse_blocks(rows: NDArray[Any], n_rows: int) -> Any:
+    """Return the Dask array of some rows as CSR blocks."""
+    return da.from_array(rows, chunks=(n_rows, -1)).map_blocks(scipy.sparse.csr_matrix)
+
+
+def forget_lengths(array: Any) -> Any:
+    """Return the same rows in blocks of which nobody knows the lengths."""
+    found = array.map_blocks(lambda block: block)
+    found._chunks = ((np.nan,) * array.numblocks[0], *array.chunks[1:])
+    return found
+
+
+@contextmanager
+def open_cluster(n_workers: int, *, processes: bool = False) -> Iterator[Client]:
+    """Start workers, as threads of this process or as processes, and yield their client."""
+    cluster = LocalCluster(
+        n_workers=n_workers,
+        threads_per_worker=1,
+        processes=processes,
+        dashboard_address=":0",
+    )
+    with cluster, Client(cluster, set_as_default=False) as client:
+        yield client
