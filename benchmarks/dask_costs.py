@@ -27,10 +27,11 @@ from measuring import describe_machine, store_results, time_together
 from numpy.typing import NDArray
 
 from projected_kmeans import ProjectedKMeans, SpectralProjection
-from projected_kmeans.blocks.block_source import ArrayBlocks, scan_columns
 from projected_kmeans.blocks.checked_blocks import CheckedBlocks
+from projected_kmeans.blocks.column_scan import scan_columns
 from projected_kmeans.blocks.dask.blocks import DaskBlocks
 from projected_kmeans.blocks.dask.walks import Arrays, Workers
+from projected_kmeans.blocks.memory_blocks import ArrayBlocks
 from projected_kmeans.blocks.tasks import Block, Task
 from projected_kmeans.passes.candidate_search import CandidateSearch
 from projected_kmeans.passes.problem import Problem

@@ -14,7 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from projected_kmeans import SignProjection
-from projected_kmeans.blocks.block_source import ArrayBlocks, scan_columns
+from projected_kmeans.blocks.column_scan import scan_columns
+from projected_kmeans.blocks.memory_blocks import ArrayBlocks
 from projected_kmeans.passes.problem import Problem
 
 DIGITS = "mnist_10k.npz"

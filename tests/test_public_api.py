@@ -89,15 +89,15 @@ SCORE = {
     "tightened_bound": {"neighbour_bound"},
     "sampled_bound": {"rounded_rows"},
     "proving": {
-        "journal",
+        "monitor",
         "neighbour_bound",
         "rounded_rows",
         "sampled_bound",
         "spectral_bound",
         "tightened_bound",
     },
-    "lower_bounds": {"journal", "proving", "rounded_rows", "scaled_rows"},
-    "certificate": {"journal", "lower_bounds", "scoring"},
+    "lower_bounds": {"monitor", "proving", "rounded_rows", "scaled_rows"},
+    "certificate": {"monitor", "lower_bounds", "scoring"},
 }
 
 # Comparing numbers of clusters is a solver of its own, and a score that runs it on random rows.

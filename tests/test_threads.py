@@ -15,7 +15,8 @@ import pytest
 from threadpoolctl import ThreadpoolController, threadpool_limits
 
 from projected_kmeans import GaussianProjection, ProjectedKMeans, SignProjection, _native
-from projected_kmeans.blocks.block_source import ArrayBlocks, scan_columns
+from projected_kmeans.blocks.column_scan import scan_columns
+from projected_kmeans.blocks.memory_blocks import ArrayBlocks
 from projected_kmeans.passes.problem import Problem
 from tests.support.blobs import assert_same_fit, draw_blobs
 

@@ -10,16 +10,11 @@ from numbers import Integral
 from typing import Any
 
 import numpy as np
-import scipy.sparse
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils.validation import _check_sample_weight, validate_data
-
-from projected_kmeans.blocks.block_source import as_native, as_native_sparse
-from projected_kmeans.results import Floats
 
 
-def check_count(name: str, value: Any, *, least: int = 1, word: str | None = None) -> None:
-    """Raise unless value is an integer of at least ``least``, or the ``word`` that stands for one.
+def check_count(name: str, value: Any, *, minimum: int = 1, word: str | None = None) -> None:
+    """Raise unless value is an integer of at least ``minimum``, or equals ``word``.
 
     Examples
     --------
@@ -30,10 +25,10 @@ def check_count(name: str, value: Any, *, least: int = 1, word: str | None = Non
     """
     if word is not None and isinstance(value, str) and value == word:
         return
-    choice = f"an integer of at least {least}" + (f" or {word!r}" if word else "")
+    choice = f"an integer of at least {minimum}" + (f" or {word!r}" if word else "")
     if not isinstance(value, Integral) or isinstance(value, bool):
         raise TypeError(f"{name}={value!r} is not a number of things; use {choice}")
-    if value < least:
+    if value < minimum:
         raise ValueError(f"{name}={value} is too small; use {choice}")
 
 
@@ -61,47 +56,6 @@ def check_components(n_components: Any, n_features: int) -> None:
             f"n_components={n_components} exceeds n_features={n_features}; "
             f"use at most {n_features} or 'auto'"
         )
-
-
-def check_rows(estimator: object, X: ArrayLike, *, reset: bool, accept_sparse: bool = False) -> Any:
-    """Return X as a 2-D array that kernels read, without a copy where its type allows.
-
-    Sets or checks the number and names of features. Does not look for NaN: `scan_columns` does.
-    Sparse rows come back as CSR with ascending indices.
-    """
-    shape = X.shape if hasattr(X, "shape") else np.asarray(X).shape
-    if len(shape) != 2:
-        raise ValueError(
-            f"X has {len(shape)} dimension(s), shape {shape}; Reshape your data to rows of "
-            "points, X.reshape(-1, 1) for a single feature or X.reshape(1, -1) for a single row"
-        )
-    rows = validate_data(
-        estimator,
-        X,
-        reset=reset,
-        dtype="numeric",
-        ensure_all_finite=False,
-        order=None,
-        accept_sparse="csr" if accept_sparse else False,
-    )
-    return as_native_sparse(rows) if scipy.sparse.issparse(rows) else as_native(rows)
-
-
-def check_weights(sample_weight: ArrayLike | None, X: Any) -> Floats | None:
-    """Return weights of the rows of X as float64, or None where every row counts once."""
-    if sample_weight is None:
-        return None
-    weights: Floats = _check_sample_weight(
-        sample_weight, X, dtype=np.float64, ensure_non_negative=True
-    )
-    if not weights.max() < 1e300 / len(weights):
-        raise ValueError(
-            f"sample_weight reaches {weights.max():.3g}, so that sums overflow; divide it by a "
-            "large constant"
-        )
-    if not weights.any():
-        raise ValueError("sample_weight is zero for every row; give at least one a positive weight")
-    return np.ascontiguousarray(weights)
 
 
 def check_init(init: ArrayLike, n_clusters: int, shape: tuple[int, int]) -> NDArray[Any]:

@@ -13,13 +13,10 @@ from numpy.typing import NDArray
 
 from projected_kmeans import _native
 from projected_kmeans.blocks import block_source as blocks
-from projected_kmeans.blocks.block_source import (
-    ArrayBlocks,
-    Block,
-    as_native,
-    compute_type,
-    scan_columns,
-)
+from projected_kmeans.blocks.block_source import Block
+from projected_kmeans.blocks.column_scan import scan_columns
+from projected_kmeans.blocks.element_types import as_native, compute_type
+from projected_kmeans.blocks.memory_blocks import ArrayBlocks
 from tests import reference
 from tests.support.layouts import TYPES, draw_rows, lay_out, layouts, seeds, threads, types
 

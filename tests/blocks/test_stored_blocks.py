@@ -10,8 +10,9 @@ import pytest
 import scipy.sparse
 
 from projected_kmeans import _native
-from projected_kmeans.blocks.block_source import ColumnRanges, open_blocks, scan_columns
 from projected_kmeans.blocks.checked_blocks import CheckedBlocks
+from projected_kmeans.blocks.column_scan import ColumnRanges, scan_columns
+from projected_kmeans.blocks.memory_blocks import open_blocks
 from projected_kmeans.blocks.stored_blocks import GAP_BYTES, StoredBlocks, release
 from projected_kmeans.sources.array_source import as_row_source
 from projected_kmeans.sources.open_rows import open_rows

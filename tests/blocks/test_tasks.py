@@ -14,16 +14,12 @@ import scipy.sparse
 from dask.delayed import delayed
 from numpy.typing import NDArray
 
-from projected_kmeans.blocks.block_source import (
-    ArrayBlocks,
-    BlockSource,
-    PickedRows,
-    SparseBlocks,
-    scan_columns,
-)
+from projected_kmeans.blocks.block_source import BlockSource
 from projected_kmeans.blocks.checked_blocks import CheckedBlocks
+from projected_kmeans.blocks.column_scan import scan_columns
 from projected_kmeans.blocks.dask.blocks import DaskBlocks
 from projected_kmeans.blocks.dask.walks import Arrays, Workers
+from projected_kmeans.blocks.memory_blocks import ArrayBlocks, PickedRows, SparseBlocks
 from projected_kmeans.blocks.stored_blocks import StoredBlocks
 from projected_kmeans.blocks.tasks import Block, Task, add, fill, least, most, read, update
 from projected_kmeans.blocks.unit_length import UnitRows

@@ -20,7 +20,7 @@ from projected_kmeans.certificates.spectral_bound import TIMED_SIZE, predict_sec
 from projected_kmeans.certificates.tightened_bound import tighten
 from projected_kmeans.estimator.model_files import describe_fit, load_model, save_fit
 from projected_kmeans.running.deadlines import Deadline, OutOfTime
-from projected_kmeans.running.monitor import Journal
+from projected_kmeans.running.monitor import Monitor
 from tests.support.commands import ROWS, Call, check_refusal
 
 
@@ -139,14 +139,14 @@ def test_predictions_grow_with_the_cube(monkeypatch: pytest.MonkeyPatch) -> None
 
 
 def test_deadlines_ask_others_too() -> None:
-    """A journal's wish to stop ends the work within a step, its budget as well as a callback."""
-    log = Journal(None, 0, time_budget=0.0)
+    """A monitor's wish to stop ends the work within a step, its budget as well as a callback."""
+    log = Monitor(None, 0, time_budget=0.0)
     deadline = Deadline(None, log.is_over)
     assert deadline.seconds_left == np.inf
     with pytest.raises(OutOfTime):
         deadline.check()
     assert log.stopped == "time"
-    assert not Deadline(1e6, Journal(None, 0).is_over).is_over
+    assert not Deadline(1e6, Monitor(None, 0).is_over).is_over
 
 
 def test_no_time_is_told_by_the_certificate() -> None:

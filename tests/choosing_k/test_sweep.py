@@ -8,7 +8,8 @@ from numpy.typing import NDArray
 from sklearn.cluster import KMeans
 from sklearn.datasets import load_digits
 
-from projected_kmeans.blocks.block_source import ArrayBlocks, scan_columns
+from projected_kmeans.blocks.column_scan import scan_columns
+from projected_kmeans.blocks.memory_blocks import ArrayBlocks
 from projected_kmeans.choosing_k.sweep import Sweep, sweep_counts
 from projected_kmeans.passes.problem import Problem
 from tests.support.blobs import draw_blobs

@@ -44,10 +44,10 @@ def test_a_large_budget_changes_nothing() -> None:
 
 def test_time_is_looked_at_after_every_pass(monkeypatch: pytest.MonkeyPatch) -> None:
     """The clock ends the fit in the pass during which it runs out."""
-    from projected_kmeans.running import monitor as journal
+    from projected_kmeans.running import monitor as monitor
 
     now = [0.0]
-    monkeypatch.setattr(journal.time, "perf_counter", lambda: now[0])
+    monkeypatch.setattr(monitor.time, "perf_counter", lambda: now[0])
 
     def callback(state: FitState) -> None:
         now[0] += 1.0 if state.step == "cluster" else 0.0

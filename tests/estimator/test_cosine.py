@@ -10,7 +10,8 @@ import scipy.sparse
 from numpy.typing import NDArray
 
 from projected_kmeans import ProjectedKMeans, certify
-from projected_kmeans.blocks.block_source import ArrayBlocks, scan_columns
+from projected_kmeans.blocks.column_scan import scan_columns
+from projected_kmeans.blocks.memory_blocks import ArrayBlocks
 from projected_kmeans.blocks.unit_length import UnitRows, to_unit_rows
 
 

@@ -14,7 +14,7 @@ from projected_kmeans import (
     ProjectedKMeans,
     blocks,
 )
-from projected_kmeans.running.monitor import Journal
+from projected_kmeans.running.monitor import Monitor
 from projected_kmeans.sources.open_rows import open_rows
 from tests.support.blobs import assert_consistent, assert_same_fit, draw_blobs
 
@@ -138,7 +138,7 @@ def test_rates_are_of_this_run(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = iter([0.0, 0.0, 10.0, 12.0, 14.0, 15.0])
     monkeypatch.setattr("projected_kmeans.running.monitor.time.perf_counter", lambda: next(clock))
     states: list[FitState] = []
-    log = Journal(states.append, 0)
+    log = Monitor(states.append, 0)
     log.is_over = lambda: False  # type: ignore[method-assign]
     with log.step("reduce", 1000, unit_bytes=8.0):
         log.skip(600)

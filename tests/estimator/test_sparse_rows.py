@@ -99,7 +99,7 @@ def test_threads_and_blocks_change_no_bit(monkeypatch: pytest.MonkeyPatch) -> No
             options = {"projection": projection, "n_components": 16, "random_state": 0}
             model = ProjectedKMeans(10, n_threads=1, **options).fit(rows, sample_weight=given)
             whole[name, projection] = model
-    monkeypatch.setattr("projected_kmeans.blocks.block_source.BLOCK_BYTES", 2000)
+    monkeypatch.setattr("projected_kmeans.blocks.memory_blocks.BLOCK_BYTES", 2000)
     for (name, projection), model in whole.items():
         options = {"projection": projection, "n_components": 16, "random_state": 0}
         given = weights if name == "weighted" else None

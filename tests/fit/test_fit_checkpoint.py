@@ -113,12 +113,12 @@ def test_a_fit_goes_on(kind: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("eager")
-@pytest.mark.parametrize("rehearsal", [True, False])
-def test_mending_goes_on(rehearsal: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("subsample", [True, False])
+def test_mending_goes_on(subsample: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Left before, in and after the breaths that mend a restart, a fit ends with the same bits."""
     monkeypatch.setattr(planning, "LITTLE_WORK", 0)
-    if rehearsal:
-        monkeypatch.setattr(planning, "LEAST_REHEARSAL", 40)
+    if subsample:
+        monkeypatch.setattr(planning, "MIN_SUBSAMPLE", 40)
         monkeypatch.setattr(planning, "ROWS_A_CLUSTER", 8)
     breathe, counts, deadly = restarts.breathe, list[int](), 0
 
@@ -135,9 +135,9 @@ def test_mending_goes_on(rehearsal: bool, tmp_path: Path, monkeypatch: pytest.Mo
 
     monkeypatch.setattr(restarts, "breathe", dying)
     whole = fit(solver="auto")
-    assert (whole.approach_.rehearsal_rows > 0) == rehearsal
-    assert len(counts) == (1 if rehearsal else 3)
-    for place in [1, counts[0], *([] if rehearsal else [counts[0] + 1])]:
+    assert (whole.approach_.subsample_rows > 0) == subsample
+    assert len(counts) == (1 if subsample else 3)
+    for place in [1, counts[0], *([] if subsample else [counts[0] + 1])]:
         deadly = place
         counts.clear()
         with pytest.raises(Killed):

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from projected_kmeans import _native
-from projected_kmeans.blocks.block_source import NATIVE_TYPES
+from projected_kmeans.blocks.element_types import NATIVE_TYPES
 from tests import reference
 
 VARIABLE = "PROJECTED_KMEANS_INSTRUCTION_SET"

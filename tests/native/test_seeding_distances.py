@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from projected_kmeans import _native
-from projected_kmeans.blocks.block_source import compute_type
+from projected_kmeans.blocks.element_types import compute_type
 from tests import reference
 from tests.support.layouts import TYPES, lay_out, layouts, seeds, types
 

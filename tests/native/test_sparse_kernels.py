@@ -12,16 +12,13 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from projected_kmeans import _native
-from projected_kmeans.blocks.block_source import (
-    ArrayBlocks,
-    SparseBlocks,
-    as_native_sparse,
-    open_blocks,
-    scan_columns,
-)
+from projected_kmeans.blocks.column_scan import scan_columns
+from projected_kmeans.blocks.element_types import as_native_sparse
+from projected_kmeans.blocks.memory_blocks import ArrayBlocks, SparseBlocks, open_blocks
+from projected_kmeans.passes.assignment import assign_rows, measure_rows, own_distances
 from projected_kmeans.passes.candidate_search import CandidateSearch
 from projected_kmeans.passes.cluster_sums import ClusterSums, Moments
-from projected_kmeans.passes.problem import Problem, assign_rows, measure_rows, own_distances
+from projected_kmeans.passes.problem import Problem
 from tests import reference
 from tests.support.layouts import seeds, threads
 from tests.support.sparse_rows import BothForms, both_forms, draw_sparse
@@ -318,7 +315,7 @@ def test_products_with_tables(
 def test_blocks_are_views_by_size(monkeypatch: pytest.MonkeyPatch) -> None:
     """Blocks follow one another, share memory with the rows and hold about as many bytes each."""
     rows = draw_sparse(0, 400, 50, density=0.3, wide=True).sparse
-    monkeypatch.setattr("projected_kmeans.blocks.block_source.BLOCK_BYTES", 16 * 500)
+    monkeypatch.setattr("projected_kmeans.blocks.memory_blocks.BLOCK_BYTES", 16 * 500)
     source = SparseBlocks(rows)
     blocks = list(source)
     assert len(blocks) == len(source) > 5

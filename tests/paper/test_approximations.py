@@ -9,7 +9,8 @@ import pytest
 import scipy.stats
 
 from projected_kmeans import ProjectedKMeans, inertia
-from projected_kmeans.blocks.block_source import ArrayBlocks, scan_columns
+from projected_kmeans.blocks.column_scan import scan_columns
+from projected_kmeans.blocks.memory_blocks import ArrayBlocks
 from projected_kmeans.keys import open_stream
 from projected_kmeans.paper import place_orss06, solve_exactly, solve_kss04
 from projected_kmeans.paper.baselines.exact import MAX_ROWS

@@ -11,7 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from projected_kmeans.blocks.block_source import ArrayBlocks, scan_columns
+from projected_kmeans.blocks.column_scan import scan_columns
+from projected_kmeans.blocks.memory_blocks import ArrayBlocks
 from projected_kmeans.passes import bounded_search as bounds
 from projected_kmeans.passes.bounded_search import NearestSearch, group_centers
 from projected_kmeans.passes.problem import Problem
@@ -163,7 +164,7 @@ def test_a_row_whose_label_was_changed_is_looked_at_again() -> None:
         search.assign(centers, labels, keep_ties=True)
     changed = np.array([3, 50])
     labels[changed] = (labels[changed] + 1) % 16
-    search.forget(changed, labels[changed])
+    search.rows_reassigned(changed, labels[changed])
     search.assign(centers, labels, keep_ties=True)
     np.testing.assert_array_equal(labels, reference.nearest_center(X, centers))
 

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from projected_kmeans import ProjectedKMeans, _native
-from projected_kmeans.blocks.block_source import ArrayBlocks, scan_columns
+from projected_kmeans.blocks.column_scan import scan_columns
+from projected_kmeans.blocks.memory_blocks import ArrayBlocks
 from projected_kmeans.passes.candidate_search import CandidateSearch, list_candidates
 from projected_kmeans.passes.problem import Problem
 from projected_kmeans.results import Clustering

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from projected_kmeans import _native
-from projected_kmeans.blocks.block_source import ArrayBlocks, ColumnRanges, scan_columns
+from projected_kmeans.blocks.column_scan import ColumnRanges, scan_columns
+from projected_kmeans.blocks.memory_blocks import ArrayBlocks
 from projected_kmeans.passes.cluster_sums import ClusterSums, Moments
 from tests import reference
 from tests.support.layouts import draw_rows, lay_out, layouts, seeds, threads, types

@@ -9,8 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from projected_kmeans.blocks.block_source import ArrayBlocks, scan_columns
-from projected_kmeans.passes.problem import Frame, Problem, assign_rows, measure_rows, own_distances
+from projected_kmeans.blocks.column_scan import scan_columns
+from projected_kmeans.blocks.memory_blocks import ArrayBlocks
+from projected_kmeans.passes.assignment import assign_rows, measure_rows, own_distances
+from projected_kmeans.passes.frame import Frame
+from projected_kmeans.passes.problem import Problem
 from tests import reference
 from tests.support.layouts import compute_type, draw_rows, seeds, types
 

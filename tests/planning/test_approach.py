@@ -53,16 +53,16 @@ def test_eps_asks_for_what_its_theorem_says() -> None:
 def test_restarts_are_rehearsed_where_rows_abound() -> None:
     """Many rows let restarts compete on a sample; much work leaves one; small data is searched."""
     many = choose_effort(Sizes(90_000, 784, 100, 4), "svd", 64, "")
-    assert (many.rehearsal_rows, many.n_init, many.solver) == (25_600, 3, "lloyd")
+    assert (many.subsample_rows, many.n_init, many.solver) == (25_600, 3, "lloyd")
     few = choose_effort(Sizes(90_000, 784, 1000, 4), "svd", 64, "")
-    assert (few.rehearsal_rows, few.n_init, few.polish_candidates) == (30_000, 1, 16)
+    assert (few.subsample_rows, few.n_init, few.polish_candidates) == (30_000, 1, 16)
     fewer = choose_effort(Sizes(60_000, 784, 1000, 4), "svd", 64, "")
-    assert (fewer.rehearsal_rows, fewer.n_init, fewer.least_breath) == (0, 1, math.inf)
+    assert (fewer.subsample_rows, fewer.n_init, fewer.min_breathing_gain) == (0, 1, math.inf)
     small = choose_effort(Sizes(400, 4096, 40, 1), "svd", 64, "")
     assert (small.solver, small.n_init, small.inertia_tol) == ("breathing", 3, 0.0)
-    assert many.least_breath == few.least_breath < small.least_breath == math.inf
+    assert many.min_breathing_gain == few.min_breathing_gain < small.min_breathing_gain == math.inf
     given = choose_effort(Sizes(90_000, 784, 100, 4), "svd", 64, "", drawn=False)
-    assert (given.rehearsal_rows, given.n_init) == (0, 1)
+    assert (given.subsample_rows, given.n_init) == (0, 1)
 
 
 def test_wishes_come_before_plans() -> None:
@@ -94,21 +94,21 @@ def test_a_rehearsed_fit_is_as_good_as_restarts_on_all_rows() -> None:
     X = stream.normal(size=(30_000, 40)).astype(np.float32) * np.linspace(3, 0.2, 40)
     X = X.astype(np.float32)
     sampled = ProjectedKMeans(20, random_state=0, projection=None).fit(X)
-    assert sampled.approach_.rehearsal_rows == 5120
+    assert sampled.approach_.subsample_rows == 5120
     full = ProjectedKMeans(20, random_state=0, projection=None, n_init=1).fit(X)
-    assert full.approach_.rehearsal_rows == 0
+    assert full.approach_.subsample_rows == 0
     assert sampled.inertia_ <= 1.01 * full.inertia_
 
 
-@pytest.mark.parametrize(("n", "k", "rehearsal"), [(40_000, 50, 12_800), (8_000, 40, 0)])
-def test_planted_clusters_are_found(n: int, k: int, rehearsal: int) -> None:
+@pytest.mark.parametrize(("n", "k", "subsample"), [(40_000, 50, 12_800), (8_000, 40, 0)])
+def test_planted_clusters_are_found(n: int, k: int, subsample: int) -> None:
     """Well separated clusters are found as planted, where k-means++ and Lloyd miss some."""
     # The key is fixed; keys 0 to 9 all found both, without breaths 1 and 3 of them did.
     stream = np.random.default_rng(1)
     planted = stream.integers(k, size=n)
     X = stream.normal(size=(k, 256))[planted] + stream.normal(size=(n, 256))
     model = ProjectedKMeans(k, random_state=0).fit(X.astype(np.float32))
-    assert (model.approach_.solver, model.approach_.rehearsal_rows) == ("lloyd", rehearsal)
+    assert (model.approach_.solver, model.approach_.subsample_rows) == ("lloyd", subsample)
     assert clustering_accuracy(planted, model.labels_) == 1
 
 

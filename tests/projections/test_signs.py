@@ -22,7 +22,7 @@ from projected_kmeans import (
     gaussian_projection,
     target_dimension,
 )
-from projected_kmeans.blocks.block_source import ArrayBlocks
+from projected_kmeans.blocks.memory_blocks import ArrayBlocks
 from projected_kmeans.keys import draw_signs
 from projected_kmeans.projections.gaussian import draw_normals
 from projected_kmeans.projections.map_protocol import sketch_rows

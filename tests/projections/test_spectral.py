@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 from projected_kmeans import ProjectedKMeans, SpectralProjection, clustering_accuracy
-from projected_kmeans.blocks.block_source import ArrayBlocks
+from projected_kmeans.blocks.memory_blocks import ArrayBlocks
 from projected_kmeans.results import Floats
 from tests.support.blobs import assert_consistent, assert_same_fit, draw_blobs
 from tests.support.layouts import TYPES

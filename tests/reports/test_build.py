@@ -232,7 +232,7 @@ def test_the_trace_holds_every_pass(fitted: ProjectedKMeans, report: Report) -> 
 
 
 def test_lines_pause_and_begin_again(report: Report) -> None:
-    """A restart that paused goes on with its line; after a rehearsal the best begins another."""
+    """A restart that paused goes on with its line; after a subsample the best begins another."""
 
     def state(restart: int, iteration: int, inertia: float) -> FitState:
         return FitState("cluster", restart, iteration, 9, inertia, 0.0)

@@ -205,9 +205,9 @@ def test_breaths_end_as_they_are_told() -> None:
         depths.append(len(centers) - 10)
         return run_lloyd(problem, centers, **options)
 
-    for least_gain, expected in ((0.0, [5, 0, 4, 0, 3, 0, 2, 0, 1, 0, 0]), (1e-3, [5, 0, 0])):
+    for min_gain, expected in ((0.0, [5, 0, 4, 0, 3, 0, 2, 0, 1, 0, 0]), (1e-3, [5, 0, 0])):
         depths.clear()
-        found = breathe(problem, best, solve, open_stream(0), max_iter=1000, least_gain=least_gain)
+        found = breathe(problem, best, solve, open_stream(0), max_iter=1000, min_gain=min_gain)
         assert depths == expected
         assert found.inertia == best.inertia
 

@@ -11,8 +11,11 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from projected_kmeans import _native
-from projected_kmeans.blocks.block_source import ArrayBlocks, compute_type, scan_columns
-from projected_kmeans.passes.problem import Frame, Problem
+from projected_kmeans.blocks.column_scan import scan_columns
+from projected_kmeans.blocks.element_types import compute_type
+from projected_kmeans.blocks.memory_blocks import ArrayBlocks
+from projected_kmeans.passes.frame import Frame
+from projected_kmeans.passes.problem import Problem
 from projected_kmeans.results import Clustering
 from projected_kmeans.solvers.hartigan import move_single_points
 from projected_kmeans.solvers.lloyd import run_lloyd

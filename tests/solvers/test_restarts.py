@@ -10,12 +10,13 @@ from numpy.typing import NDArray
 
 from projected_kmeans import FitState, ProjectedKMeans
 from projected_kmeans.blocks import block_source as blocks
-from projected_kmeans.blocks.block_source import ArrayBlocks, scan_columns
+from projected_kmeans.blocks.column_scan import scan_columns
+from projected_kmeans.blocks.memory_blocks import ArrayBlocks
 from projected_kmeans.fit import pipeline
-from projected_kmeans.fit.fit_checkpoint import Checkpoint
 from projected_kmeans.passes.problem import Problem
 from projected_kmeans.results import Clustering
-from projected_kmeans.running.monitor import Journal
+from projected_kmeans.running.checkpoint import Checkpoint
+from projected_kmeans.running.monitor import Monitor
 from projected_kmeans.solvers import restarts
 from projected_kmeans.solvers.lloyd import run_lloyd
 from projected_kmeans.solvers.restarts import FINALISTS, FIRST_PASSES, Effort, run_restarts
@@ -57,7 +58,7 @@ def test_a_pause_changes_nothing() -> None:
     problem = Problem(source, scan_columns(source))
     first = [X[np.random.default_rng(seed).choice(len(X), 5, replace=False)] for seed in range(8)]
     effort = Effort("lloyd", 0, 300, 0.0, 0.0)
-    log = Journal(None, 0)
+    log = Monitor(None, 0)
     found = run_restarts(
         problem, 5, 8, lambda index, on_center: first[index], effort, log, Checkpoint()
     )

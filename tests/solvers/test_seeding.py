@@ -10,7 +10,8 @@ import pytest
 import scipy.stats
 from numpy.typing import NDArray
 
-from projected_kmeans.blocks.block_source import ArrayBlocks, scan_columns
+from projected_kmeans.blocks.column_scan import scan_columns
+from projected_kmeans.blocks.memory_blocks import ArrayBlocks
 from projected_kmeans.keys import open_stream
 from projected_kmeans.passes.problem import Problem
 from projected_kmeans.solvers.seeding import (

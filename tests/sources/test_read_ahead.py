@@ -48,7 +48,7 @@ class WatchedRows(ArrayRows):
         weakref.finalize(rows, self.forget)
         return rows
 
-    def forget(self) -> None:
+    def rows_reassigned(self) -> None:
         """Count a block less."""
         with self.lock:
             self.alive -= 1

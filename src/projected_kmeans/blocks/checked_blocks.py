@@ -12,13 +12,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from projected_kmeans.blocks.block_source import (
-    BlockSource,
-    ColumnRanges,
-    ColumnScan,
-    open_blocks,
-    scan_columns,
-)
+from projected_kmeans.blocks.block_source import BlockSource
+from projected_kmeans.blocks.column_scan import ColumnRanges, ColumnScan, scan_columns
+from projected_kmeans.blocks.memory_blocks import open_blocks
 from projected_kmeans.blocks.tasks import Block, OnBlock, Task
 from projected_kmeans.results import Floats
 

@@ -9,10 +9,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+import scipy.sparse
+from numpy.typing import ArrayLike
+from sklearn.utils.validation import _check_sample_weight, validate_data
 
-from projected_kmeans.blocks.block_source import BlockSource, open_blocks
+from projected_kmeans.blocks.block_source import BlockSource
+from projected_kmeans.blocks.element_types import as_native, as_native_sparse
+from projected_kmeans.blocks.memory_blocks import open_blocks
 from projected_kmeans.blocks.stored_blocks import StoredBlocks
-from projected_kmeans.checks import check_rows, check_weights
 from projected_kmeans.results import Floats, Labels
 from projected_kmeans.sources.protocol import is_row_source
 
@@ -67,9 +71,9 @@ def open_weights(sample_weight: Any, rows: BlockSource, client: Any = None) -> F
     return check_weights(sample_weight, rows)
 
 
-def give_labels(labels: Labels, rows: BlockSource) -> Any:
+def labels_like_input(labels: Labels, rows: BlockSource) -> Any:
     """Return labels as their rows were given: a Dask array where these are Dask's."""
-    give = getattr(rows, "give_labels", None)
+    give = getattr(rows, "labels_like_input", None)
     return labels if give is None else give(labels)
 
 
@@ -106,3 +110,44 @@ def check_features(estimator: Any, columns: Columns) -> None:
                 f"X has {other!r} in column {column} where the model has {name!r}; give the "
                 "columns of the fit in the same order"
             )
+
+
+def check_rows(estimator: object, X: ArrayLike, *, reset: bool, accept_sparse: bool = False) -> Any:
+    """Return X as a 2-D array that kernels read, without a copy where its type allows.
+
+    Sets or checks the number and names of features. Does not look for NaN: `scan_columns` does.
+    Sparse rows come back as CSR with ascending indices.
+    """
+    shape = X.shape if hasattr(X, "shape") else np.asarray(X).shape
+    if len(shape) != 2:
+        raise ValueError(
+            f"X has {len(shape)} dimension(s), shape {shape}; Reshape your data to rows of "
+            "points, X.reshape(-1, 1) for a single feature or X.reshape(1, -1) for a single row"
+        )
+    rows = validate_data(
+        estimator,
+        X,
+        reset=reset,
+        dtype="numeric",
+        ensure_all_finite=False,
+        order=None,
+        accept_sparse="csr" if accept_sparse else False,
+    )
+    return as_native_sparse(rows) if scipy.sparse.issparse(rows) else as_native(rows)
+
+
+def check_weights(sample_weight: ArrayLike | None, X: Any) -> Floats | None:
+    """Return weights of the rows of X as float64, or None where every row counts once."""
+    if sample_weight is None:
+        return None
+    weights: Floats = _check_sample_weight(
+        sample_weight, X, dtype=np.float64, ensure_non_negative=True
+    )
+    if not weights.max() < 1e300 / len(weights):
+        raise ValueError(
+            f"sample_weight reaches {weights.max():.3g}, so that sums overflow; divide it by a "
+            "large constant"
+        )
+    if not weights.any():
+        raise ValueError("sample_weight is zero for every row; give at least one a positive weight")
+    return np.ascontiguousarray(weights)

@@ -15,12 +15,8 @@ import numpy as np
 import scipy.sparse
 from numpy.typing import NDArray
 
-from projected_kmeans.blocks.block_source import (
-    BLOCK_BYTES,
-    as_native,
-    as_native_sparse,
-    compute_type,
-)
+from projected_kmeans.blocks.element_types import as_native, as_native_sparse, compute_type
+from projected_kmeans.blocks.memory_blocks import BLOCK_BYTES
 from projected_kmeans.blocks.tasks import Block, OnBlock, Task, walk_here
 from projected_kmeans.results import Floats
 from projected_kmeans.sources.protocol import RowSource

@@ -13,7 +13,9 @@ import numpy as np
 import scipy.sparse
 from numpy.typing import NDArray
 
-from projected_kmeans.blocks.block_source import BlockSource, ColumnRanges, compute_type
+from projected_kmeans.blocks.block_source import BlockSource
+from projected_kmeans.blocks.column_scan import ColumnRanges
+from projected_kmeans.blocks.element_types import compute_type
 from projected_kmeans.blocks.tasks import Block, OnBlock, Task, prepare
 from projected_kmeans.results import Floats
 

@@ -19,7 +19,7 @@ from projected_kmeans.checks import check_choice, check_not_negative
 from projected_kmeans.keys import RandomState
 from projected_kmeans.passes.scoring import inertia
 from projected_kmeans.results import FitState, Floats
-from projected_kmeans.running.monitor import Journal
+from projected_kmeans.running.monitor import Monitor
 
 # What a certificate is stored as, and the types that JSON gives back.
 FIELDS: Mapping[str, Any] = {
@@ -163,7 +163,7 @@ def check_certificate(model: Any) -> None:
 
 
 def certify_fit(
-    model: Any, source: BlockSource, weights: Floats | None, value: float, log: Journal
+    model: Any, source: BlockSource, weights: Floats | None, value: float, log: Monitor
 ) -> Certificate | None:
     """Return what a `ProjectedKMeans` asks to be proven of its inertia; None where it does not.
 

@@ -12,7 +12,8 @@ from typing import Any, NamedTuple, Protocol, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from projected_kmeans.blocks.block_source import ArrayBlocks, scan_columns
+from projected_kmeans.blocks.column_scan import scan_columns
+from projected_kmeans.blocks.memory_blocks import ArrayBlocks
 from projected_kmeans.blocks.tasks import Block
 from projected_kmeans.results import Floats
 

@@ -14,20 +14,16 @@ import scipy.sparse
 from numpy.typing import ArrayLike
 from sklearn.utils import check_array
 
-from projected_kmeans.blocks.block_source import as_native, as_native_sparse
+from projected_kmeans.blocks.element_types import as_native, as_native_sparse
+from projected_kmeans.blocks.inputs import check_weights
 from projected_kmeans.certificates.dense_proof_rows import ProofRows, RoundedRows
 from projected_kmeans.certificates.prover import EFFORTS, N_SUBSETS, Prover
 from projected_kmeans.certificates.sparse_proof_rows import ScaledRows
-from projected_kmeans.checks import (
-    check_choice,
-    check_count,
-    check_not_negative,
-    check_weights,
-)
+from projected_kmeans.checks import check_choice, check_count, check_not_negative
 from projected_kmeans.keys import RandomState, resolve_key
 from projected_kmeans.results import FitState, Floats
 from projected_kmeans.running.deadlines import Deadline, OutOfTime
-from projected_kmeans.running.monitor import Journal
+from projected_kmeans.running.monitor import Monitor
 
 
 @dataclass(frozen=True)
@@ -132,7 +128,7 @@ def kmeans_lower_bound(
         n_clusters,
         method=method,
         key=resolve_key(random_state),
-        log=Journal(callback, verbose=0),
+        log=Monitor(callback, verbose=0),
         confidence=confidence,
         time_limit=time_limit,
     )
@@ -145,7 +141,7 @@ def bound_inertia(
     *,
     method: str,
     key: int,
-    log: Journal,
+    log: Monitor,
     confidence: float = 0.99,
     time_limit: float | None = None,
 ) -> LowerBound:
@@ -161,7 +157,7 @@ def bound_inertia(
         As in `kmeans_lower_bound`.
     key : int
         What fixes the subsets.
-    log : Journal
+    log : Monitor
         Told of the units of work; it may stop them as the time limit does.
     """
     begin = time.perf_counter()

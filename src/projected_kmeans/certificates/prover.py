@@ -18,7 +18,7 @@ from projected_kmeans.certificates.spectral_bound import (
 )
 from projected_kmeans.certificates.tightened_bound import TIGHTEN_LIMIT, tighten
 from projected_kmeans.running.deadlines import Deadline, OutOfTime
-from projected_kmeans.running.monitor import Journal
+from projected_kmeans.running.monitor import Monitor
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ class Prover:
         What may be tried.
     deadline : Deadline
         When to leave what is not done.
-    log : Journal
+    log : Monitor
         Told of every unit of work and of what is skipped.
 
     Attributes
@@ -77,7 +77,7 @@ class Prover:
         From bounds that were not made, or not to their end, to the reason.
     """
 
-    def __init__(self, n_clusters: int, effort: Effort, deadline: Deadline, log: Journal) -> None:
+    def __init__(self, n_clusters: int, effort: Effort, deadline: Deadline, log: Monitor) -> None:
         self.skipped: dict[str, str] = {}
         self._n_clusters, self._effort = n_clusters, effort
         self._deadline, self._log, self._done = deadline, log, 0

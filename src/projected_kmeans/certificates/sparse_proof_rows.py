@@ -18,7 +18,8 @@ import numpy as np
 import scipy.sparse
 from numpy.typing import NDArray
 
-from projected_kmeans.blocks.block_source import open_blocks, scan_columns
+from projected_kmeans.blocks.column_scan import scan_columns
+from projected_kmeans.blocks.memory_blocks import open_blocks
 from projected_kmeans.certificates.dense_proof_rows import (
     STRETCH_ROWS,
     UNDERFLOW,

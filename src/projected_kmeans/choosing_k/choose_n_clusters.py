@@ -12,12 +12,13 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import ArrayLike
 
-from projected_kmeans.blocks.block_source import ArrayBlocks, BlockSource
-from projected_kmeans.blocks.inputs import open_input
+from projected_kmeans.blocks.block_source import BlockSource
+from projected_kmeans.blocks.inputs import check_weights, open_input
+from projected_kmeans.blocks.memory_blocks import ArrayBlocks
 from projected_kmeans.blocks.stored_blocks import StoredBlocks
 from projected_kmeans.certificates.dense_proof_rows import RoundedRows
 from projected_kmeans.certificates.spectral_bound import SPECTRAL_LIMIT, spectral_bounds
-from projected_kmeans.checks import check_count, check_weights
+from projected_kmeans.checks import check_count
 from projected_kmeans.choosing_k.cluster_counts import ClusterCounts, judge
 from projected_kmeans.choosing_k.gap_statistic import N_REFERENCES, draw_sample, measure_gap
 from projected_kmeans.choosing_k.sweep import sweep_counts
@@ -30,7 +31,7 @@ from projected_kmeans.planning.approach import Sizes
 from projected_kmeans.planning.recipe import check_parameters, resolve_recipe
 from projected_kmeans.projections.spectral import AUTO_COMPONENTS
 from projected_kmeans.results import FitState, Floats
-from projected_kmeans.running.monitor import Journal
+from projected_kmeans.running.monitor import Monitor
 from projected_kmeans.sources.protocol import RowSource
 
 # So few rows are walked over by one thread: two would wait for one another most of the time.
@@ -106,7 +107,7 @@ def choose_n_clusters(
         few = rows.select()  # of few columns
         rows = ArrayBlocks(few.toarray() if rows.sparse else few)
     recipe = resolve_recipe(model, Sizes.of(rows, model.n_clusters))
-    log = Journal(callback, verbose=0)
+    log = Monitor(callback, verbose=0)
     with open_storage(recipe.memory) as storage:
         sketch = reduce_rows(recipe, storage.open_rows(rows), weights, log).sketch
     lost = float(recipe.projection.lost_variance_) if is_reduced else 0.0
@@ -117,7 +118,7 @@ def _check_counts(counts: Iterable[int], n_samples: int) -> list[int]:
     """Return the numbers in ascending order, if all of them can be meant."""
     wanted = list(counts)
     for count in wanted:
-        check_count("counts", count, least=2)
+        check_count("counts", count, minimum=2)
     if not wanted:
         raise ValueError("counts is empty; give at least one number of clusters")
     if max(wanted) > n_samples:
@@ -128,7 +129,7 @@ def _check_counts(counts: Iterable[int], n_samples: int) -> list[int]:
 
 
 def _compare(
-    sketch: Problem, wanted: list[int], key: int, lost: float, log: Journal
+    sketch: Problem, wanted: list[int], key: int, lost: float, log: Monitor
 ) -> ClusterCounts:
     """Cluster rows, or a sample of them, and random rows into all numbers; judge the curves."""
     counts = [1, *wanted]

@@ -13,7 +13,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from projected_kmeans.blas_threads import one_blas_thread
-from projected_kmeans.blocks.block_source import ArrayBlocks, compute_type, scan_columns
+from projected_kmeans.blocks.column_scan import scan_columns
+from projected_kmeans.blocks.element_types import compute_type
+from projected_kmeans.blocks.memory_blocks import ArrayBlocks
 from projected_kmeans.choosing_k.sweep import Sweep, sweep_counts
 from projected_kmeans.keys import REFERENCE_ROWS, open_stream
 from projected_kmeans.passes.problem import Problem

@@ -11,9 +11,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from projected_kmeans.blocks.block_source import compute_type
+from projected_kmeans.blocks.element_types import compute_type
 from projected_kmeans.keys import SWEEP, open_stream
-from projected_kmeans.passes.problem import Frame, Nearness, Problem, measure_rows
+from projected_kmeans.passes.assignment import Nearness, measure_rows
+from projected_kmeans.passes.frame import Frame
+from projected_kmeans.passes.problem import Problem
 from projected_kmeans.results import Floats
 from projected_kmeans.solvers.kmeans_plus_plus import count_trials, draw_rows, mass_of
 from projected_kmeans.solvers.lloyd import run_lloyd

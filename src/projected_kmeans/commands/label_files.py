@@ -16,9 +16,9 @@ import numpy as np
 from numpy.lib import format as npy
 from numpy.typing import NDArray
 
+from projected_kmeans.optional_packages import load_extra
 from projected_kmeans.output_files import open_output_folder, write_atomically
 from projected_kmeans.passes.labelling import LabelledBlock
-from projected_kmeans.sources.file_source import load_extra
 from projected_kmeans.sources.label_formats import read_labels
 from projected_kmeans.sources.side_columns import Ids
 

@@ -14,7 +14,7 @@ from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from projected_kmeans.sources.file_source import load_extra
+from projected_kmeans.optional_packages import load_extra
 
 # ONNX of January 2023: runtimes since then read it.
 ONNX_OPSET = 18

@@ -11,9 +11,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import clone
 
-from projected_kmeans.blocks.block_source import BlockSource, ColumnScan, compute_type
-from projected_kmeans.blocks.inputs import open_input
-from projected_kmeans.checks import check_components, check_weights
+from projected_kmeans.blocks.block_source import BlockSource
+from projected_kmeans.blocks.column_scan import ColumnScan
+from projected_kmeans.blocks.element_types import compute_type
+from projected_kmeans.blocks.inputs import check_weights, open_input
+from projected_kmeans.checks import check_components
 from projected_kmeans.fit.storage import open_storage
 from projected_kmeans.keys import resolve_key
 from projected_kmeans.passes.scoring import normalize
@@ -22,7 +24,7 @@ from projected_kmeans.planning.recipe import check_parameters
 from projected_kmeans.streaming.row_stream import RowStream
 
 # What a stream is asked for, as a fit of the rows that stand for all of it leaves it.
-ASKED = (
+LAZY_ATTRIBUTES = (
     "approach_",
     "certificate_",
     "cluster_centers_",
@@ -79,7 +81,7 @@ def partial_fit(self: Any, X: Any, y: object = None, sample_weight: ArrayLike | 
             scan.finish()
             part = None if weights is None else weights[block.span]
             longer.add(block.rows, part, self.n_threads or 0)
-    for name in (*ASKED, "labels_"):  # of a fit before
+    for name in (*LAZY_ATTRIBUTES, "labels_"):  # of a fit before
         vars(self).pop(name, None)
     self._stream, self._streamed = longer, {}
     self.key_, self.n_samples_seen_ = longer.key, longer.n_seen
@@ -89,7 +91,7 @@ def partial_fit(self: Any, X: Any, y: object = None, sample_weight: ArrayLike | 
 def ask_stream(self: Any, name: str) -> Any:
     """Return an attribute of a fit that goes on, for which the rows so far are clustered once."""
     stream: RowStream | None = vars(self).get("_stream")
-    if stream is None or name not in ASKED:
+    if stream is None or name not in LAZY_ATTRIBUTES:
         if stream is not None and name == "labels_":
             raise AttributeError("labels_ of a stream are not kept; ask predict for them")
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
@@ -135,7 +137,7 @@ def _cluster(model: Any, stream: RowStream) -> dict[str, Any]:
     if len(kept) <= model.n_clusters:
         trial.set_params(n_clusters=len(kept), init="k-means++", projection=None)
     trial.fit(kept.rows, sample_weight=kept.weights)
-    found = {name: getattr(trial, name) for name in ASKED}
+    found = {name: getattr(trial, name) for name in LAZY_ATTRIBUTES}
     found["inertia_"] = trial.inertia_ + kept.hidden
     found["normalized_inertia_"] = normalize(found["inertia_"], kept.sum_of_squares)
     return found

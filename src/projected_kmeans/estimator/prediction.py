@@ -14,13 +14,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from projected_kmeans.blocks.block_source import (
-    BlockSource,
-    ColumnScan,
-    compute_type,
-    open_blocks,
-    scan_columns,
-)
+from projected_kmeans.blocks.block_source import BlockSource
+from projected_kmeans.blocks.column_scan import ColumnScan, scan_columns
+from projected_kmeans.blocks.element_types import compute_type
 from projected_kmeans.blocks.inputs import (
     Columns,
     check_features,
@@ -28,16 +24,19 @@ from projected_kmeans.blocks.inputs import (
     open_input,
     open_weights,
 )
+from projected_kmeans.blocks.memory_blocks import open_blocks
 from projected_kmeans.blocks.stored_blocks import stored_row_bytes
 from projected_kmeans.blocks.tasks import Block
 from projected_kmeans.estimator.label_series import label_like
 from projected_kmeans.fit.pipeline import open_problem
 from projected_kmeans.fit.storage import open_storage
+from projected_kmeans.passes.assignment import measure_rows
+from projected_kmeans.passes.frame import Frame
 from projected_kmeans.passes.labelling import LabelledBlock, label_block, label_blocks
-from projected_kmeans.passes.problem import Frame, Problem, measure_rows
+from projected_kmeans.passes.problem import Problem
 from projected_kmeans.planning.memory_plan import plan_labels
 from projected_kmeans.results import FitState, Floats
-from projected_kmeans.running.monitor import Journal
+from projected_kmeans.running.monitor import Monitor
 from projected_kmeans.sources.protocol import RowSource
 
 
@@ -129,7 +128,7 @@ def label_input(
     >>> [(start, len(labels)) for start, labels in label_input(model, X)]
     [(0, 4)]
     """
-    log, spherical = Journal(callback, 0), model.metric == "cosine"
+    log, spherical = Monitor(callback, 0), model.metric == "cosine"
     with open_source(model, X) as source:
         blocks = label_blocks(source, centers_of(model), model.n_threads or 0, spherical=spherical)
         with log.step("predict", source.shape[0], unit_bytes=stored_row_bytes(source)):

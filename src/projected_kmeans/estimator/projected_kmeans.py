@@ -18,14 +18,15 @@ from sklearn.base import (
 )
 from sklearn.utils import Tags
 
-from projected_kmeans.blocks.block_source import BlockSource, compute_type
-from projected_kmeans.blocks.inputs import give_labels, open_input, open_weights
+from projected_kmeans.blocks.block_source import BlockSource
+from projected_kmeans.blocks.element_types import compute_type
+from projected_kmeans.blocks.inputs import labels_like_input, open_input, open_weights
 from projected_kmeans.certificates.certificate import certify_fit, check_certificate
 from projected_kmeans.estimator.exports import to_faiss, to_onnx, to_sklearn
 from projected_kmeans.estimator.notebook_display import show_bundle, show_html
 from projected_kmeans.estimator.partial_fit import ask_stream, forget_stream, partial_fit
 from projected_kmeans.estimator.prediction import fit_predict, predict, score, transform
-from projected_kmeans.fit.fit_checkpoint import Finished, open_checkpoint
+from projected_kmeans.fit.fit_checkpoint import open_checkpoint
 from projected_kmeans.fit.fit_warnings import warn_of_fit
 from projected_kmeans.fit.pipeline import (
     cluster_sketch,
@@ -41,8 +42,9 @@ from projected_kmeans.planning.forecast import forecast
 from projected_kmeans.planning.recipe import Recipe, check_parameters, check_sizes, resolve_recipe
 from projected_kmeans.reports.build import to_html
 from projected_kmeans.results import FitState
+from projected_kmeans.running.checkpoint import Finished
 from projected_kmeans.running.interrupts import catch_interrupts
-from projected_kmeans.running.monitor import Journal
+from projected_kmeans.running.monitor import Monitor
 from projected_kmeans.sources.protocol import RowSource
 
 
@@ -294,7 +296,7 @@ class ProjectedKMeans(
         check_sizes(self, *rows.shape)
         weights = open_weights(sample_weight, rows, client)
         recipe = self._resolve(rows)
-        log = Journal(self.callback, self.verbose, self.time_budget)
+        log = Monitor(self.callback, self.verbose, self.time_budget)
 
         with (
             catch_interrupts(log.interrupt),
@@ -334,11 +336,11 @@ class ProjectedKMeans(
         self.forecast_ = forecast(sizes, recipe.approach, recipe.n_threads)
         return recipe
 
-    def _keep(self, rows: BlockSource, finished: Finished, log: Journal) -> None:
+    def _keep(self, rows: BlockSource, finished: Finished, log: Monitor) -> None:
         sketched, polished = finished.sketched, finished.polished
         warn_of_fit(polished, self.n_clusters, log.stopped)
         forget_stream(self)
-        self.labels_, self.n_samples_seen_ = give_labels(polished.labels, rows), rows.shape[0]
+        self.labels_, self.n_samples_seen_ = labels_like_input(polished.labels, rows), rows.shape[0]
         self.cluster_centers_ = polished.centers.astype(compute_type(rows.dtype), copy=False)
         self.n_components_ = sketched.centers.shape[1]
         self.inertia_ = polished.inertia

@@ -14,31 +14,28 @@ import numpy as np
 from numpy.typing import NDArray
 
 from projected_kmeans import _native
-from projected_kmeans.blocks.block_source import (
-    ArrayBlocks,
-    BlockSource,
-    ColumnRanges,
-    as_native,
-    compute_type,
-    scan_columns,
-)
+from projected_kmeans.blocks.block_source import BlockSource
 from projected_kmeans.blocks.checked_blocks import CheckedBlocks, CheckedRows
+from projected_kmeans.blocks.column_scan import ColumnRanges, scan_columns
+from projected_kmeans.blocks.element_types import as_native, compute_type
+from projected_kmeans.blocks.memory_blocks import ArrayBlocks
 from projected_kmeans.blocks.stored_blocks import stored_row_bytes
 from projected_kmeans.blocks.unit_length import UnitRows
 from projected_kmeans.checks import check_init
-from projected_kmeans.fit.fit_checkpoint import Checkpoint
 from projected_kmeans.fit.storage import Storage
 from projected_kmeans.keys import SEEDING, open_stream
+from projected_kmeans.passes.assignment import share_work
 from projected_kmeans.passes.candidate_search import CandidateSearch, list_candidates
-from projected_kmeans.passes.problem import Problem, share_work
+from projected_kmeans.passes.problem import Problem
 from projected_kmeans.planning.recipe import Recipe
 from projected_kmeans.projections.map_protocol import RandomMap, fill_sketch, fit_shape, sketch_rows
 from projected_kmeans.projections.signs import SignProjection
 from projected_kmeans.results import Clustering, Floats, Lifted
-from projected_kmeans.running.monitor import Journal
+from projected_kmeans.running.checkpoint import Checkpoint
+from projected_kmeans.running.monitor import Monitor
 from projected_kmeans.solvers.kmeans_plus_plus import OnCenter
 from projected_kmeans.solvers.lifting import lift
-from projected_kmeans.solvers.restarts import Effort, draw_rehearsal, first_of_least, run_restarts
+from projected_kmeans.solvers.restarts import Effort, draw_subsample, first_of_lowest, run_restarts
 from projected_kmeans.solvers.resumable_lloyd import run_to_plateau
 from projected_kmeans.solvers.seeding import SEEDINGS, seed_centers
 
@@ -57,7 +54,7 @@ def reduce_rows(
     recipe: Recipe,
     source: BlockSource,
     weights: Floats | None,
-    log: Journal,
+    log: Monitor,
     storage: Storage | None = None,
 ) -> Reduced:
     """Look at every row, as all must be finite and sums need the columns' ranges, and reduce it.
@@ -82,7 +79,7 @@ def reduce_rows(
     return Reduced(original, sketch or original)
 
 
-def _check(checked: CheckedBlocks, log: Journal, saved: Checkpoint) -> None:
+def _check(checked: CheckedBlocks, log: Monitor, saved: Checkpoint) -> None:
     """Look at all rows; of those that are stored, at the ones that no earlier run has seen."""
     stored = not checked.source.resident
     known = saved.recall("check", CheckedRows) if stored else None
@@ -109,7 +106,7 @@ def _check_solver(recipe: Recipe, source: BlockSource) -> None:
 
 
 def _sketch(
-    recipe: Recipe, checked: CheckedBlocks, weights: Floats | None, log: Journal, storage: Storage
+    recipe: Recipe, checked: CheckedBlocks, weights: Floats | None, log: Monitor, storage: Storage
 ) -> Any:
     """Return the rows in few dimensions, where the storage has them."""
     rows = UnitRows(checked) if recipe.metric == "cosine" else checked
@@ -150,7 +147,7 @@ def open_problem(
 
 
 def cluster_sketch(
-    recipe: Recipe, original: Problem, sketch: Problem, log: Journal, saved: Checkpoint
+    recipe: Recipe, original: Problem, sketch: Problem, log: Monitor, saved: Checkpoint
 ) -> list[Clustering]:
     """Run the solver from several first centers; return the partitions that came to the end."""
     approach = recipe.approach
@@ -162,9 +159,9 @@ def cluster_sketch(
         recipe.max_iter,
         tol,
         approach.inertia_tol,
-        approach.least_breath,
+        approach.min_breathing_gain,
     )
-    sample = draw_rehearsal(sketch, approach.rehearsal_rows, recipe.key)
+    sample = draw_subsample(sketch, approach.subsample_rows, recipe.key)
 
     def seed(restart: int, on_center: OnCenter) -> Floats:
         return _seed(recipe, original, sample or sketch, sample or seeded, restart, on_center)
@@ -178,16 +175,18 @@ def lift_partition(
     original: Problem,
     sketch: Problem,
     finalists: Sequence[Clustering],
-    log: Journal,
+    log: Monitor,
     saved: Checkpoint,
 ) -> Lifted:
     """Return the finalist of least inertia in the original space, with its centers there."""
     if sketch is original:
         return _choose(finalists, finalists)
-    return saved.once("lifted", Lifted, lambda: _choose(finalists, _lift(original, finalists, log)))
+    return saved.load_or_compute(
+        "lifted", Lifted, lambda: _choose(finalists, _lift(original, finalists, log))
+    )
 
 
-def _lift(original: Problem, finalists: Sequence[Clustering], log: Journal) -> list[Clustering]:
+def _lift(original: Problem, finalists: Sequence[Clustering], log: Monitor) -> list[Clustering]:
     passes = len(finalists) if original.source.sparse else 1
     total = passes * original.source.shape[0]
     with log.step("lift", total, unit_bytes=stored_row_bytes(original.source)):
@@ -197,7 +196,7 @@ def _lift(original: Problem, finalists: Sequence[Clustering], log: Journal) -> l
 
 
 def _choose(sketched: Sequence[Clustering], lifted: Sequence[Clustering]) -> Lifted:
-    winner = first_of_least([one.inertia for one in lifted])
+    winner = first_of_lowest([one.inertia for one in lifted])
     return Lifted(sketched[winner], lifted[winner])
 
 
@@ -206,7 +205,7 @@ def polish_partition(
     original: Problem,
     sketch: Problem,
     lifted: Lifted,
-    log: Journal,
+    log: Monitor,
     saved: Checkpoint,
 ) -> Clustering:
     """Run a few passes of Lloyd's method in the original space, over all or the nearest centers."""
@@ -259,7 +258,7 @@ def _open_sketch(recipe: Recipe, sketch: BlockSource, weights: Floats | None) ->
     return Problem(sketch, ranges, weights, share_work(recipe.n_threads, work))
 
 
-def _sketch_for_seeding(recipe: Recipe, sketch: Problem, log: Journal) -> Problem:
+def _sketch_for_seeding(recipe: Recipe, sketch: Problem, log: Monitor) -> Problem:
     """Return the rows that seedings by name measure: dense ones, of few columns if need be."""
     width = min(SEEDING_COMPONENTS, sketch.source.shape[1])
     if not sketch.source.sparse or not isinstance(recipe.init, str):

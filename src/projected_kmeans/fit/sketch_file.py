@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from projected_kmeans.blocks.block_source import ColumnRanges
-from projected_kmeans.fit.fit_checkpoint import Checkpoint
+from projected_kmeans.blocks.column_scan import ColumnRanges
 from projected_kmeans.output_files import cannot_write
+from projected_kmeans.running.checkpoint import Checkpoint
 from projected_kmeans.running.checkpoint_folder import warn_of_damage
 
 SKETCH = "sketch"

@@ -14,12 +14,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from projected_kmeans.blocks.block_source import ArrayBlocks, BlockSource
+from projected_kmeans.blocks.block_source import BlockSource
 from projected_kmeans.blocks.checked_blocks import CheckedBlocks
+from projected_kmeans.blocks.memory_blocks import ArrayBlocks
 from projected_kmeans.blocks.stored_blocks import StoredBlocks, release
-from projected_kmeans.fit.fit_checkpoint import Checkpoint
 from projected_kmeans.fit.sketch_file import SketchFile, new_array_file
 from projected_kmeans.planning.memory_plan import MemoryPlan
+from projected_kmeans.running.checkpoint import Checkpoint
 from projected_kmeans.sources.array_source import as_row_source
 
 

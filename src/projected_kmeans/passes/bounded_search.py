@@ -14,9 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from projected_kmeans import _native
-from projected_kmeans.blocks.block_source import compute_type
+from projected_kmeans.blocks.element_types import compute_type
 from projected_kmeans.blocks.tasks import Block, Task, add, update
-from projected_kmeans.passes.problem import Frame, Problem
+from projected_kmeans.passes.frame import Frame
+from projected_kmeans.passes.problem import Problem
 from projected_kmeans.results import Floats, Labels
 
 # Lower bounds that a row keeps, two bytes each, and centers that a kernel meets at once.
@@ -105,7 +106,7 @@ class NearestSearch:
             self._quantum = TYPICAL_QUANTA / typical if typical > 0 else 0.0
             self._bounded = bool(np.isfinite(self._quantum))
 
-    def forget(self, rows: NDArray[np.int64], targets: Labels) -> None:
+    def rows_reassigned(self, rows: NDArray[np.int64], targets: Labels) -> None:
         """Drop what is known of rows that were sent to other centers from outside."""
         if self._groups is not None:
             self._lower[rows] = 0

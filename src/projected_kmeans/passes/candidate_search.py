@@ -13,9 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from projected_kmeans import _native
-from projected_kmeans.blocks.block_source import compute_type
+from projected_kmeans.blocks.element_types import compute_type
 from projected_kmeans.blocks.tasks import Block, Task, fill, read, update
-from projected_kmeans.passes.problem import Frame, Problem
+from projected_kmeans.passes.frame import Frame
+from projected_kmeans.passes.problem import Problem
 from projected_kmeans.results import Clustering, Floats, Labels
 
 Candidates: TypeAlias = NDArray[np.uint16] | NDArray[np.int32]
@@ -91,7 +92,7 @@ class CandidateSearch:
         source.walk(Task(kernel, (read(self._candidates), update(labels))), *then)
         self.n_distances += self._candidates.size
 
-    def forget(self, rows: NDArray[np.int64], targets: Labels) -> None:
+    def rows_reassigned(self, rows: NDArray[np.int64], targets: Labels) -> None:
         """Let rows stay where they were sent: that cluster replaces their last candidate."""
         self._candidates[rows, -1] = targets
 

@@ -14,7 +14,8 @@ from typing import NamedTuple
 import numpy as np
 
 from projected_kmeans import _native
-from projected_kmeans.blocks.block_source import BlockSource, ColumnRanges
+from projected_kmeans.blocks.block_source import BlockSource
+from projected_kmeans.blocks.column_scan import ColumnRanges
 from projected_kmeans.blocks.tasks import Block, Task, add, read
 from projected_kmeans.results import Clustering, Floats, Labels
 

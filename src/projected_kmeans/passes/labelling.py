@@ -10,10 +10,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from projected_kmeans.blocks.block_source import BlockSource, ColumnScan, open_blocks
+from projected_kmeans.blocks.block_source import BlockSource
+from projected_kmeans.blocks.column_scan import ColumnScan
+from projected_kmeans.blocks.memory_blocks import open_blocks
 from projected_kmeans.blocks.tasks import Block
 from projected_kmeans.blocks.unit_length import UnitRows, to_unit_rows
-from projected_kmeans.passes.problem import assign_rows
+from projected_kmeans.passes.assignment import assign_rows
 from projected_kmeans.results import Floats, Labels
 
 

@@ -13,12 +13,9 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import linear_sum_assignment
 from sklearn.utils import check_array
 
-from projected_kmeans.blocks.block_source import (
-    as_native,
-    as_native_sparse,
-    open_blocks,
-    scan_columns,
-)
+from projected_kmeans.blocks.column_scan import scan_columns
+from projected_kmeans.blocks.element_types import as_native, as_native_sparse
+from projected_kmeans.blocks.memory_blocks import open_blocks
 from projected_kmeans.passes.cluster_sums import ClusterSums, Moments
 
 

@@ -20,8 +20,8 @@ PLAIN_EPS = 0.3
 # rows: on digits and a mixture the best of three then ends 0.1 to 0.3 % below one run on all rows.
 # A single run is rehearsed on a third of the rows, as a sample is where centers are mended.
 ROWS_A_CLUSTER, FEW_ROWS_A_CLUSTER = 256, 24
-LEAST_REHEARSAL = 4096
-MOST_RESTARTS, FEW_RESTARTS = 8, 3
+MIN_SUBSAMPLE = 4096
+MAX_RESTARTS, FEW_RESTARTS = 8, 3
 
 # Distances of a pass, times dimensions, up to which local search costs less than a second, and up
 # to which three restarts do without a sample.
@@ -29,7 +29,7 @@ LITTLE_WORK, SOME_WORK = 1e7, 1e9
 
 # A center that stands between two clusters, while two others share one, raises the inertia by about
 # 1 / k. Breaths mend it; on digits the first or the second gains less than this share.
-LEAST_BREATH = 1e-3
+MIN_BREATHING_GAIN = 1e-3
 
 # On digits, 16 candidates from a sketch gain 97 to 99 % of what full polish passes gain, in the
 # time of about 50 centers; with fewer clusters that saves too little to pay for it.
@@ -95,11 +95,11 @@ class Approach:
         t, d where nothing is projected.
     solver : str
         "lloyd", "hartigan" or "breathing".
-    n_init, rehearsal_rows : int
+    n_init, subsample_rows : int
         Restarts, and the rows of the sample on which they compete; 0 lets them compete on all.
     inertia_tol : float
         Where a pass gains less, Lloyd stops.
-    least_breath : float
+    min_breathing_gain : float
         Local search goes on after Lloyd as long as a breath gains this share; infinity: not at all.
     polish_iter, polish_candidates : int
         Passes in the original space, and how many centers they look at for each row, 0 for all.
@@ -111,9 +111,9 @@ class Approach:
     n_components: int
     solver: str
     n_init: int
-    rehearsal_rows: int
+    subsample_rows: int
     inertia_tol: float
-    least_breath: float
+    min_breathing_gain: float
     polish_iter: int
     polish_candidates: int
     reason: str
@@ -176,17 +176,17 @@ def choose_effort(
     work = float(sizes.n_rows) * sizes.n_clusters * n_components
     bare = projection is None and sizes.n_nonzeros is not None  # sparse rows as they are
     little = work <= LITTLE_WORK and not bare
-    rehearsal = max(LEAST_REHEARSAL, ROWS_A_CLUSTER * sizes.n_clusters)
+    subsample = max(MIN_SUBSAMPLE, ROWS_A_CLUSTER * sizes.n_clusters)
     n_init = 1
-    if 3 * rehearsal <= sizes.n_rows:
-        n_init = min(MOST_RESTARTS, max(FEW_RESTARTS, sizes.n_rows // rehearsal))
+    if 3 * subsample <= sizes.n_rows:
+        n_init = min(MAX_RESTARTS, max(FEW_RESTARTS, sizes.n_rows // subsample))
     elif work <= SOME_WORK:
-        n_init, rehearsal = FEW_RESTARTS, 0
+        n_init, subsample = FEW_RESTARTS, 0
     else:
         few = sizes.n_rows // 3
-        rehearsal = few if few >= FEW_ROWS_A_CLUSTER * sizes.n_clusters else 0
+        subsample = few if few >= FEW_ROWS_A_CLUSTER * sizes.n_clusters else 0
     if not drawn or bare:
-        n_init, rehearsal = 1, 0
+        n_init, subsample = 1, 0
     many = sizes.n_clusters >= CANDIDATES_FROM
     polish = 0 if projection is None else 4 if little else 1 if projection == "svd" else 2
     return Approach(
@@ -194,9 +194,9 @@ def choose_effort(
         n_components=n_components,
         solver="breathing" if little and drawn else "lloyd",
         n_init=n_init,
-        rehearsal_rows=rehearsal,
-        least_breath=LEAST_BREATH
-        if (rehearsal or n_init > 1) and not (little or bare)
+        subsample_rows=subsample,
+        min_breathing_gain=MIN_BREATHING_GAIN
+        if (subsample or n_init > 1) and not (little or bare)
         else math.inf,
         inertia_tol=0.0 if little else min(PLATEAU, PLATEAU_A_CLUSTER * sizes.n_clusters),
         polish_iter=polish,

@@ -15,11 +15,11 @@ import numpy as np
 
 from projected_kmeans import _native
 from projected_kmeans.planning.approach import Approach, Sizes
-from projected_kmeans.projections.spectral import LEAST_SAMPLE, SAMPLE_A_DIRECTION
+from projected_kmeans.projections.spectral import MIN_SAMPLE, SAMPLE_A_DIRECTION
 
-# Passes of Lloyd's method to a plateau, in a rehearsal and after it, and the share of distances
+# Passes of Lloyd's method to a plateau, in a subsample and after it, and the share of distances
 # that bounds leave to be measured, as on digits and mixtures.
-REHEARSED_PASSES, PASSES, MEASURED_SHARE = 35, 30, 0.35
+SUBSAMPLE_PASSES, PASSES, MEASURED_SHARE = 35, 30, 0.35
 
 # A product of sparse rows with centers gathers them from far; seconds that a center of a seeding
 # and a row of a pass take beside their distances; what local search costs in runs of Lloyd's.
@@ -59,15 +59,15 @@ def forecast(sizes: Sizes, approach: Approach, n_threads: int = 0) -> Forecast:
     """Return what an approach will cost on this machine."""
     speed = measure_speed(n_threads)
     n, d, k, t = sizes.n_rows, sizes.n_columns, sizes.n_clusters, approach.n_components
-    seen = approach.rehearsal_rows or n
+    seen = approach.subsample_rows or n
     pair = 2.0 * k * t / speed.products
     if approach.projection is None and sizes.n_nonzeros is not None:
         pair = 2.0 * k * sizes.n_entries / n / speed.products * SPARSE_PENALTY
     searched, projected = approach.solver == "breathing", approach.projection is not None
-    rehearsed = approach.n_init if approach.rehearsal_rows else approach.n_init - 1
-    n_passes = rehearsed * REHEARSED_PASSES + PASSES
-    passes = rehearsed * REHEARSED_PASSES * seen + PASSES * n
-    if math.isfinite(approach.least_breath):
+    rehearsed = approach.n_init if approach.subsample_rows else approach.n_init - 1
+    n_passes = rehearsed * SUBSAMPLE_PASSES + PASSES
+    passes = rehearsed * SUBSAMPLE_PASSES * seen + PASSES * n
+    if math.isfinite(approach.min_breathing_gain):
         n_passes += PASSES_A_BREATH
         passes += PASSES_A_BREATH * seen
     breaths = BREATHS * approach.n_init if searched else 1
@@ -142,7 +142,7 @@ def _reduce_seconds(sizes: Sizes, approach: Approach, speed: Speed) -> float:
     product = 2.0 * sizes.n_entries * approach.n_components / speed.products
     if approach.projection == "svd":
         width = 2 * approach.n_components
-        wanted = max(LEAST_SAMPLE, SAMPLE_A_DIRECTION * approach.n_components)
+        wanted = max(MIN_SAMPLE, SAMPLE_A_DIRECTION * approach.n_components)
         sampled = min(1.0, wanted / sizes.n_rows)
         found = 8.0 * sampled * sizes.n_entries * width / speed.products
         tidy = 60.0 * sizes.n_columns * width * width / speed.products

@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from projected_kmeans.blocks.block_source import BLOCK_BYTES
+from projected_kmeans.blocks.memory_blocks import BLOCK_BYTES
 from projected_kmeans.blocks.stored_blocks import BLOCKS_HELD
 from projected_kmeans.checks import check_count
 from projected_kmeans.planning.approach import Approach, Sizes
-from projected_kmeans.projections.spectral import LEAST_SAMPLE, LOSS_ROWS, SAMPLE_A_DIRECTION
+from projected_kmeans.projections.spectral import LOSS_ROWS, MIN_SAMPLE, SAMPLE_A_DIRECTION
 
 UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12} | {
     "KIB": 2**10,
@@ -195,7 +195,7 @@ def _sketch_bytes(sizes: Sizes, approach: Approach) -> int:
 
 def _table_bytes(sizes: Sizes, approach: Approach) -> int:
     """Return the bytes of centers, their sums, and what finding directions takes."""
-    finalists = approach.n_init > 1 and not approach.rehearsal_rows
+    finalists = approach.n_init > 1 and not approach.subsample_rows
     sets = SETS_OF_FINALISTS if finalists else SETS_OF_CENTERS
     width = 0 if approach.projection is None else 2 * approach.n_components
     return 8 * sizes.n_columns * (sets * sizes.n_clusters + 3 * width)
@@ -203,7 +203,7 @@ def _table_bytes(sizes: Sizes, approach: Approach) -> int:
 
 def _rehearsal_bytes(sizes: Sizes, approach: Approach) -> int:
     itemsize = 8 if sizes.itemsize == 8 else 4
-    return approach.rehearsal_rows * (approach.n_components * itemsize + STATE_A_ROW)
+    return approach.subsample_rows * (approach.n_components * itemsize + STATE_A_ROW)
 
 
 def _selected_bytes(sizes: Sizes, approach: Approach, stored: bool, needs_all: bool) -> int:
@@ -213,7 +213,7 @@ def _selected_bytes(sizes: Sizes, approach: Approach, stored: bool, needs_all: b
         return all_rows
     if approach.projection != "svd":
         return 0
-    wanted = max(LEAST_SAMPLE, SAMPLE_A_DIRECTION * approach.n_components)
+    wanted = max(MIN_SAMPLE, SAMPLE_A_DIRECTION * approach.n_components)
     if 2 * wanted > sizes.n_rows:
         return all_rows
     return (wanted + LOSS_ROWS) * sizes.data_bytes // sizes.n_rows

@@ -94,7 +94,7 @@ def check_parameters(model: Any) -> None:
     check_count("n_clusters", model.n_clusters)
     check_count("n_init", model.n_init, word="auto")
     check_count("max_iter", model.max_iter)
-    check_count("polish_iter", model.polish_iter, least=0, word="auto")
+    check_count("polish_iter", model.polish_iter, minimum=0, word="auto")
     if model.polish_candidates is not None:
         check_count("polish_candidates", model.polish_candidates, word="auto")
     check_not_negative("tol", model.tol)
@@ -166,7 +166,7 @@ def _follow_wishes(model: Any, planned: Approach) -> Approach:
     }
     if model.metric == "cosine":
         if planned.projection is None:
-            planned = replace(planned, solver="lloyd", inertia_tol=0.0, least_breath=math.inf)
+            planned = replace(planned, solver="lloyd", inertia_tol=0.0, min_breathing_gain=math.inf)
         else:
             planned = replace(planned, polish_iter=max(planned.polish_iter, COSINE_POLISH))
     if callable(model.init) and "n_init" not in wishes:
@@ -177,10 +177,10 @@ def _follow_wishes(model: Any, planned: Approach) -> Approach:
         wishes["polish_candidates"] = 0 if every else int(candidates)
     approach = replace(planned, **wishes)
     if "solver" in wishes or wishes.get("n_init") == 1:
-        approach = replace(approach, least_breath=math.inf)
+        approach = replace(approach, min_breathing_gain=math.inf)
     if wishes.get("n_init") == 1 or approach.solver != "lloyd":
-        # A single run needs no rehearsal, and other solvers are asked for their last digit.
-        approach = replace(approach, rehearsal_rows=0)
+        # A single run needs no subsample, and other solvers are asked for their last digit.
+        approach = replace(approach, subsample_rows=0)
     if approach.solver != "lloyd" and "inertia_tol" not in wishes:
         approach = replace(approach, inertia_tol=0.0)
     return approach

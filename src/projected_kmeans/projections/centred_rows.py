@@ -19,7 +19,9 @@ import scipy.sparse
 from numpy.typing import NDArray
 
 from projected_kmeans import _native
-from projected_kmeans.blocks.block_source import ColumnRanges, PickedRows, compute_type, open_blocks
+from projected_kmeans.blocks.column_scan import ColumnRanges
+from projected_kmeans.blocks.element_types import compute_type
+from projected_kmeans.blocks.memory_blocks import PickedRows, open_blocks
 from projected_kmeans.passes.problem import Problem
 from projected_kmeans.results import Floats
 

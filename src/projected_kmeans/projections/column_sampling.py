@@ -10,7 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from projected_kmeans.blocks.block_source import BlockSource, open_blocks, scan_columns
+from projected_kmeans.blocks.block_source import BlockSource
+from projected_kmeans.blocks.column_scan import scan_columns
+from projected_kmeans.blocks.memory_blocks import open_blocks
 from projected_kmeans.checks import check_choice, check_count
 from projected_kmeans.keys import SAMPLED_COLUMNS, RandomState, open_stream
 from projected_kmeans.projections.centred_rows import about, mean_of

@@ -16,19 +16,13 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
-from projected_kmeans.blocks.block_source import (
-    BlockSource,
-    check_finite,
-    compute_type,
-    open_blocks,
-)
+from projected_kmeans.blocks.block_source import BlockSource
+from projected_kmeans.blocks.column_scan import check_finite
+from projected_kmeans.blocks.element_types import compute_type
+from projected_kmeans.blocks.inputs import check_rows, check_weights
+from projected_kmeans.blocks.memory_blocks import open_blocks
 from projected_kmeans.blocks.tasks import Block, OnBlock, Task, fill
-from projected_kmeans.checks import (
-    check_components,
-    check_count,
-    check_rows,
-    check_weights,
-)
+from projected_kmeans.checks import check_components, check_count
 from projected_kmeans.keys import RandomState, resolve_key
 from projected_kmeans.projections.target_dimension import check_eps, target_dimension
 from projected_kmeans.results import Floats

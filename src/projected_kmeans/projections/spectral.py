@@ -13,7 +13,9 @@ from numpy.typing import NDArray
 
 from projected_kmeans import _native
 from projected_kmeans.blas_threads import one_blas_thread
-from projected_kmeans.blocks.block_source import BlockSource, PickedRows, open_blocks, scan_columns
+from projected_kmeans.blocks.block_source import BlockSource
+from projected_kmeans.blocks.column_scan import scan_columns
+from projected_kmeans.blocks.memory_blocks import PickedRows, open_blocks
 from projected_kmeans.checks import check_components, check_count
 from projected_kmeans.keys import SPECTRAL_ROWS, RandomState, open_stream
 from projected_kmeans.projections.centred_rows import about, mean_of
@@ -26,7 +28,7 @@ from projected_kmeans.results import Floats
 AUTO_COMPONENTS = 64
 
 # A sample has at least so many rows, and so many for each direction; it must spare half of all.
-LEAST_SAMPLE = 5000
+MIN_SAMPLE = 5000
 SAMPLE_A_DIRECTION = 80
 
 # Passes over a sample cost little, and all rows are passed over once.
@@ -142,8 +144,8 @@ class SpectralProjection(LearnedTransformer):
     def choose_components(self, n_samples: int, n_features: int) -> int:
         """Check the parameters and return t."""
         check_components(self.n_components, n_features)
-        check_count("n_oversamples", self.n_oversamples, least=0, word="auto")
-        check_count("n_power", self.n_power, least=0, word="auto")
+        check_count("n_oversamples", self.n_oversamples, minimum=0, word="auto")
+        check_count("n_power", self.n_power, minimum=0, word="auto")
         if self.sample_rows is not None:
             check_count("sample_rows", self.sample_rows, word="auto")
         if not isinstance(self.n_components, str):
@@ -203,7 +205,7 @@ class SpectralProjection(LearnedTransformer):
         """Return the rows to learn from and the rows to measure the loss on."""
         wanted: Any = self.sample_rows
         if wanted == "auto":
-            wanted = max(LEAST_SAMPLE, SAMPLE_A_DIRECTION * self.n_components_)
+            wanted = max(MIN_SAMPLE, SAMPLE_A_DIRECTION * self.n_components_)
             wanted = None if 2 * wanted > n_rows else wanted
         n_learnt = 0 if wanted is None or wanted >= n_rows else int(wanted)
         n_measured = min(LOSS_ROWS, n_rows - n_learnt)

@@ -16,8 +16,8 @@ from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from projected_kmeans.blocks.block_source import BlockSource
+from projected_kmeans.blocks.inputs import check_weights
 from projected_kmeans.blocks.unit_length import UnitRows
-from projected_kmeans.checks import check_weights
 from projected_kmeans.estimator.prediction import centers_of, open_source
 from projected_kmeans.output_files import write_atomically
 from projected_kmeans.reports.clusters import (
@@ -99,7 +99,7 @@ def describe_report(
             "a loaded model has no labels to report; use 'projected-kmeans report' on its folder"
         )
     facts = _facts_of(model, X, name, document)
-    passes = tell_passes(model.trace_, model.history_, model.approach_.rehearsal_rows, facts)
+    passes = tell_passes(model.trace_, model.history_, model.approach_.subsample_rows, facts)
     report = Report(
         facts,
         tuple(ClusterFacts(label, rows) for label, rows in enumerate(facts.results.cluster_sizes)),
@@ -185,7 +185,7 @@ def tell_passes(
     """Return the passes of every restart as lines, the winner's marked.
 
     A restart that paused goes on with its line; one that starts again, with all rows after a
-    rehearsal on ``sampled`` of them, begins another.
+    subsample on ``sampled`` of them, begins another.
     """
     lines: list[tuple[int, list[int], list[float]]] = []
     open_line: dict[int, int] = {}

@@ -11,6 +11,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
+from projected_kmeans.optional_packages import load_extra
 from projected_kmeans.reports.plots import (
     COLOURS,
     NUMBERED_CENTERS,
@@ -34,7 +35,6 @@ from projected_kmeans.reports.sentences import (
     write_number,
 )
 from projected_kmeans.reports.values import Report
-from projected_kmeans.sources.file_source import load_extra
 
 # Rows of the table of clusters; more would make the file large and the page slow.
 MOST_LISTED = 2000

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from projected_kmeans.optional_packages import load_extra
 from projected_kmeans.reports.values import DimensionCurve, FitFacts, PassLine, Report, RowMap
-from projected_kmeans.sources.file_source import load_extra
 
 # Okabe and Ito's colours, which people with colour blindness can tell apart, but for black and for
 # yellow, which is lost on white. Clusters that share a colour differ in their mark.

@@ -10,9 +10,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from projected_kmeans.blocks.block_source import BlockSource, open_blocks, scan_columns
+from projected_kmeans.blocks.block_source import BlockSource
+from projected_kmeans.blocks.column_scan import scan_columns
+from projected_kmeans.blocks.memory_blocks import open_blocks
 from projected_kmeans.keys import REPORT_ROWS, open_stream
-from projected_kmeans.passes.problem import assign_rows, own_distances
+from projected_kmeans.passes.assignment import assign_rows, own_distances
 from projected_kmeans.projections.spectral import SpectralProjection
 from projected_kmeans.reports.values import DimensionCurve, RowMap
 from projected_kmeans.results import Floats, Labels

@@ -171,7 +171,7 @@ class RowMap:
 class PassLine:
     """The passes of one restart: their numbers, and the inertia a row after each.
 
-    ``rows`` tells over how many rows they went: a sample of them in a rehearsal.
+    ``rows`` tells over how many rows they went: a sample of them in a subsample.
     """
 
     restart: int

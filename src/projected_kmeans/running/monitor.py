@@ -20,7 +20,7 @@ class Stopped(Exception):
     """Leaves a unit of work whose result nobody needs any more."""
 
 
-class Journal:
+class Monitor:
     """The record of one fit.
 
     Parameters

@@ -67,7 +67,7 @@ def breathe(
     *,
     max_iter: int,
     on_pass: OnPass | None = None,
-    least_gain: float = 0.0,
+    min_gain: float = 0.0,
 ) -> Clustering:
     """Improve a partition by breathing (Fritzke 2020): add centers, solve, remove as many, solve.
 
@@ -91,7 +91,7 @@ def breathe(
         Passes at most, those of ``start`` included.
     on_pass : callable, optional
         Called with (passes done, lowest inertia so far) after each; True stops.
-    least_gain : float, default=0.0
+    min_gain : float, default=0.0
         The first breath that lowers the inertia by less than this share is the last one. Misplaced
         centers are mended by one breath each, and where none is, one breath is all that is spent.
 
@@ -101,14 +101,14 @@ def breathe(
         Its inertia never exceeds that of ``start``.
     """
     passes = _Passes(list(start.history), max_iter, on_pass)
-    draw = partial(draw_in_largest if least_gain > 0 else draw_anywhere, stream)
+    draw = partial(draw_in_largest if min_gain > 0 else draw_anywhere, stream)
     best, depth = start, min(DEPTH, len(start.centers))
     while depth > 0 and passes.n_left > 2:  # one pass each to draw, to add and to remove at least
         found = _breathe_once(problem, best, solve, draw, depth, passes)
         if found is None:
             break
         gain = best.inertia - found.inertia
-        last = least_gain > 0 and gain < least_gain * best.inertia
+        last = min_gain > 0 and gain < min_gain * best.inertia
         depth = 0 if last else depth - (not gain > 0)
         best = min(best, found, key=lambda clustering: clustering.inertia)
     if passes.n_left > 0:

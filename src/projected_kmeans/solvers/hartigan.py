@@ -11,8 +11,9 @@ from dataclasses import replace
 import numpy as np
 
 from projected_kmeans import _native
-from projected_kmeans.blocks.block_source import compute_type
-from projected_kmeans.passes.problem import Frame, Problem
+from projected_kmeans.blocks.element_types import compute_type
+from projected_kmeans.passes.frame import Frame
+from projected_kmeans.passes.problem import Problem
 from projected_kmeans.results import Clustering, OnPass
 
 

@@ -14,9 +14,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from projected_kmeans import _native
-from projected_kmeans.blocks.block_source import BLOCK_BYTES, BlockSource, compute_type
+from projected_kmeans.blocks.block_source import BlockSource
+from projected_kmeans.blocks.element_types import compute_type
+from projected_kmeans.blocks.memory_blocks import BLOCK_BYTES
 from projected_kmeans.blocks.tasks import Block, Task, update
-from projected_kmeans.passes.problem import Frame, Problem, share_work
+from projected_kmeans.passes.assignment import share_work
+from projected_kmeans.passes.frame import Frame
+from projected_kmeans.passes.problem import Problem
 from projected_kmeans.results import Floats
 
 OnCenter: TypeAlias = Callable[[int], object]

@@ -12,9 +12,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from projected_kmeans.passes.assignment import Search
 from projected_kmeans.passes.bounded_search import NearestSearch
 from projected_kmeans.passes.cluster_sums import ClusterSums, Moments
-from projected_kmeans.passes.problem import Problem, Search
+from projected_kmeans.passes.problem import Problem
 from projected_kmeans.results import Clustering, Floats, Labels, OnPass
 
 # Below this share of the squared distances to a center, what is left to the mean is rounding.
@@ -168,7 +169,7 @@ class _Refilled:
     def add(self, rows: NDArray[np.int64], targets: Labels) -> None:
         self.rows = np.concatenate([self.rows, rows])
         self.targets = np.concatenate([self.targets, targets])
-        self._search.forget(rows, targets)
+        self._search.rows_reassigned(rows, targets)
 
 
 def _restore_sums(problem: Problem, state: LloydState) -> ClusterSums:

@@ -14,12 +14,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from projected_kmeans.blocks.block_source import open_blocks
-from projected_kmeans.fit.fit_checkpoint import Checkpoint
-from projected_kmeans.keys import LOCAL_SEARCH, REHEARSAL, open_stream
+from projected_kmeans.blocks.memory_blocks import open_blocks
+from projected_kmeans.keys import LOCAL_SEARCH, SUBSAMPLE, open_stream
 from projected_kmeans.passes.problem import Problem
 from projected_kmeans.results import Clustering, Floats, OnPass
-from projected_kmeans.running.monitor import Journal, Plateau, Stopped
+from projected_kmeans.running.checkpoint import Checkpoint
+from projected_kmeans.running.monitor import Monitor, Plateau, Stopped
 from projected_kmeans.solvers.breathing import breathe
 from projected_kmeans.solvers.hartigan import move_single_points
 from projected_kmeans.solvers.kmeans_plus_plus import OnCenter
@@ -37,8 +37,8 @@ FIRST_PASSES = 5
 # Inertias that differ by less are the same up to rounding.
 ROUNDING = 1e-12
 
-# A rehearsal ends where a pass gains less: the sample's last digits are not those of all rows.
-REHEARSAL_TOL = 1e-4
+# A subsample ends where a pass gains less: the sample's last digits are not those of all rows.
+SUBSAMPLE_TOL = 1e-4
 
 Seed = Callable[[int, OnCenter], Floats]
 
@@ -47,7 +47,8 @@ Seed = Callable[[int, OnCenter], Floats]
 class Effort:
     """How far the solver goes: its name, its key, its limit of passes and its tolerances.
 
-    The best restarts breathe as long as a breath lowers the inertia by the share `least_breath`.
+    The best restarts breathe as long as each breath lowers the inertia by at least the share
+    `min_breathing_gain`.
     """
 
     solver: str
@@ -55,7 +56,7 @@ class Effort:
     max_iter: int
     tol: float
     inertia_tol: float
-    least_breath: float = math.inf
+    min_breathing_gain: float = math.inf
 
 
 @dataclass(frozen=True)
@@ -78,7 +79,7 @@ class Restart:
         return replace(self.found, labels=self.labels.astype(np.int32))
 
 
-def draw_rehearsal(problem: Problem, n_rows: int, key: int) -> Problem | None:
+def draw_subsample(problem: Problem, n_rows: int, key: int) -> Problem | None:
     """Return a sample of the rows that count, for restarts to compete on; None where none is due.
 
     Parameters
@@ -94,7 +95,7 @@ def draw_rehearsal(problem: Problem, n_rows: int, key: int) -> Problem | None:
     some = np.arange(problem.source.shape[0]) if weights is None else np.flatnonzero(weights)
     if not 0 < n_rows < len(some):
         return None
-    drawn = np.sort(open_stream(key, REHEARSAL).choice(some, n_rows, replace=False))
+    drawn = np.sort(open_stream(key, SUBSAMPLE).choice(some, n_rows, replace=False))
     source = open_blocks(problem.source.select(drawn))
     return replace(problem, source=source, weights=None if weights is None else weights[drawn])
 
@@ -105,14 +106,14 @@ def run_restarts(
     n_init: int,
     seed: Seed,
     effort: Effort,
-    log: Journal,
+    log: Monitor,
     saved: Checkpoint,
     sample: Problem | None = None,
 ) -> list[Clustering]:
     """Return the finalists among ``n_init`` restarts, in the order of their numbers.
 
     With a sample, restarts run on it, and the one of least inertia there goes on with all rows,
-    once its misplaced centers are mended (`Effort.least_breath`).
+    once its misplaced centers are mended (`Effort.min_breathing_gain`).
     Without, all make `FIRST_PASSES` passes. Then the better half goes on for twice as many, and so
     on until `FINALISTS` are left, which run to their end. Up to `FINALISTS` restarts all run to it.
 
@@ -128,7 +129,7 @@ def run_restarts(
         From the number of a restart and an `OnCenter` to first centers.
     effort : Effort
         What the solver may spend on one restart.
-    log : Journal
+    log : Monitor
         Told of every center and every pass; it may stop the run, whose best are then the finalists.
     saved : Checkpoint
         What is known of restarts already, and takes what is found of them.
@@ -137,8 +138,8 @@ def run_restarts(
     """
     run = _Run(problem, effort, log, saved)
     if sample is not None:
-        rehearsal = replace(effort, inertia_tol=max(effort.inertia_tol, REHEARSAL_TOL))
-        first = _Run(sample, rehearsal, log, saved)
+        subsample = replace(effort, inertia_tol=max(effort.inertia_tol, SUBSAMPLE_TOL))
+        first = _Run(sample, subsample, log, saved)
         (best,) = _choose(_start_all(first, n_clusters, n_init, seed, effort.max_iter), 1)
         best = _mend(first, best)
         with log.step("cluster", effort.max_iter, best.index):
@@ -160,7 +161,7 @@ class _Run:
 
     problem: Problem
     effort: Effort
-    log: Journal
+    log: Monitor
     saved: Checkpoint
 
 
@@ -173,13 +174,15 @@ def _start_all(run: _Run, n_clusters: int, n_init: int, seed: Seed, limit: int) 
             return seed(index, log.report_or_leave if index else log.report)
 
     def start(index: int) -> Restart:
-        centers = run.saved.once(f"seeding-{index}", np.ndarray, partial(draw, index))
+        centers = run.saved.load_or_compute(f"seeding-{index}", np.ndarray, partial(draw, index))
         with log.step("cluster", run.effort.max_iter, index):
             return Restart.keep(index, _begin(run, centers, index, limit, f"restart-{index}"))
 
     for index in range(n_init):
         try:
-            running.append(run.saved.once(f"restart-{index}", Restart, partial(start, index)))
+            running.append(
+                run.saved.load_or_compute(f"restart-{index}", Restart, partial(start, index))
+            )
         except Stopped:
             break
         if log.stopped:
@@ -187,12 +190,12 @@ def _start_all(run: _Run, n_clusters: int, n_init: int, seed: Seed, limit: int) 
     return running
 
 
-def first_of_least(values: Sequence[float]) -> int:
+def first_of_lowest(values: Sequence[float]) -> int:
     """Return the index of the least value, the first of those that only rounding tells apart.
 
     Examples
     --------
-    >>> first_of_least([3.0, 2.0 + 1e-15, 2.0])
+    >>> first_of_lowest([3.0, 2.0 + 1e-15, 2.0])
     1
     """
     least = min(values)
@@ -203,7 +206,7 @@ def _choose(running: Sequence[Restart], n_best: int) -> list[Restart]:
     """Return the restarts of least inertia, in the order of their numbers."""
     left, best = list(running), []
     for _ in range(n_best):
-        best.append(left.pop(first_of_least([restart.found.inertia for restart in left])))
+        best.append(left.pop(first_of_lowest([restart.found.inertia for restart in left])))
     return sorted(best, key=lambda restart: restart.index)
 
 
@@ -227,7 +230,7 @@ def _go_on(run: _Run, restart: Restart, limit: int, n_rounds: int) -> Restart:
         with run.log.step("cluster", run.effort.max_iter, restart.index):
             return Restart.keep(restart.index, _solve(run, restart.index, limit, owner, more))
 
-    return restart if run.log.stopped else run.saved.once(owner, Restart, go_on)
+    return restart if run.log.stopped else run.saved.load_or_compute(owner, Restart, go_on)
 
 
 def _mend(run: _Run, restart: Restart) -> Restart:
@@ -253,13 +256,13 @@ def _mend(run: _Run, restart: Restart) -> Restart:
                 open_stream(effort.key, LOCAL_SEARCH, restart.index),
                 max_iter=effort.max_iter,
                 on_pass=log.report,
-                least_gain=effort.least_breath,
+                min_gain=effort.min_breathing_gain,
             )
             return Restart.keep(restart.index, found)
 
-    if math.isinf(effort.least_breath) or log.stopped:
+    if math.isinf(effort.min_breathing_gain) or log.stopped:
         return restart
-    return run.saved.once(f"restart-{restart.index}-mended", Restart, mend)
+    return run.saved.load_or_compute(f"restart-{restart.index}-mended", Restart, mend)
 
 
 def _lloyd(
@@ -288,7 +291,7 @@ def _solve(
     effort, log = run.effort, run.log
     if effort.solver == "lloyd" or limit < effort.max_iter:
         return lloyd()
-    found = run.saved.once(f"{owner}-lloyd", Clustering, lloyd)
+    found = run.saved.load_or_compute(f"{owner}-lloyd", Clustering, lloyd)
     if log.stopped:
         return found
     if effort.solver == "hartigan":

@@ -10,17 +10,17 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from projected_kmeans.fit.fit_checkpoint import Checkpoint
 from projected_kmeans.passes.problem import Problem
 from projected_kmeans.results import Clustering, Floats
-from projected_kmeans.running.monitor import Journal, Plateau
+from projected_kmeans.running.checkpoint import Checkpoint
+from projected_kmeans.running.monitor import Monitor, Plateau
 from projected_kmeans.solvers.lloyd import LloydState, run_lloyd
 
 
 def run_to_plateau(
     problem: Problem,
     centers: Floats,
-    log: Journal,
+    log: Monitor,
     saved: Checkpoint,
     owner: str,
     *,
@@ -38,7 +38,7 @@ def run_to_plateau(
         The rows.
     centers : ndarray of float64 (k, columns)
         The first centers.
-    log : Journal
+    log : Monitor
         Told of every pass; it may stop the run.
     saved : Checkpoint
         Where states are stored.

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from projected_kmeans.blocks.block_source import ArrayBlocks
+from projected_kmeans.blocks.memory_blocks import ArrayBlocks
 from projected_kmeans.passes.problem import Problem
 from projected_kmeans.results import Floats
 from projected_kmeans.solvers.kmeans_plus_plus import (

@@ -13,8 +13,10 @@ from types import MappingProxyType
 import numpy as np
 from numpy.typing import NDArray
 
-from projected_kmeans.blocks.block_source import compute_type
-from projected_kmeans.passes.problem import Frame, Problem, measure_rows
+from projected_kmeans.blocks.element_types import compute_type
+from projected_kmeans.passes.assignment import measure_rows
+from projected_kmeans.passes.frame import Frame
+from projected_kmeans.passes.problem import Problem
 from projected_kmeans.results import Floats
 from projected_kmeans.solvers.kmeans_plus_plus import (
     OnCenter,

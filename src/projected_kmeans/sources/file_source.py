@@ -6,7 +6,6 @@ Knows no format; a reader hands over what its file holds.
 from __future__ import annotations
 
 import hashlib
-import importlib
 import os
 import threading
 from collections.abc import Callable, Iterator, Sequence
@@ -18,8 +17,8 @@ from typing import Any, Generic, Protocol, Self, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from projected_kmeans.optional_packages import MissingExtra
 from projected_kmeans.sources.protocol import (
-    MissingExtra,
     Rows,
     UnreadableFile,
     check_range,
@@ -176,25 +175,13 @@ def one_sentence(path: str | Path, format: str) -> Iterator[None]:
     """Turn whatever a parser raises into one sentence on the file."""
     try:
         yield
-    except (UnreadableFile, MemoryError):
+    except (UnreadableFile, MissingExtra, MemoryError):
         raise
     except Exception as error:  # on a damaged file the parsers raise nearly anything
         reason = (str(error).splitlines() or [type(error).__name__])[0].rstrip(".")
         raise UnreadableFile(
             f"{path} cannot be read as {format} ({reason}); check that it is complete and of that "
             "format, or write it again"
-        ) from error
-
-
-def load_extra(module: str, extra: str, what: str) -> Any:
-    """Return a module of an optional dependency, or raise with the command that installs it."""
-    try:
-        return importlib.import_module(module)
-    except ImportError as error:
-        package = module.partition(".")[0]
-        raise MissingExtra(
-            f"{what} needs {package}, which cannot be imported; install it with "
-            f"pip install 'projected_kmeans[{extra}]'"
         ) from error
 
 

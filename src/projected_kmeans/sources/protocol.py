@@ -23,10 +23,6 @@ class UnreadableFile(ValueError):
     """A file that cannot be used; its message says what, why, and what to do."""
 
 
-class MissingExtra(UnreadableFile, ImportError):
-    """A package that is optional and absent; the message has the command that installs it."""
-
-
 class RowSource(Protocol):
     """Rows in memory, on disk or elsewhere, of which any range can be read at any time.
 

@@ -17,8 +17,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from projected_kmeans.optional_packages import load_extra
 from projected_kmeans.sources.feature_columns import list_names
-from projected_kmeans.sources.file_source import load_extra, one_sentence
+from projected_kmeans.sources.file_source import one_sentence
 from projected_kmeans.sources.formats.text_index import find_header
 from projected_kmeans.sources.open_rows import DELIMITERS, find_files
 from projected_kmeans.sources.protocol import UnreadableFile

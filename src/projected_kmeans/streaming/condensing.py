@@ -14,7 +14,9 @@ import numpy as np
 import scipy.sparse
 from numpy.typing import NDArray
 
-from projected_kmeans.blocks.block_source import ArrayBlocks, BlockSource, open_blocks, scan_columns
+from projected_kmeans.blocks.block_source import BlockSource
+from projected_kmeans.blocks.column_scan import scan_columns
+from projected_kmeans.blocks.memory_blocks import ArrayBlocks, open_blocks
 from projected_kmeans.blocks.unit_length import to_unit_rows
 from projected_kmeans.passes.problem import Problem
 from projected_kmeans.projections.map_protocol import fit_shape, sketch_rows

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
-from projected_kmeans.blocks.block_source import as_native_sparse
+from projected_kmeans.blocks.element_types import as_native_sparse
 from projected_kmeans.blocks.unit_length import to_unit_rows
 from projected_kmeans.keys import STREAM, open_stream
 from projected_kmeans.results import Floats

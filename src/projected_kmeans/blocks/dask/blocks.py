@@ -17,8 +17,9 @@ import scipy.sparse
 from dask.delayed import delayed
 from numpy.typing import NDArray
 
-from projected_kmeans.blocks.block_source import BLOCK_BYTES, as_native, as_native_sparse
 from projected_kmeans.blocks.dask.walks import OpenBlock, Workers, hold, walk_there
+from projected_kmeans.blocks.element_types import as_native, as_native_sparse
+from projected_kmeans.blocks.memory_blocks import BLOCK_BYTES
 from projected_kmeans.blocks.stored_blocks import StoredBlocks, check_selected
 from projected_kmeans.blocks.tasks import Block, OnBlock, Task
 from projected_kmeans.results import Floats, Labels
@@ -147,7 +148,7 @@ class DaskBlocks:
         """Take what fills the place that this was."""
         self._parts = list(parts)
 
-    def give_labels(self, labels: Labels) -> Any:
+    def labels_like_input(self, labels: Labels) -> Any:
         """Return labels as the rows were given: a Dask array where they were one."""
         return labels if self._chunks is None else da.from_array(labels, chunks=(self._chunks,))
 

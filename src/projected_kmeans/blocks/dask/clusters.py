@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from projected_kmeans.checks import check_count
-from projected_kmeans.sources.file_source import load_extra
+from projected_kmeans.optional_packages import load_extra
 
 # Seconds in which a scheduler has to answer, and to have a worker.
 PATIENCE = 10

@@ -18,9 +18,9 @@ from dask.delayed import Delayed, delayed
 from dask.highlevelgraph import HighLevelGraph
 from numpy.typing import NDArray
 
-from projected_kmeans.blocks.block_source import as_native, compute_type
 from projected_kmeans.blocks.dask.blocks import DaskBlocks, open_block
 from projected_kmeans.blocks.dask.walks import OpenBlock, Workers, hold
+from projected_kmeans.blocks.element_types import as_native, compute_type
 from projected_kmeans.blocks.tasks import Block
 from projected_kmeans.sources.protocol import check_matrix
 

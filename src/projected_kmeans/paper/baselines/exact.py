@@ -12,9 +12,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_array
 
-from projected_kmeans.blocks.block_source import ArrayBlocks, scan_columns
+from projected_kmeans.blocks.column_scan import scan_columns
+from projected_kmeans.blocks.memory_blocks import ArrayBlocks
 from projected_kmeans.checks import check_count
-from projected_kmeans.passes.problem import Frame, Problem, measure_rows
+from projected_kmeans.passes.assignment import measure_rows
+from projected_kmeans.passes.frame import Frame
+from projected_kmeans.passes.problem import Problem
 from projected_kmeans.results import Clustering, Floats
 
 MAX_ROWS = 15

@@ -8,7 +8,9 @@ from __future__ import annotations
 from numpy.typing import ArrayLike
 from sklearn.utils import check_array
 
-from projected_kmeans.blocks.block_source import ArrayBlocks, as_native, scan_columns
+from projected_kmeans.blocks.column_scan import scan_columns
+from projected_kmeans.blocks.element_types import as_native
+from projected_kmeans.blocks.memory_blocks import ArrayBlocks
 from projected_kmeans.checks import check_count
 from projected_kmeans.keys import RandomState, open_stream, resolve_key
 from projected_kmeans.paper.streams import ORSS06

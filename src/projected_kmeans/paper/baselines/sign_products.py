@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from projected_kmeans import _native
 from projected_kmeans.blas_threads import multiply_rows
-from projected_kmeans.blocks.block_source import compute_type
+from projected_kmeans.blocks.element_types import compute_type
 from projected_kmeans.keys import draw_signs
 
 

@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from projected_kmeans.sources.file_source import LazyHandle, load_extra
+from projected_kmeans.optional_packages import load_extra
+from projected_kmeans.sources.file_source import LazyHandle
 from projected_kmeans.sources.formats.arrow_columns import VectorColumns, find_vectors
 from projected_kmeans.sources.protocol import UnreadableFile
 

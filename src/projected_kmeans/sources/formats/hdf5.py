@@ -14,7 +14,8 @@ import numpy as np
 import scipy.sparse
 from numpy.typing import NDArray
 
-from projected_kmeans.sources.file_source import LazyHandle, Reader, load_extra
+from projected_kmeans.optional_packages import load_extra
+from projected_kmeans.sources.file_source import LazyHandle, Reader
 from projected_kmeans.sources.formats.archives import Archive, LoadedRows, Variable
 from projected_kmeans.sources.protocol import check_matrix
 
