@@ -18,7 +18,8 @@ from projected_kmeans.certificates.neighbour_bound import Neighbours, measure_ne
 from projected_kmeans.certificates.sparse_proof_rows import ScaledRows
 from projected_kmeans.certificates.spectral_bound import TIMED_SIZE, predict_seconds, spectral_bound
 from projected_kmeans.certificates.tightened_bound import tighten
-from projected_kmeans.estimator.model_files import describe_fit, load_model, save_fit
+from projected_kmeans.estimator.fit_document import describe_fit
+from projected_kmeans.estimator.model_files import load_model, save_fit
 from projected_kmeans.running.deadlines import Deadline, OutOfTime
 from projected_kmeans.running.monitor import Monitor
 from tests.support.commands import ROWS, Call, check_refusal

@@ -13,7 +13,8 @@ import pytest
 from sklearn.exceptions import NotFittedError
 
 from projected_kmeans import ProjectedKMeans
-from projected_kmeans.estimator.model_files import describe_fit, load_model, save_fit, save_model
+from projected_kmeans.estimator.fit_document import describe_fit
+from projected_kmeans.estimator.model_files import load_model, save_fit, save_model
 
 ROWS = np.random.default_rng(0).normal(size=(60, 12)) + 4 * np.repeat(np.eye(3, 12), 20, axis=0)
 

@@ -35,7 +35,7 @@ from projected_kmeans.commands.options import (
 )
 from projected_kmeans.commands.progress import show_progress
 from projected_kmeans.commands.summaries import summarize_fit
-from projected_kmeans.estimator.model_files import describe_fit
+from projected_kmeans.estimator.fit_document import describe_fit
 from projected_kmeans.estimator.projected_kmeans import ProjectedKMeans
 from projected_kmeans.passes.labelling import LabelledBlock
 from projected_kmeans.passes.scoring import clustering_accuracy

@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 from sklearn.cluster import KMeans
 
 from projected_kmeans.demo.glyphs import CHARACTERS, Glyphs, draw_glyphs
-from projected_kmeans.estimator.model_files import describe_fit, save_fit
+from projected_kmeans.estimator.fit_document import describe_fit
+from projected_kmeans.estimator.model_files import save_fit
 from projected_kmeans.estimator.projected_kmeans import ProjectedKMeans
 from projected_kmeans.passes.scoring import clustering_accuracy, normalized_inertia
 from projected_kmeans.reports.build import describe_report, write_page

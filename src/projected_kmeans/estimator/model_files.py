@@ -1,4 +1,4 @@
-"""Keep a fitted model as ``centers.npy`` and ``model.json``, and describe its fit as a document.
+"""Keep a fitted model as ``centers.npy`` and ``model.json``.
 
 It does not keep the training rows, their labels or the projection: predicting needs none of them.
 """
@@ -9,7 +9,6 @@ import hashlib
 import io
 import json
 import os
-import platform
 from collections.abc import Mapping, Sequence
 from importlib.metadata import version
 from pathlib import Path
@@ -19,18 +18,18 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from projected_kmeans import _native
 from projected_kmeans.certificates.certificate import Certificate
+from projected_kmeans.estimator.fit_document import (
+    PROJECTION_NAME,
+    describe_certificate,
+    describe_parameters,
+    projection_name,
+)
 from projected_kmeans.estimator.projected_kmeans import ProjectedKMeans
 from projected_kmeans.output_files import write_array, write_atomically, write_json
 
-__all__ = ["describe_fit", "load_model", "save_fit", "save_model"]
-
 MODEL_FORMAT = "projected_kmeans model"
-RESULT_FORMAT = "projected_kmeans result"
 FORMAT_VERSION = 1
-# Where a loaded model, which has no projection_, remembers the name of the one it was fitted with.
-PROJECTION_NAME = "_loaded_projection_name"
 REQUIRED_FIELDS = {
     "n_clusters": int,
     "n_features": int,
@@ -87,15 +86,15 @@ def save_model(
         "n_features": int(model.n_features_in_),
         "n_components": int(model.n_components_),
         "n_iter": int(model.n_iter_),
-        "projection": _projection_name(model),
+        "projection": projection_name(model),
         "key": int(model.key_),
         "inertia": float(model.inertia_),
         "normalized_inertia": float(model.normalized_inertia_),
-        "certificate": _describe_certificate(model),
+        "certificate": describe_certificate(model),
         "feature_names": None if names is None else [str(name) for name in names],
         "dtype": model.cluster_centers_.dtype.name,
         "centers_sha256": hashlib.sha256(buffer.getvalue()).hexdigest(),
-        **_describe_parameters(model),
+        **describe_parameters(model),
     }
     # model.json comes last: until it stands, its checksum refuses the new centers.
     write_atomically(folder / "centers.npy", lambda handle: handle.write(buffer.getvalue()))
@@ -147,71 +146,6 @@ def load_model(path: str | os.PathLike[str]) -> ProjectedKMeans:
     return model
 
 
-def describe_fit(
-    model: ProjectedKMeans, rows: Any, *, name: str, accuracy: float | None = None
-) -> dict[str, Any]:
-    """Describe a fit as the document that ``result.json`` holds.
-
-    Parameters
-    ----------
-    model : ProjectedKMeans
-        The estimator, fitted to `rows`.
-    rows : ndarray or row source of shape (n_samples, n_features)
-        The data; only its shape and dtype are told.
-    name : str
-        What to call the data.
-    accuracy : float or None
-        The share P of rows on which labels and truth agree, where the truth is known.
-
-    Returns
-    -------
-    dict
-        Versions, machine, data, parameters, key, results and seconds of each step.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from projected_kmeans import ProjectedKMeans
-    >>> X = np.array([[0.0, 0.0], [0.0, 1.0], [9.0, 9.0], [9.0, 8.0]])
-    >>> model = ProjectedKMeans(n_clusters=2, random_state=0).fit(X)
-    >>> describe_fit(model, X, name="squares")["data"]
-    {'name': 'squares', 'shape': [4, 2], 'dtype': 'float64'}
-    """
-    sizes = np.bincount(np.asarray(model.labels_), minlength=len(model.cluster_centers_))
-    packages = ("numpy", "scipy", "scikit-learn")
-    return {
-        "format": RESULT_FORMAT,
-        "format_version": FORMAT_VERSION,
-        "package_version": version("projected_kmeans"),
-        "versions": {
-            "python": platform.python_version(),
-            **{one: version(one) for one in packages},
-        },
-        "machine": {"processors": os.cpu_count(), "instruction_set": _native.instruction_set()},
-        "data": {"name": name, "shape": list(rows.shape), "dtype": rows.dtype.name},
-        **_describe_parameters(model),
-        "key": int(model.key_),
-        "results": {
-            "inertia": float(model.inertia_),
-            "normalized_inertia": float(model.normalized_inertia_),
-            "accuracy": accuracy,
-            "projection": _projection_name(model),
-            "n_components": int(model.n_components_),
-            "certificate": _describe_certificate(model),
-            "n_iter": int(model.n_iter_),
-            "stopped": model.stopped_,
-            "cluster_sizes": sizes.tolist(),
-        },
-        "seconds": {step: float(seconds) for step, seconds in model.timings_.items()},
-        "plan": {
-            "reason": model.approach_.reason,
-            "seconds": model.forecast_.total,
-            "megabytes": model.forecast_.megabytes,
-            "steps": {step: float(time) for step, time in model.forecast_.seconds.items()},
-        },
-    }
-
-
 def save_fit(
     model: ProjectedKMeans,
     document: Mapping[str, Any],
@@ -243,6 +177,7 @@ def save_fit(
     >>> from projected_kmeans import ProjectedKMeans
     >>> X = np.array([[0.0, 0.0], [0.0, 1.0], [9.0, 9.0], [9.0, 8.0]])
     >>> model = ProjectedKMeans(n_clusters=2, random_state=0).fit(X)
+    >>> from projected_kmeans.estimator.fit_document import describe_fit
     >>> files = save_fit(model, describe_fit(model, X, name="squares"), tempfile.mkdtemp())
     >>> [file.name for file in files]
     ['labels.npy', 'centers.npy', 'model.json', 'result.json']
@@ -255,16 +190,6 @@ def save_fit(
     return tuple(folder / name for name in names)
 
 
-def _projection_name(model: ProjectedKMeans) -> str | None:
-    if not hasattr(model, "projection_"):
-        return getattr(model, PROJECTION_NAME, None)
-    return None if model.projection_ is None else type(model.projection_).__name__
-
-
-def _describe_certificate(model: ProjectedKMeans) -> dict[str, Any] | None:
-    return None if model.certificate_ is None else model.certificate_.to_document()
-
-
 def _read_certificate(path: Path, document: Mapping[str, Any]) -> Certificate | None:
     stored = document.get("certificate")
     if stored is None:
@@ -273,22 +198,6 @@ def _read_certificate(path: Path, document: Mapping[str, Any]) -> Certificate | 
         return Certificate.from_document(stored)
     except (AttributeError, ValueError) as error:
         raise ValueError(f"{path} has a bad certificate ({error}); fit the model again") from error
-
-
-def _describe_parameters(model: ProjectedKMeans) -> dict[str, dict[str, Any]]:
-    plain: dict[str, Any] = {}
-    others: dict[str, str] = {}
-    for name, value in model.get_params(deep=False).items():
-        if name == "checkpoint":  # a place of one run, where no other should go on
-            value = None
-        value = value.item() if isinstance(value, np.generic) else value
-        try:
-            json.dumps(value, allow_nan=False)
-        except (TypeError, ValueError):
-            others[name] = repr(value)
-        else:
-            plain[name] = value
-    return {"parameters": plain, "unserialised": others}
 
 
 def _refuse_constant(name: str) -> None:

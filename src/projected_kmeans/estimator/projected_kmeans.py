@@ -6,7 +6,7 @@ Composes the steps; it computes nothing itself.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Self
 
 from numpy.typing import ArrayLike
@@ -40,7 +40,6 @@ from projected_kmeans.passes.scoring import normalize
 from projected_kmeans.planning.approach import Sizes
 from projected_kmeans.planning.forecast import forecast
 from projected_kmeans.planning.recipe import Recipe, check_parameters, check_sizes, resolve_recipe
-from projected_kmeans.reports.build import to_html
 from projected_kmeans.results import FitState
 from projected_kmeans.running.checkpoint import Finished
 from projected_kmeans.running.interrupts import catch_interrupts
@@ -352,7 +351,53 @@ class ProjectedKMeans(
         self.timings_ = log.seconds
         self.trace_ = tuple(log.trace)
 
-    to_html = to_html
+    def to_html(
+        self,
+        X: Any = None,
+        path: str | os.PathLike[str] | None = None,
+        *,
+        name: str = "X",
+        sample_weight: ArrayLike | None = None,
+        image_shape: Sequence[int] | str | None = "auto",
+    ) -> str:
+        """Return the report of the fit as one HTML page, and write it to ``path`` if that is given.
+
+        The page works offline and contains everything it needs. It needs the extra ``report``.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or row source (n, d), optional
+            The rows of the fit. Without them the report has no map, no distances and no members.
+        path : str or path, optional
+            The file to write.
+        name : str, default="X"
+            The name of the data in the report.
+        sample_weight : array-like (n,), optional
+            The weights of the fit.
+        image_shape : (height, width), (height, width, 3), "auto" or None, default="auto"
+            The shape of rows that are pictures. "auto" finds out whether rows are square pictures;
+            None shows numbers.
+
+        Returns
+        -------
+        str
+            The page.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from projected_kmeans import ProjectedKMeans
+        >>> X = np.array([[0.0, 0.0], [0.0, 1.0], [9.0, 9.0], [9.0, 8.0]])
+        >>> page = ProjectedKMeans(n_clusters=2, random_state=0).fit(X).to_html(X)
+        >>> "2 clusters of 4 rows" in page
+        True
+        """
+        from projected_kmeans.reports.build import to_html
+
+        return to_html(
+            self, X, path, name=name, sample_weight=sample_weight, image_shape=image_shape
+        )
+
     _repr_html_inner = show_html
     _repr_mimebundle_ = show_bundle
 

@@ -18,6 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 from projected_kmeans.blocks.block_source import BlockSource
 from projected_kmeans.blocks.inputs import check_weights
 from projected_kmeans.blocks.unit_length import UnitRows
+from projected_kmeans.estimator.fit_document import describe_fit
 from projected_kmeans.estimator.prediction import centers_of, open_source
 from projected_kmeans.output_files import write_atomically
 from projected_kmeans.reports.clusters import (
@@ -214,10 +215,6 @@ def tell_passes(
 
 def _facts_of(model: Any, X: Any, name: str, document: Mapping[str, Any] | None) -> FitFacts:
     if document is None:
-        from projected_kmeans.estimator.model_files import (
-            describe_fit,  # which knows the estimator itself
-        )
-
         shape = (len(model.labels_), model.n_features_in_)
         rows = np.broadcast_to(model.cluster_centers_.dtype.type(0), shape)
         document = describe_fit(model, rows if not hasattr(X, "dtype") else X, name=name)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from typing import Any, NamedTuple
 
+from projected_kmeans.estimator.projected_kmeans import ProjectedKMeans
 from projected_kmeans.reports.values import FitFacts, Report
 
 # Names of maps as a reader knows them.
@@ -224,10 +225,6 @@ def describe_steps(facts: FitFacts) -> list[Step]:
 
 def tell_snippet(facts: FitFacts) -> str:
     """Return the lines of Python that repeat the fit."""
-    from projected_kmeans.estimator.projected_kmeans import (
-        ProjectedKMeans,  # which imports reports itself
-    )
-
     plain = ProjectedKMeans().get_params()
     changed = {
         name: value

@@ -1,0 +1,117 @@
+"""The document of a fit, which ``result.json`` holds and which reports are built from.
+
+Describes a fitted model as plain values; it reads and writes no file.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+from importlib.metadata import version
+from typing import Any
+
+import numpy as np
+
+from projected_kmeans import _native
+from projected_kmeans.estimator.projected_kmeans import ProjectedKMeans
+
+RESULT_FORMAT = "projected_kmeans result"
+FORMAT_VERSION = 1
+
+# A loaded model has no projection_. It keeps the name of the map it was fitted with here.
+PROJECTION_NAME = "_loaded_projection_name"
+
+
+def describe_fit(
+    model: ProjectedKMeans, rows: Any, *, name: str, accuracy: float | None = None
+) -> dict[str, Any]:
+    """Describe a fit as the document that ``result.json`` holds.
+
+    Parameters
+    ----------
+    model : ProjectedKMeans
+        The estimator, fitted to `rows`.
+    rows : ndarray or row source of shape (n_samples, n_features)
+        The data; only its shape and dtype are told.
+    name : str
+        What to call the data.
+    accuracy : float or None
+        The share P of rows on which labels and truth agree, where the truth is known.
+
+    Returns
+    -------
+    dict
+        Versions, machine, data, parameters, key, results and seconds of each step.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from projected_kmeans import ProjectedKMeans
+    >>> X = np.array([[0.0, 0.0], [0.0, 1.0], [9.0, 9.0], [9.0, 8.0]])
+    >>> model = ProjectedKMeans(n_clusters=2, random_state=0).fit(X)
+    >>> describe_fit(model, X, name="squares")["data"]
+    {'name': 'squares', 'shape': [4, 2], 'dtype': 'float64'}
+    """
+    sizes = np.bincount(np.asarray(model.labels_), minlength=len(model.cluster_centers_))
+    packages = ("numpy", "scipy", "scikit-learn")
+    return {
+        "format": RESULT_FORMAT,
+        "format_version": FORMAT_VERSION,
+        "package_version": version("projected_kmeans"),
+        "versions": {
+            "python": platform.python_version(),
+            **{one: version(one) for one in packages},
+        },
+        "machine": {"processors": os.cpu_count(), "instruction_set": _native.instruction_set()},
+        "data": {"name": name, "shape": list(rows.shape), "dtype": rows.dtype.name},
+        **describe_parameters(model),
+        "key": int(model.key_),
+        "results": {
+            "inertia": float(model.inertia_),
+            "normalized_inertia": float(model.normalized_inertia_),
+            "accuracy": accuracy,
+            "projection": projection_name(model),
+            "n_components": int(model.n_components_),
+            "certificate": describe_certificate(model),
+            "n_iter": int(model.n_iter_),
+            "stopped": model.stopped_,
+            "cluster_sizes": sizes.tolist(),
+        },
+        "seconds": {step: float(seconds) for step, seconds in model.timings_.items()},
+        "plan": {
+            "reason": model.approach_.reason,
+            "seconds": model.forecast_.total,
+            "megabytes": model.forecast_.megabytes,
+            "steps": {step: float(time) for step, time in model.forecast_.seconds.items()},
+        },
+    }
+
+
+def projection_name(model: ProjectedKMeans) -> str | None:
+    """Return the class name of the map of a fit, or None if nothing was projected."""
+    if not hasattr(model, "projection_"):
+        return getattr(model, PROJECTION_NAME, None)
+    return None if model.projection_ is None else type(model.projection_).__name__
+
+
+def describe_certificate(model: ProjectedKMeans) -> dict[str, Any] | None:
+    """Return the certificate of a fit as JSON holds it, or None if the fit has none."""
+    return None if model.certificate_ is None else model.certificate_.to_document()
+
+
+def describe_parameters(model: ProjectedKMeans) -> dict[str, dict[str, Any]]:
+    """Return the parameters that JSON can hold, and the others as text."""
+    plain: dict[str, Any] = {}
+    others: dict[str, str] = {}
+    for name, value in model.get_params(deep=False).items():
+        if name == "checkpoint":  # only the run it belongs to may continue it
+            value = None
+        value = value.item() if isinstance(value, np.generic) else value
+        try:
+            json.dumps(value, allow_nan=False)
+        except (TypeError, ValueError):
+            others[name] = repr(value)
+        else:
+            plain[name] = value
+    return {"parameters": plain, "unserialised": others}
