@@ -28,7 +28,7 @@ from projected_kmeans import (
     kmeans_lower_bound,
 )
 from projected_kmeans.certificates import neighbour_bound
-from projected_kmeans.certificates.dense_proof_rows import RoundedRows
+from projected_kmeans.certificates.dense_proof_rows import DenseProofRows
 from projected_kmeans.certificates.neighbour_bound import Dual, measure_neighbours
 from projected_kmeans.certificates.prover import EFFORTS, Effort
 from projected_kmeans.certificates.sampled_bound import draw_subsets, lower_mean, sampled_bound
@@ -134,7 +134,7 @@ def test_equal_rows_cost_nothing() -> None:
 def test_margins_grow_with_what_they_are_margins_of() -> None:
     """Rows of integers have exact bounds, which the proven ones approach from below."""
     X = np.array([[0.0], [2.0], [10.0], [12.0]])
-    centred = RoundedRows(X)
+    centred = DenseProofRows(X)
     neighbours = measure_neighbours(centred, 2)
     dual = neighbours.maximise(neighbours.start(centred.squares))
     assert 4 * (1 - 1e-9) <= centred.to_original(neighbours.prove(dual)) <= 4
@@ -187,7 +187,7 @@ def test_sampled_bounds_fail_as_rarely_as_they_say() -> None:
     """
     X = (np.arange(1000) % 50 == 0).astype(np.float64)[:, None]
     optimum = inertia(X, np.zeros(1000, dtype=int))
-    whole = RoundedRows(X)
+    whole = DenseProofRows(X)
     values = []
     for key in range(200):
         subsets = draw_subsets(whole, 2, 40, key)

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from projected_kmeans import ProjectedKMeans, certify, inertia, kmeans_lower_bound
-from projected_kmeans.certificates.dense_proof_rows import RoundedRows
+from projected_kmeans.certificates.dense_proof_rows import DenseProofRows
 from projected_kmeans.certificates.prover import EFFORTS, Effort
-from projected_kmeans.certificates.sparse_proof_rows import ScaledRows
+from projected_kmeans.certificates.sparse_proof_rows import SparseProofRows
 from tests.support.layouts import seeds
 from tests.support.optima import exact_optimum
 
@@ -88,7 +88,7 @@ def test_subsets_are_those_of_dense_rows(monkeypatch: pytest.MonkeyPatch, weight
 def test_what_rows_reach_is_the_same() -> None:
     """Norms about the mean, which sparse rows never have, agree with those of centred rows."""
     X = draw_sparse(4, 80, 30) + 3
-    sparse, dense = ScaledRows(scipy.sparse.csr_array(X)), RoundedRows(X)
+    sparse, dense = SparseProofRows(scipy.sparse.csr_array(X)), DenseProofRows(X)
     distances = np.sum((X - X.mean(axis=0)) ** 2, axis=1)
     truth = distances.max() + distances.mean()
     for rows in (sparse, dense):

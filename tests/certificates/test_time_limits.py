@@ -13,9 +13,9 @@ import pytest
 from scipy.sparse import csr_array
 
 from projected_kmeans import Certificate, ProjectedKMeans, kmeans_lower_bound
-from projected_kmeans.certificates.dense_proof_rows import RoundedRows
+from projected_kmeans.certificates.dense_proof_rows import DenseProofRows
 from projected_kmeans.certificates.neighbour_bound import Neighbours, measure_neighbours
-from projected_kmeans.certificates.sparse_proof_rows import ScaledRows
+from projected_kmeans.certificates.sparse_proof_rows import SparseProofRows
 from projected_kmeans.certificates.spectral_bound import TIMED_SIZE, predict_seconds, spectral_bound
 from projected_kmeans.certificates.tightened_bound import tighten
 from projected_kmeans.estimator.fit_document import describe_fit
@@ -38,9 +38,9 @@ class Patience:
             raise OutOfTime
 
 
-def draw_rows() -> RoundedRows:
+def draw_rows() -> DenseProofRows:
     """Return rows of no structure."""
-    return RoundedRows(np.random.default_rng(0).normal(size=(700, 4)))
+    return DenseProofRows(np.random.default_rng(0).normal(size=(700, 4)))
 
 
 def open_neighbours(patience: Patience) -> Neighbours:
@@ -49,10 +49,14 @@ def open_neighbours(patience: Patience) -> Neighbours:
     return Neighbours(measured.costs, measured.weights, 5, patience)
 
 
-def open_rows(kind: str, X: Any, patience: Patience) -> RoundedRows | ScaledRows:
+def open_rows(kind: str, X: Any, patience: Patience) -> DenseProofRows | SparseProofRows:
     """Return rows that were prepared without haste, to be walked over with some patience."""
     pause = Patience(np.inf)
-    rows = RoundedRows(X, None, pause) if kind == "dense" else ScaledRows(csr_array(X), None, pause)
+    rows = (
+        DenseProofRows(X, None, pause)
+        if kind == "dense"
+        else SparseProofRows(csr_array(X), None, pause)
+    )
     pause.left = patience.left
     return rows
 
@@ -72,10 +76,10 @@ def test_rows_are_not_even_centred_without_time() -> None:
     X = np.random.default_rng(0).normal(size=(700, 4))
     for short in range(4):
         with pytest.raises(OutOfTime):
-            RoundedRows(X, None, Patience(short))
-    RoundedRows(X, None, Patience(4))
+            DenseProofRows(X, None, Patience(short))
+    DenseProofRows(X, None, Patience(4))
     with pytest.raises(OutOfTime):
-        ScaledRows(csr_array(X), None, Patience(0))
+        SparseProofRows(csr_array(X), None, Patience(0))
 
 
 def test_a_search_that_is_cut_short_is_a_proof() -> None:

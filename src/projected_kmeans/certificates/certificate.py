@@ -155,29 +155,70 @@ def certify(
     return Certificate.of(value, bound)
 
 
-def check_certificate(model: Any) -> None:
-    """Raise one sentence where a `ProjectedKMeans` cannot mean what it asks to be proven."""
-    check_choice("certificate", model.certificate, (None, "auto", "spectral", "full"))
-    if model.certificate_time is not None:
-        check_not_negative("certificate_time", model.certificate_time)
+def check_certificate(method: str | None, time_limit: float | None) -> None:
+    """Check what `ProjectedKMeans` was given as ``certificate`` and ``certificate_time``.
+
+    Parameters
+    ----------
+    method : {"auto", "spectral", "full"} or None
+        ``certificate``; None asks for no certificate.
+    time_limit : float or None
+        ``certificate_time`` in seconds; None sets no limit.
+
+    Raises
+    ------
+    ValueError
+        If the method is unknown or the time limit is negative.
+    """
+    check_choice("certificate", method, (None, "auto", "spectral", "full"))
+    if time_limit is not None:
+        check_not_negative("certificate_time", time_limit)
 
 
 def certify_fit(
-    model: Any, source: BlockSource, weights: Floats | None, value: float, log: Monitor
+    source: BlockSource,
+    weights: Floats | None,
+    value: float,
+    *,
+    n_clusters: int,
+    method: str | None,
+    time_limit: float | None,
+    key: int,
+    monitor: Monitor,
 ) -> Certificate | None:
-    """Return what a `ProjectedKMeans` asks to be proven of its inertia; None where it does not.
+    """Certify the inertia of a fit, as its last step.
 
-    A fit that was stopped does not prove anything either.
+    Parameters
+    ----------
+    source : BlockSource
+        The rows; all of them are brought into memory.
+    weights : ndarray of float64 (n,) or None
+        Weight of every row; None counts every row once.
+    value : float
+        The inertia that the fit reached.
+    n_clusters : int
+        k.
+    method, time_limit
+        As in `check_certificate`.
+    key : int
+        Fixes the random subsets of rows.
+    monitor : Monitor
+        Receives progress; it may stop the work.
+
+    Returns
+    -------
+    Certificate or None
+        None if no certificate was asked for, or if the fit was stopped early.
     """
-    if model.certificate is None or log.stopped:
+    if method is None or monitor.stopped:
         return None
     bound = bound_inertia(
         source.select(),
         weights,
-        model.n_clusters,
-        method=model.certificate,
-        key=model.key_,
-        log=log,
-        time_limit=model.certificate_time,
+        n_clusters,
+        method=method,
+        key=key,
+        monitor=monitor,
+        time_limit=time_limit,
     )
     return Certificate.of(value, bound)

@@ -16,9 +16,10 @@ from sklearn.utils import check_array
 
 from projected_kmeans.blocks.element_types import as_native, as_native_sparse
 from projected_kmeans.blocks.inputs import check_weights
-from projected_kmeans.certificates.dense_proof_rows import ProofRows, RoundedRows
+from projected_kmeans.certificates.dense_proof_rows import DenseProofRows
+from projected_kmeans.certificates.proof_rows import ProofRows
 from projected_kmeans.certificates.prover import EFFORTS, N_SUBSETS, Prover
-from projected_kmeans.certificates.sparse_proof_rows import ScaledRows
+from projected_kmeans.certificates.sparse_proof_rows import SparseProofRows
 from projected_kmeans.checks import check_choice, check_count, check_not_negative
 from projected_kmeans.keys import RandomState, resolve_key
 from projected_kmeans.results import FitState, Floats
@@ -128,7 +129,7 @@ def kmeans_lower_bound(
         n_clusters,
         method=method,
         key=resolve_key(random_state),
-        log=Monitor(callback, verbose=0),
+        monitor=Monitor(callback, verbose=0),
         confidence=confidence,
         time_limit=time_limit,
     )
@@ -141,7 +142,7 @@ def bound_inertia(
     *,
     method: str,
     key: int,
-    log: Monitor,
+    monitor: Monitor,
     confidence: float = 0.99,
     time_limit: float | None = None,
 ) -> LowerBound:
@@ -157,15 +158,15 @@ def bound_inertia(
         As in `kmeans_lower_bound`.
     key : int
         What fixes the subsets.
-    log : Monitor
+    monitor : Monitor
         Told of the units of work; it may stop them as the time limit does.
     """
     begin = time.perf_counter()
     if weights is not None and not weights.all():
         rows, weights = rows[weights > 0], weights[weights > 0]
-    with log.step("certify", (2 + EFFORTS[method].steps) * (1 + N_SUBSETS)):
-        deadline = Deadline(time_limit, log.is_over)
-        prover = Prover(n_clusters, EFFORTS[method], deadline, log)
+    with monitor.step("certify", (2 + EFFORTS[method].steps) * (1 + N_SUBSETS)):
+        deadline = Deadline(time_limit, monitor.is_over)
+        prover = Prover(n_clusters, EFFORTS[method], deadline, monitor)
         values: dict[str, float] = {}
         try:
             whole = _prepare(rows, weights, deadline.check)
@@ -189,5 +190,5 @@ def bound_inertia(
 
 def _prepare(rows: Any, weights: Floats | None, check: Callable[[], None]) -> ProofRows:
     if scipy.sparse.issparse(rows):
-        return ScaledRows(rows, weights, check)
-    return RoundedRows(rows, weights, check)
+        return SparseProofRows(rows, weights, check)
+    return DenseProofRows(rows, weights, check)

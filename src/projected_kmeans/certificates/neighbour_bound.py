@@ -21,7 +21,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from projected_kmeans.certificates.dense_proof_rows import (
+from projected_kmeans.certificates.proof_rows import (
     ROUNDING,
     UNDERFLOW,
     ProofRows,
@@ -228,7 +228,7 @@ def measure_neighbours(
     length = n_rows if rows.is_weighted else min(n_rows, max(1, LIST_ENTRIES // n_rows))
     costs = np.empty((n_rows, length))
     first = 0
-    for halves in rows.walk_halves():
+    for halves in rows.walk_half_squares():
         own = np.arange(len(halves))
         halves[own, first + own] = np.inf
         if length < n_rows:

@@ -8,8 +8,8 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from projected_kmeans.certificates.dense_proof_rows import ProofRows
 from projected_kmeans.certificates.neighbour_bound import measure_neighbours
+from projected_kmeans.certificates.proof_rows import ProofRows
 from projected_kmeans.certificates.sampled_bound import draw_subsets, sampled_bound
 from projected_kmeans.certificates.spectral_bound import (
     SPECTRAL_LIMIT,
@@ -68,7 +68,7 @@ class Prover:
         What may be tried.
     deadline : Deadline
         When to leave what is not done.
-    log : Monitor
+    monitor : Monitor
         Told of every unit of work and of what is skipped.
 
     Attributes
@@ -77,10 +77,12 @@ class Prover:
         From bounds that were not made, or not to their end, to the reason.
     """
 
-    def __init__(self, n_clusters: int, effort: Effort, deadline: Deadline, log: Monitor) -> None:
+    def __init__(
+        self, n_clusters: int, effort: Effort, deadline: Deadline, monitor: Monitor
+    ) -> None:
         self.skipped: dict[str, str] = {}
         self._n_clusters, self._effort = n_clusters, effort
-        self._deadline, self._log, self._done = deadline, log, 0
+        self._deadline, self._monitor, self._done = deadline, monitor, 0
 
     def prove(self, rows: ProofRows) -> dict[str, float]:
         """Return bounds for these rows by name, those that there is room and time for."""
@@ -185,8 +187,8 @@ class Prover:
     def _skip(self, name: str, reason: str) -> None:
         """Remember why a bound was not made, or not to its end."""
         self.skipped[name] = reason
-        self._log.note("%s bound skipped or cut short: %s", name, reason)
+        self._monitor.note("%s bound skipped or cut short: %s", name, reason)
 
     def _tick(self) -> bool:
         self._done += 1
-        return self._log.report(self._done) or self._deadline.is_over
+        return self._monitor.report(self._done) or self._deadline.is_over

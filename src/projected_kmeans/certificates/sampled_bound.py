@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-from projected_kmeans.certificates.dense_proof_rows import ProofRows
+from projected_kmeans.certificates.proof_rows import ProofRows
 from projected_kmeans.keys import CERTIFICATE, open_stream
 
 # More than the rounding of everything that is not bounded elsewhere.

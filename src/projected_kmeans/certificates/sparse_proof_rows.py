@@ -20,11 +20,11 @@ from numpy.typing import NDArray
 
 from projected_kmeans.blocks.column_scan import scan_columns
 from projected_kmeans.blocks.memory_blocks import open_blocks
-from projected_kmeans.certificates.dense_proof_rows import (
+from projected_kmeans.certificates.proof_rows import (
     STRETCH_ROWS,
     UNDERFLOW,
     Gram,
-    lower_halves,
+    bound_half_squares,
     never_stop,
     scale_back,
     scale_weights,
@@ -33,7 +33,7 @@ from projected_kmeans.certificates.dense_proof_rows import (
 from projected_kmeans.results import Floats
 
 
-class ScaledRows:
+class SparseProofRows:
     """CSR rows y = x 2^-e in float64, the largest number from 1/2 to 1.
 
     Parameters
@@ -109,20 +109,20 @@ class ScaledRows:
         error = self._error * self._raw_squares
         return Gram(matrix, error, error)
 
-    def walk_halves(self) -> Iterator[Floats]:
+    def walk_half_squares(self) -> Iterator[Floats]:
         """Walk over stretches of rows: half their squared distances to all, none of them above."""
         n_terms = int(np.diff(self._rows.indptr).max(initial=0))
         for first in range(0, self.shape[0], STRETCH_ROWS):
             self._check()
             some = self._rows[first : first + STRETCH_ROWS]
             products = np.asarray((some @ self._turned).toarray(), dtype=np.float64)
-            yield lower_halves(products, self._norms, first, n_terms)
+            yield bound_half_squares(products, self._norms, first, n_terms)
 
-    def take(self, indices: NDArray[np.int64]) -> ScaledRows:
+    def take(self, indices: NDArray[np.int64]) -> SparseProofRows:
         """Return some rows, each counted once."""
         some = self._rows[indices]
         some.data = np.ldexp(some.data, self._exponent)
-        return ScaledRows(some, check=self._check)
+        return SparseProofRows(some, check=self._check)
 
     def _multiply(self, left: Any, right: Any) -> Floats:
         """Return a product of sparse matrices as an array, in stretches of rows."""

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from projected_kmeans.blas_threads import one_blas_thread
-from projected_kmeans.certificates.dense_proof_rows import ROUNDING, UNDERFLOW, ProofRows
+from projected_kmeans.certificates.proof_rows import ROUNDING, UNDERFLOW, ProofRows
 from projected_kmeans.results import Floats
 
 # Rows or columns of the largest Gram matrix: 128 MB, and about 10 s for its eigenvalues.

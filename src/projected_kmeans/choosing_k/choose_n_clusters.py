@@ -16,7 +16,7 @@ from projected_kmeans.blocks.block_source import BlockSource
 from projected_kmeans.blocks.inputs import check_weights, open_input
 from projected_kmeans.blocks.memory_blocks import ArrayBlocks
 from projected_kmeans.blocks.stored_blocks import StoredBlocks
-from projected_kmeans.certificates.dense_proof_rows import RoundedRows
+from projected_kmeans.certificates.dense_proof_rows import DenseProofRows
 from projected_kmeans.certificates.spectral_bound import SPECTRAL_LIMIT, spectral_bounds
 from projected_kmeans.checks import check_count
 from projected_kmeans.choosing_k.cluster_counts import ClusterCounts, judge
@@ -177,6 +177,6 @@ def _bound(sketch: Problem, counts: Sequence[int]) -> Floats:
     rows, weights = sketch.source.select(), sketch.weights
     if weights is not None:
         rows, weights = rows[weights > 0], weights[weights > 0]
-    rounded = RoundedRows(rows, weights)
+    rounded = DenseProofRows(rows, weights)
     bounds = spectral_bounds(rounded, counts)
     return np.array([rounded.to_original(bound) for bound in bounds])

@@ -21,7 +21,11 @@ from sklearn.utils import Tags
 from projected_kmeans.blocks.block_source import BlockSource
 from projected_kmeans.blocks.element_types import compute_type
 from projected_kmeans.blocks.inputs import labels_like_input, open_input, open_weights
-from projected_kmeans.certificates.certificate import certify_fit, check_certificate
+from projected_kmeans.certificates.certificate import (
+    Certificate,
+    certify_fit,
+    check_certificate,
+)
 from projected_kmeans.estimator.exports import to_faiss, to_onnx, to_sklearn
 from projected_kmeans.estimator.notebook_display import show_bundle, show_html
 from projected_kmeans.estimator.partial_fit import ask_stream, forget_stream, partial_fit
@@ -40,7 +44,7 @@ from projected_kmeans.passes.scoring import normalize
 from projected_kmeans.planning.approach import Sizes
 from projected_kmeans.planning.forecast import forecast
 from projected_kmeans.planning.recipe import Recipe, check_parameters, check_sizes, resolve_recipe
-from projected_kmeans.results import FitState
+from projected_kmeans.results import FitState, Floats
 from projected_kmeans.running.checkpoint import Finished
 from projected_kmeans.running.interrupts import catch_interrupts
 from projected_kmeans.running.monitor import Monitor
@@ -308,7 +312,7 @@ class ProjectedKMeans(
                 finalists = cluster_sketch(recipe, original, sketch, log, saved)
                 lifted = lift_partition(original, sketch, finalists, log, saved)
                 polished = polish_partition(recipe, original, sketch, lifted, log, saved)
-                proof = certify_fit(self, original.source, weights, polished.inertia, log)
+                proof = self._certify(original.source, weights, polished.inertia, log)
                 finished = saved.finish(lifted.sketched, polished, proof)
 
         self._keep(rows, finished, log)
@@ -324,7 +328,21 @@ class ProjectedKMeans(
 
     def _check_parameters(self) -> None:
         check_parameters(self)
-        check_certificate(self)
+        check_certificate(self.certificate, self.certificate_time)
+
+    def _certify(
+        self, source: BlockSource, weights: Floats | None, inertia: float, log: Monitor
+    ) -> Certificate | None:
+        return certify_fit(
+            source,
+            weights,
+            inertia,
+            n_clusters=self.n_clusters,
+            method=self.certificate,
+            time_limit=self.certificate_time,
+            key=self.key_,
+            monitor=log,
+        )
 
     def _resolve(self, rows: BlockSource) -> Recipe:
         """Return the recipe of the run: every "auto" replaced by what it stands for here."""
