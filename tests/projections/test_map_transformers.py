@@ -19,7 +19,7 @@ from projected_kmeans import (
     SpectralProjection,
     clustering_accuracy,
 )
-from projected_kmeans.planning.recipe import MAPS as NAMED_MAPS
+from projected_kmeans.projections.named_maps import MAPS as NAMED_MAPS
 from tests.support.blobs import draw_blobs
 from tests.support.layouts import draw_rows
 

@@ -19,14 +19,14 @@ from sklearn.preprocessing import StandardScaler
 from projected_kmeans import (
     GaussianProjection,
     SignProjection,
-    gaussian_projection,
     target_dimension,
 )
 from projected_kmeans.blocks.memory_blocks import ArrayBlocks
 from projected_kmeans.keys import draw_signs
+from projected_kmeans.projections import gaussian
 from projected_kmeans.projections.gaussian import draw_normals
 from projected_kmeans.projections.map_protocol import sketch_rows
-from projected_kmeans.projections.signs import PROJECTIONS
+from projected_kmeans.projections.named_maps import MAPS as NAMED_MAPS
 from tests.support.layouts import TYPES, compute_type, draw_rows
 
 MAPS = (SignProjection, GaussianProjection)
@@ -107,7 +107,7 @@ def test_normal_numbers_are_normal() -> None:
 def test_normal_numbers_are_finite_for_every_word(monkeypatch: pytest.MonkeyPatch) -> None:
     """The least and the largest random word make normals of the same finite size."""
     words = np.array([[0, 2**64 - 1, 2**63 - 1, 2**63]], np.uint64)
-    monkeypatch.setattr(gaussian_projection, "draw_words", lambda *_, **__: words)
+    monkeypatch.setattr(gaussian, "draw_words", lambda *_, **__: words)
     found = draw_normals(0, (1, 4))
     assert np.isfinite(found).all()
     assert found[0, 0] == pytest.approx(-found[0, 1], rel=1e-2)
@@ -119,7 +119,7 @@ def test_panels_of_the_gaussian_matrix(dtype: str, monkeypatch: pytest.MonkeyPat
     """The product does not depend on how many rows of the matrix exist at a time."""
     X = draw_rows(3, 12, 101, dtype)
     whole = GaussianProjection(6, random_state=2).fit_transform(X)
-    monkeypatch.setattr(gaussian_projection, "PANEL_BYTES", 8 * 6 * 10)
+    monkeypatch.setattr(gaussian, "PANEL_BYTES", 8 * 6 * 10)
     parts = GaussianProjection(6, random_state=2).fit_transform(X)
     np.testing.assert_allclose(parts, whole, rtol=0, atol=1e-4 if dtype == "float32" else 1e-13)
 
@@ -274,5 +274,5 @@ def test_bad_rows_are_named_at_transform(kind: Any) -> None:
 
 def test_projections_have_names() -> None:
     """The names that the estimator takes stand for the two maps."""
-    assert PROJECTIONS["sign"] is SignProjection
-    assert PROJECTIONS["gaussian"] is GaussianProjection
+    assert NAMED_MAPS["sign"] is SignProjection
+    assert NAMED_MAPS["gaussian"] is GaussianProjection

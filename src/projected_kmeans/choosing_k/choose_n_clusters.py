@@ -28,7 +28,8 @@ from projected_kmeans.fit.storage import open_storage
 from projected_kmeans.keys import RandomState
 from projected_kmeans.passes.problem import Problem
 from projected_kmeans.planning.approach import Sizes
-from projected_kmeans.planning.recipe import check_parameters, resolve_recipe
+from projected_kmeans.planning.recipe import resolve_recipe
+from projected_kmeans.planning.settings import Settings, check_parameters
 from projected_kmeans.projections.spectral import AUTO_COMPONENTS
 from projected_kmeans.results import FitState, Floats
 from projected_kmeans.running.monitor import Monitor
@@ -90,15 +91,16 @@ def choose_n_clusters(
     >>> choose_n_clusters(X, range(2, 9), random_state=0).suggestion
     4
     """
-    model = ProjectedKMeans(random_state=random_state, n_threads=n_threads)
-    check_parameters(model)
-    rows: BlockSource = open_input(model, X, reset=True)
+    settings = Settings(random_state=random_state, n_threads=n_threads)
+    check_parameters(settings)
+    rows: BlockSource = open_input(ProjectedKMeans(), X, reset=True)
     wanted = _check_counts(counts, rows.shape[0])
     check_count("n_components", n_components, word="auto")
     weights = check_weights(sample_weight, rows)
     width = AUTO_COMPONENTS if isinstance(n_components, str) else int(n_components)
     is_reduced = width < rows.shape[1]
-    model.set_params(
+    settings = replace(
+        settings,
         n_clusters=wanted[-1],
         projection="svd" if is_reduced else None,
         n_components=width if is_reduced else "auto",
@@ -106,7 +108,7 @@ def choose_n_clusters(
     if not is_reduced and (rows.sparse or isinstance(rows, StoredBlocks)):
         few = rows.select()  # of few columns
         rows = ArrayBlocks(few.toarray() if rows.sparse else few)
-    recipe = resolve_recipe(model, Sizes.of(rows, model.n_clusters))
+    recipe = resolve_recipe(settings, Sizes.of(rows, settings.n_clusters))
     log = Monitor(callback, verbose=0)
     with open_storage(recipe.memory) as storage:
         sketch = reduce_rows(recipe, storage.open_rows(rows), weights, log).sketch

@@ -39,7 +39,8 @@ from projected_kmeans.estimator.fit_document import describe_fit
 from projected_kmeans.estimator.projected_kmeans import ProjectedKMeans
 from projected_kmeans.passes.labelling import LabelledBlock
 from projected_kmeans.passes.scoring import clustering_accuracy
-from projected_kmeans.planning.recipe import MAPS, METRICS
+from projected_kmeans.planning.settings import METRICS
+from projected_kmeans.projections.named_maps import MAPS
 from projected_kmeans.sources.protocol import RowSource
 from projected_kmeans.sources.side_columns import SideColumn
 

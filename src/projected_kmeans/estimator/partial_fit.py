@@ -20,7 +20,7 @@ from projected_kmeans.fit.storage import open_storage
 from projected_kmeans.keys import resolve_key
 from projected_kmeans.passes.scoring import normalize
 from projected_kmeans.planning.memory_plan import plan_labels
-from projected_kmeans.planning.recipe import check_parameters
+from projected_kmeans.planning.settings import Settings, check_parameters
 from projected_kmeans.streaming.row_stream import RowStream
 
 # What a stream is asked for, as a fit of the rows that stand for all of it leaves it.
@@ -107,7 +107,7 @@ def forget_stream(model: Any) -> None:
 
 
 def _check_model(model: Any, stream: RowStream | None) -> None:
-    check_parameters(model)
+    check_parameters(Settings.of(model.get_params(deep=False)))
     if np.ndim(model.init) == 1:
         raise ValueError("init names rows, which a stream does not keep; give centers or a name")
     if stream is None:

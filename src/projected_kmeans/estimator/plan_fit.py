@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 from projected_kmeans.blocks.block_source import BlockSource
@@ -23,7 +22,9 @@ from projected_kmeans.keys import PROBE, open_stream
 from projected_kmeans.planning.approach import Approach, Sizes
 from projected_kmeans.planning.forecast import Forecast, forecast
 from projected_kmeans.planning.memory_plan import MemoryPlan
-from projected_kmeans.planning.recipe import MAPS, Recipe, check_parameters, resolve_recipe
+from projected_kmeans.planning.recipe import Recipe, resolve_recipe
+from projected_kmeans.planning.settings import Settings, check_parameters
+from projected_kmeans.projections.named_maps import MAPS
 from projected_kmeans.sources.protocol import RowSource
 
 # What is compared: principal directions, the paper's signs, a cheaper map, and no map at all.
@@ -147,12 +148,13 @@ def plan_fit(
     ['sign', 'sparse-sign', 'none']
     """
     model = ProjectedKMeans(n_clusters, **parameters)
-    check_parameters(model)
+    settings = Settings.of(model.get_params(deep=False))
+    check_parameters(settings)
     rows = open_input(model, X, reset=True)
     stored = isinstance(rows, StoredBlocks)
     sizes = Sizes.of(rows, model.n_clusters)
-    recipe = resolve_recipe(model, sizes, stored=stored)
-    recipes = [recipe, *_list_alternatives(model, sizes, recipe.approach, stored)]
+    recipe = resolve_recipe(settings, sizes, stored=stored)
+    recipes = [recipe, *_list_alternatives(settings, sizes, recipe.approach, stored)]
     ways = [each.approach for each in recipes]
     sample = _draw_sample(rows, sizes, recipe.key) if probe else np.empty((0, sizes.n_columns))
     n_few = min(model.n_clusters, max(1, sample.shape[0] // PROBE_CLUSTER))
@@ -171,14 +173,14 @@ def _forecast(sizes: Sizes, recipe: Recipe) -> Forecast:
 
 
 def _list_alternatives(
-    model: ProjectedKMeans, sizes: Sizes, chosen: Approach, stored: bool
+    settings: Settings, sizes: Sizes, chosen: Approach, stored: bool
 ) -> list[Recipe]:
     """Return the recipes with other maps, where these have fewer dimensions than columns."""
     found = []
     for name in ALTERNATIVES:
         if name == chosen.projection:
             continue
-        other = clone(model).set_params(projection=name, n_components="auto")
+        other = replace(settings, projection=name, n_components="auto")
         try:
             recipe = resolve_recipe(other, sizes, stored=stored)
         except ValueError:  # the limit of memory is too small for this one

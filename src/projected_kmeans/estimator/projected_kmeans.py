@@ -43,7 +43,8 @@ from projected_kmeans.keys import RandomState
 from projected_kmeans.passes.scoring import normalize
 from projected_kmeans.planning.approach import Sizes
 from projected_kmeans.planning.forecast import forecast
-from projected_kmeans.planning.recipe import Recipe, check_parameters, check_sizes, resolve_recipe
+from projected_kmeans.planning.recipe import Recipe, resolve_recipe
+from projected_kmeans.planning.settings import Settings, check_parameters, check_sizes
 from projected_kmeans.results import FitState, Floats
 from projected_kmeans.running.checkpoint import Finished
 from projected_kmeans.running.interrupts import catch_interrupts
@@ -296,7 +297,7 @@ class ProjectedKMeans(
         """
         self._check_parameters()
         rows = open_input(self, X, reset=True, client=client)
-        check_sizes(self, *rows.shape)
+        check_sizes(self._settings(), *rows.shape)
         weights = open_weights(sample_weight, rows, client)
         recipe = self._resolve(rows)
         log = Monitor(self.callback, self.verbose, self.time_budget)
@@ -326,8 +327,11 @@ class ProjectedKMeans(
     fit_predict, predict, transform, score = fit_predict, predict, transform, score
     to_sklearn, to_faiss, to_onnx = to_sklearn, to_faiss, to_onnx
 
+    def _settings(self) -> Settings:
+        return Settings.of(self.get_params(deep=False))
+
     def _check_parameters(self) -> None:
-        check_parameters(self)
+        check_parameters(self._settings())
         check_certificate(self.certificate, self.certificate_time)
 
     def _certify(
@@ -347,7 +351,9 @@ class ProjectedKMeans(
     def _resolve(self, rows: BlockSource) -> Recipe:
         """Return the recipe of the run: every "auto" replaced by what it stands for here."""
         sizes = Sizes.of(rows, self.n_clusters)
-        recipe = resolve_recipe(self, sizes, stored=not rows.resident, distant=rows.distant)
+        recipe = resolve_recipe(
+            self._settings(), sizes, stored=not rows.resident, distant=rows.distant
+        )
         self.key_, self.projection_ = recipe.key, recipe.projection
         self.approach_ = recipe.approach
         self.forecast_ = forecast(sizes, recipe.approach, recipe.n_threads)

@@ -6,19 +6,11 @@ Knows defaults and sizes; it looks at no row.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from types import MappingProxyType
 from typing import Any
 
 from sklearn.base import clone
 
-from projected_kmeans.checks import (
-    check_choice,
-    check_components,
-    check_count,
-    check_not_negative,
-)
 from projected_kmeans.keys import resolve_key
 from projected_kmeans.planning.approach import (
     FEW_RESTARTS,
@@ -29,21 +21,10 @@ from projected_kmeans.planning.approach import (
     choose_effort,
     choose_projection,
 )
-from projected_kmeans.planning.memory_plan import MemoryPlan, parse_memory, plan_memory
-from projected_kmeans.projections.column_sampling import ColumnSampling
-from projected_kmeans.projections.map_protocol import fit_shape
-from projected_kmeans.projections.signs import PROJECTIONS
-from projected_kmeans.projections.spectral import SpectralProjection
-from projected_kmeans.projections.target_dimension import check_eps
-from projected_kmeans.solvers.seeding import SEEDINGS
-
-# All maps by name, those that look at the rows last.
-MAPS: Mapping[str, Any] = MappingProxyType(
-    {**PROJECTIONS, "svd": SpectralProjection, "columns": ColumnSampling}
-)
-
-SOLVERS = ("lloyd", "hartigan", "breathing")
-METRICS = ("euclidean", "cosine")
+from projected_kmeans.planning.memory_plan import MemoryPlan, plan_memory
+from projected_kmeans.planning.settings import Settings
+from projected_kmeans.projections.map_protocol import Transformer, fit_shape
+from projected_kmeans.projections.named_maps import MAPS
 
 # The sketch knows Euclidean k-means of unit rows only; passes over directions tell the difference.
 COSINE_POLISH = 3
@@ -89,91 +70,57 @@ class Recipe:
     memory: MemoryPlan
 
 
-def check_parameters(model: Any) -> None:
-    """Raise one sentence where a parameter of a `ProjectedKMeans` cannot be meant."""
-    check_count("n_clusters", model.n_clusters)
-    check_count("n_init", model.n_init, word="auto")
-    check_count("max_iter", model.max_iter)
-    check_count("polish_iter", model.polish_iter, minimum=0, word="auto")
-    if model.polish_candidates is not None:
-        check_count("polish_candidates", model.polish_candidates, word="auto")
-    check_not_negative("tol", model.tol)
-    if not (isinstance(model.inertia_tol, str) and model.inertia_tol == "auto"):
-        check_not_negative("inertia_tol", model.inertia_tol)
-    if model.eps is not None:
-        check_eps(model.eps)
-    check_choice("metric", model.metric, METRICS)
-    check_choice("solver", model.solver, ("auto", *SOLVERS))
-    if model.time_budget is not None:
-        check_not_negative("time_budget", model.time_budget)
-    parse_memory(model.memory_limit)
-    if model.n_threads is not None:
-        check_count("n_threads", model.n_threads)
-    if isinstance(model.init, str):
-        check_choice("init", model.init, SEEDINGS)
-    if isinstance(model.projection, str) or not hasattr(model.projection, "transform"):
-        check_choice("projection", model.projection, ("auto", *MAPS, None))
-
-
-def check_sizes(model: Any, n_samples: int, n_features: int) -> None:
-    """Raise one sentence where rows are too few for the clusters, or columns for the sketch."""
-    if model.n_clusters > n_samples:
-        raise ValueError(
-            f"n_clusters={model.n_clusters} exceeds n_samples={n_samples}; use at most {n_samples}"
-        )
-    if isinstance(model.projection, str):
-        check_components(model.n_components, n_features)
-
-
 def resolve_recipe(
-    model: Any, sizes: Sizes, *, stored: bool = False, distant: bool = False
+    settings: Settings, sizes: Sizes, *, stored: bool = False, distant: bool = False
 ) -> Recipe:
     """Return the recipe of a `ProjectedKMeans` for rows of this size, wherever they lie."""
-    key = resolve_key(model.random_state)
-    projection, name, reason = _choose_projection(model, key, sizes)
+    key = resolve_key(settings.random_state)
+    projection, name, reason = _choose_projection(settings, key, sizes)
     t = getattr(projection, "n_components_", sizes.n_columns)
-    drawn = isinstance(model.init, str)
-    approach = _follow_wishes(model, choose_effort(sizes, name, t, reason, drawn=drawn))
+    drawn = isinstance(settings.init, str)
+    approach = _follow_wishes(settings, choose_effort(sizes, name, t, reason, drawn=drawn))
     memory = plan_memory(
-        model.memory_limit,
+        settings.memory_limit,
         sizes,
         approach,
         stored=stored,
         distant=distant,
-        spherical=model.metric == "cosine",
-        needs_all=model.certificate is not None or callable(model.init),
+        spherical=settings.metric == "cosine",
+        needs_all=settings.certificate is not None or callable(settings.init),
     )
     return Recipe(
-        n_clusters=int(model.n_clusters),
+        n_clusters=int(settings.n_clusters),
         key=key,
         projection=projection,
-        init=model.init,
-        metric=model.metric,
-        max_iter=int(model.max_iter),
-        tol=float(model.tol),
+        init=settings.init,
+        metric=settings.metric,
+        max_iter=int(settings.max_iter),
+        tol=float(settings.tol),
         approach=approach,
-        n_threads=model.n_threads or 0,
+        n_threads=settings.n_threads or 0,
         memory=memory,
     )
 
 
-def _follow_wishes(model: Any, planned: Approach) -> Approach:
+def _follow_wishes(settings: Settings, planned: Approach) -> Approach:
     """Return the approach with what the caller fixed in the place of what was planned."""
     wishes: dict[str, Any] = {
-        name: getattr(model, name)
+        name: getattr(settings, name)
         for name in ("solver", "n_init", "inertia_tol", "polish_iter")
-        if getattr(model, name) != "auto"
+        if getattr(settings, name) != "auto"
     }
-    if model.metric == "cosine":
+    if settings.metric == "cosine":
         if planned.projection is None:
             planned = replace(planned, solver="lloyd", inertia_tol=0.0, min_breathing_gain=math.inf)
         else:
             planned = replace(planned, polish_iter=max(planned.polish_iter, COSINE_POLISH))
-    if callable(model.init) and "n_init" not in wishes:
+    if callable(settings.init) and "n_init" not in wishes:
         wishes["n_init"] = FEW_RESTARTS
-    candidates = model.polish_candidates
-    if candidates != "auto":
-        every = candidates is None or candidates >= model.n_clusters
+    candidates = settings.polish_candidates
+    if candidates is None:
+        wishes["polish_candidates"] = 0
+    elif not isinstance(candidates, str):
+        every = candidates >= settings.n_clusters
         wishes["polish_candidates"] = 0 if every else int(candidates)
     approach = replace(planned, **wishes)
     if "solver" in wishes or wishes.get("n_init") == 1:
@@ -186,16 +133,16 @@ def _follow_wishes(model: Any, planned: Approach) -> Approach:
     return approach
 
 
-def _choose_projection(model: Any, key: int, sizes: Sizes) -> tuple[Any, str | None, str]:
+def _choose_projection(settings: Settings, key: int, sizes: Sizes) -> tuple[Any, str | None, str]:
     """Return the map for rows of this size, or the caller's own, its name, and the reason."""
-    name, wanted, d = model.projection, model.n_components, sizes.n_columns
+    name, wanted, d = settings.projection, settings.n_components, sizes.n_columns
     if name is None:
         return None, None, "the caller wants no projection"
-    if hasattr(name, "transform"):
+    if isinstance(name, Transformer):
         return clone(name), "transformer", "the caller has a map of their own"
     reason = "the caller wants this map"
     if name == "auto":
-        name, t, reason = choose_projection(sizes, model.eps)
+        name, t, reason = choose_projection(sizes, settings.eps)
         if isinstance(wanted, str):
             wanted = t
         elif wanted >= d:
@@ -205,13 +152,13 @@ def _choose_projection(model: Any, key: int, sizes: Sizes) -> tuple[Any, str | N
         if name is None:
             return None, None, reason
     if wanted == "auto" and name == "svd":  # which alone caps what it takes unasked
-        wanted = choose_components(name, sizes.n_clusters, d, model.eps)
+        wanted = choose_components(name, sizes.n_clusters, d, settings.eps)
     projection = MAPS[name](
         wanted,
-        eps=PLAIN_EPS if model.eps is None else model.eps,
-        n_clusters=model.n_clusters,
+        eps=PLAIN_EPS if settings.eps is None else settings.eps,
+        n_clusters=settings.n_clusters,
         random_state=key,
-        n_threads=model.n_threads,
+        n_threads=settings.n_threads,
     )
     fit_shape(projection, sizes.n_rows, d)
     return projection, name, reason

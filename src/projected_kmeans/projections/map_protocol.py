@@ -56,6 +56,17 @@ class RandomMap(Protocol):
         """Write the sketch of sparse rows into ``out``."""
 
 
+@runtime_checkable
+class Transformer(Protocol):
+    """What a fit asks of a map that the caller made: the two methods of scikit-learn's."""
+
+    def fit(self, X: Any) -> Any:
+        """Learn from the rows of X and return the transformer itself."""
+
+    def transform(self, X: Any) -> Any:
+        """Return one row of numbers for each row of X."""
+
+
 def fit_shape(projection: RandomMap, n_samples: int, n_features: int) -> None:
     """Fix a map for that many rows of that many features: all that most maps take from data."""
     check_eps(projection.eps)

@@ -6,8 +6,6 @@ A map is a value: its key, its number of features and of components; no matrix i
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -16,8 +14,7 @@ from numpy.typing import NDArray
 from projected_kmeans import _native
 from projected_kmeans.checks import check_count
 from projected_kmeans.keys import RandomState, draw_words
-from projected_kmeans.projections.gaussian import GaussianProjection
-from projected_kmeans.projections.map_protocol import MapTransformer, RandomMap, SparseMatrix
+from projected_kmeans.projections.map_protocol import MapTransformer, SparseMatrix
 
 # The kernels keep the nonzeros of one row of R at hand.
 MOST_NONZEROS = 64
@@ -310,13 +307,3 @@ class HadamardProjection(MapTransformer):
         padded = 1 << (self.n_features_in_ - 1).bit_length()
         words = draw_words(self.key_, (1, padded))[0]
         return np.argsort(words, kind="stable")[: self.n_components_].astype(np.int64)
-
-
-PROJECTIONS: Mapping[str, Callable[..., RandomMap]] = MappingProxyType(
-    {
-        "sign": SignProjection,
-        "sparse-sign": SparseSignProjection,
-        "hadamard": HadamardProjection,
-        "gaussian": GaussianProjection,
-    }
-)

@@ -1,0 +1,116 @@
+"""What the caller asked for: the parameters of `ProjectedKMeans` as one value, and their checks.
+
+Planning and the fit take a `Settings` instead of the estimator, so that a reader sees all that they
+can depend on. Here "auto" is still "auto": `approach.py` decides what it means.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields
+from typing import Any
+
+from numpy.typing import ArrayLike
+
+from projected_kmeans.checks import (
+    check_choice,
+    check_components,
+    check_count,
+    check_not_negative,
+)
+from projected_kmeans.keys import RandomState
+from projected_kmeans.planning.memory_plan import parse_memory
+from projected_kmeans.projections.map_protocol import Transformer
+from projected_kmeans.projections.named_maps import MAPS
+from projected_kmeans.projections.target_dimension import check_eps
+from projected_kmeans.results import FitState
+from projected_kmeans.solvers.seeding import SEEDINGS
+
+SOLVERS = ("lloyd", "hartigan", "breathing")
+METRICS = ("euclidean", "cosine")
+
+
+@dataclass(frozen=True, eq=False)
+class Settings:
+    """All parameters of a `ProjectedKMeans`, as the caller gave them.
+
+    The fields have the names, types and defaults of the estimator's parameters, and its docstring
+    explains them. Values are not checked when a `Settings` is made: `check_parameters` does that.
+
+    Examples
+    --------
+    >>> from projected_kmeans import ProjectedKMeans
+    >>> model = ProjectedKMeans(n_clusters=3, solver="lloyd")
+    >>> settings = Settings.of(model.get_params(deep=False))
+    >>> settings.n_clusters, settings.solver, settings.n_init
+    (3, 'lloyd', 'auto')
+    """
+
+    n_clusters: int = 8
+    projection: str | Transformer | None = "auto"
+    n_components: int | str = "auto"
+    eps: float | None = None
+    metric: str = "euclidean"
+    init: str | ArrayLike | Callable[..., ArrayLike] = "k-means++"
+    n_init: int | str = "auto"
+    solver: str = "auto"
+    max_iter: int = 300
+    tol: float = 1e-4
+    inertia_tol: float | str = "auto"
+    time_budget: float | None = None
+    polish_iter: int | str = "auto"
+    polish_candidates: int | str | None = "auto"
+    certificate: str | None = None
+    certificate_time: float | None = None
+    random_state: RandomState = None
+    n_threads: int | None = None
+    memory_limit: int | str | None = None
+    checkpoint: str | os.PathLike[str] | None = None
+    callback: Callable[[FitState], object] | None = None
+    verbose: int = 0
+
+    @classmethod
+    def of(cls, parameters: Mapping[str, Any]) -> Settings:
+        """Return the settings that ``get_params(deep=False)`` of a `ProjectedKMeans` holds.
+
+        Parameters of a subclass that the estimator does not have are left out.
+        """
+        return cls(**{field.name: parameters[field.name] for field in fields(cls)})
+
+
+def check_parameters(settings: Settings) -> None:
+    """Raise one sentence if a parameter has a type or a value that no fit can use."""
+    check_count("n_clusters", settings.n_clusters)
+    check_count("n_init", settings.n_init, word="auto")
+    check_count("max_iter", settings.max_iter)
+    check_count("polish_iter", settings.polish_iter, minimum=0, word="auto")
+    if settings.polish_candidates is not None:
+        check_count("polish_candidates", settings.polish_candidates, word="auto")
+    check_not_negative("tol", settings.tol)
+    if not (isinstance(settings.inertia_tol, str) and settings.inertia_tol == "auto"):
+        check_not_negative("inertia_tol", settings.inertia_tol)
+    if settings.eps is not None:
+        check_eps(settings.eps)
+    check_choice("metric", settings.metric, METRICS)
+    check_choice("solver", settings.solver, ("auto", *SOLVERS))
+    if settings.time_budget is not None:
+        check_not_negative("time_budget", settings.time_budget)
+    parse_memory(settings.memory_limit)
+    if settings.n_threads is not None:
+        check_count("n_threads", settings.n_threads)
+    if isinstance(settings.init, str):
+        check_choice("init", settings.init, SEEDINGS)
+    if not isinstance(settings.projection, Transformer):
+        check_choice("projection", settings.projection, ("auto", *MAPS, None))
+
+
+def check_sizes(settings: Settings, n_samples: int, n_features: int) -> None:
+    """Raise one sentence if there are more clusters than rows, or more components than columns."""
+    if settings.n_clusters > n_samples:
+        raise ValueError(
+            f"n_clusters={settings.n_clusters} exceeds n_samples={n_samples}; "
+            f"use at most {n_samples}"
+        )
+    if isinstance(settings.projection, str):
+        check_components(settings.n_components, n_features)
