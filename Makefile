@@ -2,7 +2,7 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-CPP := $(wildcard src/native/*.cpp src/native/*.hpp)
+CPP := $(shell find src/native -name '*.cpp' -o -name '*.hpp')
 
 .PHONY: demo test lint format bench reproduce docs clean help
 .DEFAULT_GOAL := help
@@ -14,14 +14,14 @@ help:
 	@echo "make format  rewrite Python and C++ in the house style"
 	@echo "make bench   time maps, k-means and whole fits beside their peers and renew docs/benchmarks.md"
 	@echo "make reproduce  run the paper's experiments and renew docs/reproduction.md"
-	@echo "make docs    build the pages of docs/ as a site in build/site, and the manual page"
+	@echo "make docs    write the manual page and docs/reference.md, and build docs/ as a site in build/site"
 	@echo "make clean   remove .venv, builds and caches"
 
 demo: $(VENV)/.built
 	$(BIN)/projected-kmeans demo
 
 test: $(VENV)/.built
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n auto --maxprocesses 8 --dist worksteal
 
 lint: $(VENV)/.built
 	$(BIN)/ruff check .
@@ -47,6 +47,7 @@ reproduce: $(VENV)/.built
 # The notice on MkDocs 2 does not concern a build that asks for MkDocs 1, as pyproject.toml does.
 docs: $(VENV)/.built
 	$(BIN)/python man/manual_page.py
+	$(BIN)/python tools/reference_page.py
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 	@echo "open build/site/index.html"
 

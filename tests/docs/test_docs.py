@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 import runpy
 from pathlib import Path
@@ -13,12 +14,7 @@ from tests.support.pages import find_fences, make_data, run_page
 ROOT = Path(__file__).parents[2]
 PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
 EXAMPLES = sorted(ROOT.glob("examples/*.py"))
-SOURCES = sorted(
-    path
-    for folder in ("src/native", "src/projected_kmeans")
-    for path in (ROOT / folder).rglob("*")
-    if path.suffix in {".py", ".cpp", ".hpp"} and path.name != "__init__.py"
-)
+PACKAGES = sorted(path.parent for path in (ROOT / "src/projected_kmeans").rglob("__init__.py"))
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
@@ -48,10 +44,23 @@ def test_scripts_run(
     assert "cluster" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("source", SOURCES, ids=lambda source: source.name)
-def test_architecture_names_every_file(source: Path) -> None:
-    """A maintainer finds each source file in ARCHITECTURE.md."""
-    assert source.name in (ROOT / "ARCHITECTURE.md").read_text()
+@pytest.mark.parametrize("package", PACKAGES[1:], ids=lambda package: package.name)
+def test_a_package_describes_itself(package: Path) -> None:
+    """The docstring of a package is its map: it names every module and every package in it."""
+    text = ast.get_docstring(ast.parse((package / "__init__.py").read_text())) or ""
+    modules = {path.stem for path in package.glob("*.py")} - {"__init__"}
+    inner = {path.parent.name for path in package.glob("*/__init__.py")}
+    missing = [name for name in modules | inner if not re.search(rf"\b{name}\b", text)]
+    assert missing == []
+
+
+def test_architecture_is_one_page_with_every_package() -> None:
+    """ARCHITECTURE.md has at most 150 lines, and a newcomer finds each package and leaf in it."""
+    text = (ROOT / "ARCHITECTURE.md").read_text()
+    assert len(text.splitlines()) <= 150
+    names = [path.relative_to(PACKAGES[0]).as_posix() for path in PACKAGES[1:]]
+    names += [path.stem for path in PACKAGES[0].glob("*.py") if path.stem != "__init__"]
+    assert [name for name in names if f"`{name}" not in text] == []
 
 
 def test_architecture_names_no_other_file() -> None:
