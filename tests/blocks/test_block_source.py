@@ -12,11 +12,10 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from projected_kmeans import _native
-from projected_kmeans.blocks import block_source as blocks
-from projected_kmeans.blocks.block_source import Block
 from projected_kmeans.blocks.column_scan import scan_columns
 from projected_kmeans.blocks.element_types import as_native, compute_type
 from projected_kmeans.blocks.memory_blocks import ArrayBlocks
+from projected_kmeans.blocks.tasks import Block
 from tests import reference
 from tests.support.layouts import TYPES, draw_rows, lay_out, layouts, seeds, threads, types
 
@@ -34,11 +33,11 @@ def test_blocks_cover_the_rows_in_order(n: int, block_rows: int) -> None:
         np.testing.assert_array_equal(X[block.span], block.rows)
 
 
-def test_blocks_hold_about_block_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
-    """By default a block has as many rows as BLOCK_BYTES hold, and at least one."""
-    monkeypatch.setattr(blocks, "BLOCK_BYTES", 100)
-    assert [len(block.rows) for block in ArrayBlocks(np.zeros((7, 4)))] == [3, 3, 1]
-    assert [len(block.rows) for block in ArrayBlocks(np.zeros((2, 400)))] == [1, 1]
+def test_blocks_hold_about_block_bytes() -> None:
+    """A block has as many rows as fit into ``block_bytes``, and at least one."""
+    narrow, wide = np.zeros((7, 4)), np.zeros((2, 400))
+    assert [len(block.rows) for block in ArrayBlocks(narrow, block_bytes=100)] == [3, 3, 1]
+    assert [len(block.rows) for block in ArrayBlocks(wide, block_bytes=100)] == [1, 1]
 
 
 @pytest.mark.parametrize("layout", ["plain", "wide", "second", "reversed"])

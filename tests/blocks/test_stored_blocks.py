@@ -95,7 +95,7 @@ def test_the_size_of_blocks_follows_bytes() -> None:
 def test_rows_that_do_not_fit_are_not_read() -> None:
     """Where a limit is set, more rows than fit are one sentence, and nothing is read."""
     spy = SpyRows(ROWS)
-    blocks = StoredBlocks(spy, 100).resized(10_000, most_selected=50 * 96)
+    blocks = StoredBlocks(spy, 100).resized(10_000, max_selected=50 * 96)
     assert blocks.block_rows == 10_000 // 96
     assert blocks.select(np.arange(50)).shape == (50, 12)
     spy.selected.clear()

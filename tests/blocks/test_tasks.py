@@ -21,7 +21,7 @@ from projected_kmeans.blocks.dask.blocks import DaskBlocks
 from projected_kmeans.blocks.dask.walks import Arrays, Workers
 from projected_kmeans.blocks.memory_blocks import ArrayBlocks, PickedRows, SparseBlocks
 from projected_kmeans.blocks.stored_blocks import StoredBlocks
-from projected_kmeans.blocks.tasks import Block, Task, add, fill, least, most, read, update
+from projected_kmeans.blocks.tasks import Block, Task, add, fill, maximum, minimum, read, update
 from projected_kmeans.blocks.unit_length import UnitRows
 from projected_kmeans.sources.array_source import as_row_source
 
@@ -73,7 +73,15 @@ def test_every_role(open_source: Any) -> None:
     given, state = np.arange(50), np.arange(50, dtype=np.int32)
     made, seen = np.empty((50, 3)), np.empty(50, dtype=np.int32)
     total, low, high = np.ones(3), np.full(3, -1.0), np.zeros(3)
-    uses = (read(given), read(None), update(state), fill(made), add(total), least(low), most(high))
+    uses = (
+        read(given),
+        read(None),
+        update(state),
+        fill(made),
+        add(total),
+        minimum(low),
+        maximum(high),
+    )
     done: list[int] = []
     source = open_source()
     tasks = (Task(partial(use_all, 2.0), uses), Task(keep, (read(state), fill(seen))))

@@ -269,13 +269,11 @@ def test_the_command_refuses_what_is_not_its_own(call: Call, data: Path, tmp_pat
 
 
 def test_the_estimator_refuses_what_cannot_be_stored(tmp_path: Path) -> None:
-    """Keys that nobody knows, maps of the caller's own and rows without identity are refused."""
+    """Keys that nobody knows and maps of the caller's own are refused."""
     with pytest.raises(ValueError, match="random_state=None cannot be continued; use an integer"):
         fit(tmp_path, random_state=None)
     with pytest.raises(ValueError, match=r"projection=PCA\(.*cannot be stored; use the name"):
         fit(tmp_path, projection=PCA(2))
-    with pytest.raises(ValueError, match="rows of type list have no identity"):
-        fit_checkpoints.identify([])  # type: ignore[arg-type]
 
 
 def test_arrays_are_known_by_all_their_numbers(tmp_path: Path) -> None:

@@ -1,57 +1,196 @@
-"""READ: rows as a sequence of blocks, and what is known of their columns.
+"""READ: what every block source can do. All steps walk over rows through this interface.
 
-Knows where rows lie; it does not know what is computed from them.
+`BlockSource` lists all that a step may ask of rows, wherever they lie. `LocalBlocks` is the part
+that sources in this process share, `WrappedBlocks` the part that sources around another source
+share. What is computed from rows is not known here.
 """
 
 from __future__ import annotations
 
+import copy
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
-from typing import Any, Protocol
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from projected_kmeans.blocks.tasks import Block, OnBlock, Task
-from projected_kmeans.results import Floats
+from projected_kmeans.results import Floats, Labels
 
 
-class BlockSource(Protocol):
-    """Rows that are walked over block by block, as often as a caller needs."""
+class BlockSource(ABC):
+    """Rows that can be walked over block by block, as often as a caller needs.
+
+    Attributes
+    ----------
+    shape : (int, int)
+        Number of rows and of columns.
+    dtype : dtype
+        The element type of every block, one of `NATIVE_TYPES`.
+    sparse : bool
+        Whether blocks are CSR arrays.
+    nnz : int or None
+        Number of stored entries of sparse rows, which may be an estimate; None for dense rows.
+    feature_names : tuple of str or None
+        The names of the columns, where the source knows them.
+    resident : bool
+        Whether the rows lie in the memory of this process, so that fetching some of them again
+        costs little.
+    distant : bool
+        Whether the rows lie in other processes (Dask), so that arrays with an entry for each row
+        have to travel to them.
+    keeps_new_rows : bool
+        Whether `new_rows` can keep new rows where these lie, outside this process's memory.
+    stored_row_bytes : float
+        Bytes that a walk reads from a file for each row, on average; 0 where it reads no file.
+    """
+
+    shape: tuple[int, int]
+    dtype: np.dtype[Any]
+    sparse: bool = False
+    nnz: int | None = None
+    feature_names: tuple[str, ...] | None = None
+    resident: bool = False
+    distant: bool = False
+    keeps_new_rows: bool = False
+    stored_row_bytes: float = 0.0
 
     @property
-    def shape(self) -> tuple[int, int]:
-        """Rows and columns in all."""
+    def row_bytes(self) -> float:
+        """Bytes of one row in memory, on average where rows are sparse."""
+        if self.nnz is None:
+            return max(1, self.shape[1] * self.dtype.itemsize)
+        return (self.dtype.itemsize + 4) * self.nnz / max(1, self.shape[0]) + 4
 
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        """The element type of every block, one of `NATIVE_TYPES`."""
+    @abstractmethod
+    def __len__(self) -> int:
+        """Return the number of blocks."""
 
-    @property
-    def sparse(self) -> bool:
-        """Whether blocks are CSR arrays."""
-
-    @property
-    def resident(self) -> bool:
-        """Whether rows lie in memory, so that some of them may be fetched again and again."""
-
-    @property
-    def distant(self) -> bool:
-        """Whether blocks lie elsewhere, so that what tasks use of rows has to travel."""
-
+    @abstractmethod
     def __iter__(self) -> Iterator[Block]:
-        """Walk over the blocks from the first row to the last."""
+        """Yield the blocks in this process, from the first row to the last."""
 
+    @abstractmethod
     def walk(self, *tasks: Task, first: int = 0, on_block: OnBlock | None = None) -> None:
-        """Do some tasks, in their order, with every block: here or where it lies.
+        """Do some tasks, in their order, with every block, where the block lies.
 
-        A block begins at row ``first``, and those before it are left out.
+        Parameters
+        ----------
+        *tasks : Task
+            What is done with each block.
+        first : int, default=0
+            The row at which the first block begins; rows before it are left out.
+        on_block : callable, optional
+            Called after each block with the number of rows done, those before ``first`` included.
         """
 
-    def take(self, indices: NDArray[np.int64]) -> Floats:
-        """Return some rows as float64."""
-
+    @abstractmethod
     def select(self, indices: NDArray[np.int64] | None = None) -> Any:
-        """Return some rows in memory as blocks have them, all of them by default."""
+        """Return some rows in memory, in the form that blocks have; all rows by default."""
+
+    def take(self, indices: NDArray[np.int64]) -> Floats:
+        """Return a few rows as a dense float64 array."""
+        rows = self.select(indices)
+        return np.asarray(rows.toarray() if self.sparse else rows, dtype=np.float64)
+
+    def resized(self, block_bytes: int, max_selected: int | None) -> BlockSource:
+        """Return the same rows under a memory limit.
+
+        Rows that lie in memory already are returned as they are.
+
+        Parameters
+        ----------
+        block_bytes : int
+            The size of a block that is read.
+        max_selected : int or None
+            The number of bytes that `select` may bring into memory; None for any number.
+        """
+        return self
+
+    def new_rows(self, n_columns: int, dtype: np.dtype[Any]) -> BlockSource:
+        """Return as many new rows, kept where these lie, for a walk over these to fill.
+
+        Only where ``keeps_new_rows`` is true.
+        """
+        raise NotImplementedError(f"{type(self).__name__} keeps no new rows; use an array instead")
+
+    def labels_like_input(self, labels: Labels) -> Any:
+        """Return labels in the form in which the user gave the rows: a Dask array for Dask."""
+        return labels
+
+    def identity(self) -> str:
+        """Return a text by which a checkpoint recognizes these rows; raise where there is none."""
+        raise ValueError(
+            f"rows of type {type(self).__name__} have no identity by which a checkpoint could "
+            "recognize them; fit without checkpoint, or store the rows in a file"
+        )
+
+    def close(self) -> None:  # noqa: B027 - most sources have nothing to close
+        """Stop the threads of walks that were left before their end."""
+
+
+class LocalBlocks(BlockSource):
+    """A block source whose blocks come into this process one after another.
+
+    A subclass yields blocks from any row on; iteration and walks follow from that.
+    """
+
+    @abstractmethod
+    def blocks_from(self, first: int) -> Iterator[Block]:
+        """Yield the blocks from row ``first`` to the last row."""
+
+    def __iter__(self) -> Iterator[Block]:
+        """Yield the blocks from the first row to the last."""
+        return self.blocks_from(0)
+
+    def walk(self, *tasks: Task, first: int = 0, on_block: OnBlock | None = None) -> None:
+        """Do some tasks with every block, from row ``first`` on."""
+        # Kernels are called from here, not through `Task.run`, so that tracebacks stay short.
+        for block in self.blocks_from(first):
+            span = block.span
+            for task in tasks:
+                task.kernel(block, *task.parts(span))
+            if on_block is not None:
+                on_block(span.stop)
+
+
+class WrappedBlocks(BlockSource):
+    """A block source that changes what another source gives; all else is the other's.
+
+    Parameters
+    ----------
+    source : BlockSource
+        The rows.
+    """
+
+    def __init__(self, source: BlockSource) -> None:
+        self.source = source
+        self.shape, self.dtype = source.shape, source.dtype
+        self.sparse, self.nnz = source.sparse, source.nnz
+        self.feature_names = source.feature_names
+        self.resident, self.distant = source.resident, source.distant
+        self.keeps_new_rows = source.keeps_new_rows
+        self.stored_row_bytes = source.stored_row_bytes
 
     def __len__(self) -> int:
         """Return the number of blocks."""
+        return len(self.source)
+
+    def resized(self, block_bytes: int, max_selected: int | None) -> Self:
+        """Return the same rows under a memory limit."""
+        found = copy.copy(self)
+        found.source = self.source.resized(block_bytes, max_selected)
+        return found
+
+    def new_rows(self, n_columns: int, dtype: np.dtype[Any]) -> BlockSource:
+        """Return as many new rows, kept where these lie."""
+        return self.source.new_rows(n_columns, dtype)
+
+    def labels_like_input(self, labels: Labels) -> Any:
+        """Return labels in the form in which the user gave the rows."""
+        return self.source.labels_like_input(labels)
+
+    def close(self) -> None:
+        """Stop the threads of walks that were left before their end."""
+        self.source.close()

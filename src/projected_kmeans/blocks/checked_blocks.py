@@ -1,6 +1,7 @@
-"""READ: rows that are looked at as they are first walked over, so that a check needs no pass.
+"""READ: rows that are checked during their first walk, so that the check needs no walk of its own.
 
-Wraps another block source; it knows what is finite, not what rows are good for.
+`CheckedBlocks` wraps another block source. It looks for entries that are not finite and finds the
+range of every column; what the rows are used for is not known here.
 """
 
 from __future__ import annotations
@@ -12,92 +13,63 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from projected_kmeans.blocks.block_source import BlockSource
+from projected_kmeans.blocks.block_source import BlockSource, WrappedBlocks
 from projected_kmeans.blocks.column_scan import ColumnRanges, ColumnScan, scan_columns
 from projected_kmeans.blocks.memory_blocks import open_blocks
 from projected_kmeans.blocks.tasks import Block, OnBlock, Task
-from projected_kmeans.results import Floats
 
 
 @dataclass(frozen=True)
 class CheckedRows:
-    """How many rows, from the first on, were found finite, and the ranges of their columns."""
+    """How many rows, from the first on, are known to be finite, and the ranges of their columns."""
 
     n_rows: int
     ranges: ColumnRanges
 
 
-class CheckedBlocks:
-    """The block source of another's rows, all of them finite or else an error.
+class CheckedBlocks(WrappedBlocks):
+    """The rows of another source, checked to be finite when they are first walked over.
 
-    The first walk that comes to its end finds the ranges of the columns. A walk raises before it
-    hands out a block with a bad entry, which is named by row and column.
+    A walk raises a ValueError before it hands out a block with an entry that is not finite; the
+    error names the row and column. The first walk that reaches the end finds the ranges of all
+    columns, and later walks do not check again.
 
     Parameters
     ----------
     source : BlockSource
-        Rows.
+        The rows.
     n_threads : int, default=0
-        0 takes what OpenMP allows.
+        The number of threads; 0 means as many as OpenMP allows.
     """
 
     def __init__(self, source: BlockSource, n_threads: int = 0) -> None:
-        self.source = source
+        super().__init__(source)
         self._n_threads = n_threads
         self._ranges: ColumnRanges | None = None
         self._scan = ColumnScan(source.shape, n_threads)
 
     @property
-    def shape(self) -> tuple[int, int]:
-        """Rows and columns in all."""
-        return self.source.shape
-
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        """The element type of every block."""
-        return self.source.dtype
-
-    @property
-    def sparse(self) -> bool:
-        """Whether blocks are CSR arrays."""
-        return self.source.sparse
-
-    @property
-    def resident(self) -> bool:
-        """Whether rows lie in memory."""
-        return self.source.resident
-
-    @property
-    def distant(self) -> bool:
-        """Whether blocks lie elsewhere."""
-        return self.source.distant
-
-    @property
     def ranges(self) -> ColumnRanges:
-        """The ranges of all columns; asks for a walk if there was none."""
+        """The ranges of all columns; walks over the rows if they are not known yet."""
         if self._ranges is None:
             self._ranges = scan_columns(self.source, self._n_threads)
         return self._ranges
 
     @property
     def ranges_so_far(self) -> ColumnRanges:
-        """The ranges of columns in rows that a walk has looked at; they change as it goes."""
+        """The ranges of the columns in the rows checked so far; they change during a walk."""
         return self._scan.so_far if self._ranges is None else self._ranges
 
     def check(self, on_block: OnBlock, first: int = 0) -> None:
-        """Look at all rows in a walk of its own, from ``first`` on; tell how many are done."""
+        """Check all rows from ``first`` on, in a walk that does nothing else."""
         self.walk(first=first, on_block=on_block)
 
     def resume(self, known: ColumnRanges) -> None:
-        """Take the ranges of rows that were looked at before; the next walk begins after them."""
+        """Start from the ranges of rows checked before; the next walk begins after them."""
         self._scan = ColumnScan(self.shape, self._n_threads, known)
 
-    def __len__(self) -> int:
-        """Return the number of blocks."""
-        return len(self.source)
-
     def __iter__(self) -> Iterator[Block]:
-        """Walk over the blocks from the first row to the last."""
+        """Yield the blocks from the first row to the last."""
         if self._ranges is not None:
             yield from self.source
             return
@@ -108,9 +80,9 @@ class CheckedBlocks:
         self._ranges = scan.finish()
 
     def walk(self, *tasks: Task, first: int = 0, on_block: OnBlock | None = None) -> None:
-        """Do some tasks with every block, after a look at it where there was none.
+        """Do some tasks with every block, after checking it if that was not done before.
 
-        Rows before ``first`` must have been looked at.
+        Rows before ``first`` must have been checked.
         """
         if self._ranges is not None:
             self.source.walk(*tasks, first=first, on_block=on_block)
@@ -120,19 +92,14 @@ class CheckedBlocks:
         self.source.walk(self._scan.task, *tasks, first=first, on_block=on_block)
         self._ranges = self._scan.finish()
 
-    def take(self, indices: NDArray[np.int64]) -> Floats:
-        """Return some rows as float64."""
-        return np.asarray(self._checked(self.source.take(indices)), dtype=np.float64)
-
     def select(self, indices: NDArray[np.int64] | None = None) -> Any:
-        """Return some rows in memory as blocks have them, all of them by default."""
-        return self._checked(self.source.select(indices))
-
-    def _checked(self, rows: Any) -> Any:
+        """Return some rows in memory, in the form that blocks have; all rows by default."""
+        rows = self.source.select(indices)
         if self._ranges is None:
             try:
                 scan_columns(open_blocks(rows), self._n_threads)
             except ValueError:
-                self.check(lambda done: None)  # names the first bad entry of all rows
+                # The error counts rows within the selection. A walk names the first bad entry.
+                self.check(lambda done: None)
                 raise
         return rows

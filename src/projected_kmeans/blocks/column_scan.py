@@ -9,7 +9,7 @@ import numpy as np
 
 from projected_kmeans import _native
 from projected_kmeans.blocks.block_source import BlockSource
-from projected_kmeans.blocks.tasks import Block, OnBlock, Task, least, most
+from projected_kmeans.blocks.tasks import Block, OnBlock, Task, maximum, minimum
 from projected_kmeans.results import Floats
 
 
@@ -69,7 +69,7 @@ class ColumnScan:
     @property
     def task(self) -> Task:
         """What looks at a block, and raises a ValueError that names its first bad entry."""
-        uses = (least(self._minimum), most(self._maximum), most(self._norm))
+        uses = (minimum(self._minimum), maximum(self._maximum), maximum(self._norm))
         return Task(partial(_scan, self._n_threads), uses)
 
     def finish(self) -> ColumnRanges:

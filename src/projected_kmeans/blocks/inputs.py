@@ -17,7 +17,7 @@ from projected_kmeans.blocks.block_source import BlockSource
 from projected_kmeans.blocks.element_types import as_native, as_native_sparse
 from projected_kmeans.blocks.memory_blocks import open_blocks
 from projected_kmeans.blocks.stored_blocks import StoredBlocks
-from projected_kmeans.results import Floats, Labels
+from projected_kmeans.results import Floats
 from projected_kmeans.sources.protocol import is_row_source
 
 if TYPE_CHECKING:
@@ -69,12 +69,6 @@ def open_weights(sample_weight: Any, rows: BlockSource, client: Any = None) -> F
 
         sample_weight = bring(sample_weight, client)
     return check_weights(sample_weight, rows)
-
-
-def labels_like_input(labels: Labels, rows: BlockSource) -> Any:
-    """Return labels as their rows were given: a Dask array where these are Dask's."""
-    give = getattr(rows, "labels_like_input", None)
-    return labels if give is None else give(labels)
 
 
 class Columns(NamedTuple):

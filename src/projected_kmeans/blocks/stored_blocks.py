@@ -15,10 +15,10 @@ import numpy as np
 import scipy.sparse
 from numpy.typing import NDArray
 
+from projected_kmeans.blocks.block_source import LocalBlocks
 from projected_kmeans.blocks.element_types import as_native, as_native_sparse, compute_type
 from projected_kmeans.blocks.memory_blocks import BLOCK_BYTES
-from projected_kmeans.blocks.tasks import Block, OnBlock, Task, walk_here
-from projected_kmeans.results import Floats
+from projected_kmeans.blocks.tasks import Block
 from projected_kmeans.sources.protocol import RowSource
 from projected_kmeans.sources.read_ahead import DEPTH, N_READERS, read_ahead
 
@@ -32,7 +32,7 @@ GAP_BYTES = 2**20
 COUNTED_PLACES, COUNTED_ROWS = 16, 64
 
 
-class StoredBlocks:
+class StoredBlocks(LocalBlocks):
     """The block source of a row source; the next blocks are read while one is worked on.
 
     Parameters
@@ -43,7 +43,7 @@ class StoredBlocks:
         Rows of a block; by default as many as ``block_bytes`` hold. No result depends on it.
     block_bytes : int, optional
         The size of a block, of sparse rows on average; `BLOCK_BYTES` by default.
-    most_selected : int, optional
+    max_selected : int, optional
         Bytes that `select` may bring into memory; by default it does what it is asked for.
 
     Attributes
@@ -63,15 +63,13 @@ class StoredBlocks:
            [0., 1.]])
     """
 
-    resident, distant = False, False
-
     def __init__(
         self,
         source: RowSource,
         block_rows: int | None = None,
         *,
         block_bytes: int = BLOCK_BYTES,
-        most_selected: int | None = None,
+        max_selected: int | None = None,
     ) -> None:
         self.source = source
         self.shape = source.shape
@@ -81,21 +79,15 @@ class StoredBlocks:
         native = as_native(np.empty(0, source.dtype)).dtype
         self.dtype = compute_type(native) if self.sparse else native
         self.nnz = _count_nonzeros(source) if self.sparse else None
+        self.stored_row_bytes = self.row_bytes
         self.block_rows = block_rows or max(1, int(block_bytes // self.row_bytes))
-        self._most_selected = most_selected
+        self._max_selected = max_selected
         self._walks: WeakSet[Any] = WeakSet()
 
-    @property
-    def row_bytes(self) -> float:
-        """Bytes of a row in memory, of sparse rows on average."""
-        if self.nnz is None:
-            return max(1, self.shape[1] * self.dtype.itemsize)
-        return (self.dtype.itemsize + 4) * self.nnz / max(1, self.shape[0]) + 4
-
-    def resized(self, block_bytes: int, most_selected: int | None) -> StoredBlocks:
-        """Return the same rows in blocks of another size."""
+    def resized(self, block_bytes: int, max_selected: int | None) -> StoredBlocks:
+        """Return the same rows in blocks of another size, under a limit on `select`."""
         found = copy.copy(self)
-        found._walks, found._most_selected = WeakSet(), most_selected
+        found._walks, found._max_selected = WeakSet(), max_selected
         found.block_rows = max(1, int(block_bytes // self.row_bytes))
         return found
 
@@ -103,13 +95,15 @@ class StoredBlocks:
         """Return the number of blocks."""
         return -(-self.shape[0] // self.block_rows)
 
-    def __iter__(self) -> Iterator[Block]:
-        """Walk over the blocks from the first row to the last."""
-        return self._blocks_from(0)
+    def blocks_from(self, first: int) -> Iterator[Block]:
+        """Yield the blocks from row ``first`` to the last row; rows before it are not read."""
+        walk = self._walk(first)
+        self._walks.add(walk)
+        return walk
 
-    def walk(self, *tasks: Task, first: int = 0, on_block: OnBlock | None = None) -> None:
-        """Do some tasks with every block, from row ``first`` on; those before it are not read."""
-        walk_here(self._blocks_from(first), tasks, on_block)
+    def identity(self) -> str:
+        """Return what the row source says of its identity."""
+        return self.source.identity()
 
     def close(self) -> None:
         """End walks that were left in their middle, with their threads."""
@@ -121,18 +115,13 @@ class StoredBlocks:
         rows = self.source.read(start, stop)
         return as_native_sparse(rows) if self.sparse else as_native(np.asarray(rows))
 
-    def take(self, indices: NDArray[np.int64]) -> Floats:
-        """Return some rows as float64, made dense: they must be few."""
-        rows = self.select(indices)
-        return np.asarray(rows.toarray() if self.sparse else rows, dtype=np.float64)
-
     def select(self, indices: NDArray[np.int64] | None = None) -> Any:
         """Return some rows in memory as blocks have them, all of them by default.
 
         Ranges that hold none of them are not read.
         """
         n_rows = self.shape[0] if indices is None else len(indices)
-        check_selected(n_rows, self.row_bytes, self._most_selected)
+        check_selected(n_rows, self.row_bytes, self._max_selected)
         if indices is None:
             return self.read(0, self.shape[0])
         wanted, places = np.unique(indices, return_inverse=True)
@@ -145,11 +134,6 @@ class StoredBlocks:
             rows[done : done + len(part)] = part
             done += len(part)
         return rows if np.array_equal(places, np.arange(len(places))) else rows[places]
-
-    def _blocks_from(self, first: int) -> Iterator[Block]:
-        walk = self._walk(first)
-        self._walks.add(walk)
-        return walk
 
     def _walk(self, first: int) -> Iterator[Block]:
         for start, rows in read_ahead(self, self.block_rows, first=first):
@@ -177,21 +161,12 @@ class StoredBlocks:
         return as_native_sparse(some) if self.sparse else as_native(np.asarray(some))
 
 
-def stored_row_bytes(source: Any) -> float:
-    """Return the bytes of a row that is stored, whatever stands before its source; 0 in memory."""
-    while not isinstance(source, StoredBlocks):
-        if not hasattr(source, "source"):
-            return 0.0
-        source = source.source
-    return source.row_bytes
-
-
-def check_selected(n_rows: int, row_bytes: float, most_selected: int | None) -> None:
+def check_selected(n_rows: int, row_bytes: float, max_selected: int | None) -> None:
     """Raise where so many rows take more bytes than may be in memory at once."""
-    if most_selected is not None and n_rows * row_bytes > most_selected:
+    if max_selected is not None and n_rows * row_bytes > max_selected:
         raise ValueError(
             f"{n_rows} rows of X are needed in memory at once, {n_rows * row_bytes:.3g} bytes, "
-            f"where memory_limit leaves {most_selected}; raise it, or use projection='sign'"
+            f"where memory_limit leaves {max_selected}; raise it, or use projection='sign'"
         )
 
 

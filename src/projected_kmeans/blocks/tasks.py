@@ -1,11 +1,13 @@
-"""Walks: what a pass does with every block of rows, as a value that can be sent to where they lie.
+"""Tasks: what a pass does with every block of rows, as a value that can be sent to other processes.
 
-Knows blocks and arrays; it does not know where rows are, nor what is computed from them.
+A task is a kernel and the arrays that it uses. Each array has a role, which says whether the kernel
+gets the part for its rows or the whole array, and how the results of blocks are merged. Where the
+rows lie and what is computed from them is not known here.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from typing import Any, NamedTuple, TypeAlias
@@ -13,15 +15,20 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-# Told how many rows are done, those before the first of a walk included.
+# Called after a block with the number of rows done, including rows before the start of the walk.
 OnBlock: TypeAlias = Callable[[int], object]
 
 
 class Block(NamedTuple):
     """Consecutive rows and the index of the first.
 
-    Rows are an array with unit stride inside a row, or a CSR array with ascending indices; kernels
-    take either.
+    Attributes
+    ----------
+    start : int
+        The index of the first row among all rows.
+    rows : ndarray or csr_array
+        An array whose rows are contiguous, or a CSR array with ascending indices. Kernels take
+        either.
     """
 
     start: int
@@ -29,23 +36,24 @@ class Block(NamedTuple):
 
     @property
     def span(self) -> slice:
-        """Where the block's rows stand among all rows."""
+        """The range of the block's rows among all rows."""
         return slice(self.start, self.start + self.rows.shape[0])
 
 
 class Role(Enum):
     """What a kernel does with an array.
 
-    Of the first three it is handed the part that belongs to the block's rows, of the others all:
-    what blocks bring to these can be merged in any order.
+    READ, UPDATE and FILL are for arrays with an entry for each row: the kernel gets the part for
+    the rows of its block. ADD, MINIMUM and MAXIMUM are for totals over all rows: the kernel gets
+    the whole array, and the totals of several blocks can be merged in any order.
     """
 
     READ = "read"
     UPDATE = "update"
     FILL = "fill"
     ADD = "add"
-    LEAST = "least"
-    MOST = "most"
+    MINIMUM = "minimum"
+    MAXIMUM = "maximum"
 
     @property
     def of_rows(self) -> bool:
@@ -53,73 +61,80 @@ class Role(Enum):
         return self in (Role.READ, Role.UPDATE, Role.FILL)
 
     def empty(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> NDArray[Any]:
-        """Return what a merged array is before the first block."""
+        """Return the total of no rows, to which the totals of blocks are merged."""
         return np.full(shape, _EMPTY[self], dtype)
 
     def merge(self, into: NDArray[Any], other: NDArray[Any]) -> None:
-        """Take what other blocks brought into an array of the same role."""
+        """Merge the total of other blocks into a total of the same role."""
         _MERGE[self](into, other, out=into)
 
 
-_EMPTY = {Role.ADD: 0.0, Role.LEAST: np.inf, Role.MOST: -np.inf}
-_MERGE = {Role.ADD: np.add, Role.LEAST: np.minimum, Role.MOST: np.maximum}
+_EMPTY = {Role.ADD: 0.0, Role.MINIMUM: np.inf, Role.MAXIMUM: -np.inf}
+_MERGE = {Role.ADD: np.add, Role.MINIMUM: np.minimum, Role.MAXIMUM: np.maximum}
 
 
 class Use(NamedTuple):
-    """An array and what a kernel does with it; None where a kernel takes none.
+    """An array and what a kernel does with it.
 
-    What is filled may be a place for rows elsewhere, which the source of a walk made.
+    Attributes
+    ----------
+    role : Role
+        What the kernel does with the array.
+    array : ndarray, BlockSource or None
+        None is handed to the kernel as None. With the role FILL it may be new rows on a Dask
+        cluster, made by `BlockSource.new_rows`.
     """
 
     role: Role
     array: Any
 
     def part(self, span: slice) -> Any:
-        """Return what the kernel is handed for some rows."""
+        """Return what the kernel gets for a range of rows."""
         return self.array[span] if self.role.of_rows and self.array is not None else self.array
 
 
 def read(array: NDArray[Any] | None) -> Use:
-    """Let a kernel read its rows' part of an array."""
+    """Let a kernel read the part of an array for its rows."""
     return Use(Role.READ, array)
 
 
 def update(array: NDArray[Any]) -> Use:
-    """Let a kernel read and overwrite its rows' part of an array."""
+    """Let a kernel read and overwrite the part of an array for its rows."""
     return Use(Role.UPDATE, array)
 
 
 def fill(array: Any) -> Use:
-    """Let a kernel overwrite its rows' part of an array, whatever it holds."""
+    """Let a kernel overwrite the part of an array for its rows without reading it."""
     return Use(Role.FILL, array)
 
 
 def add(array: NDArray[Any]) -> Use:
-    """Let a kernel add to an array, in sums that are exact in any order."""
+    """Let a kernel add to the entries of an array; the sums must be exact in any order."""
     return Use(Role.ADD, array)
 
 
-def least(array: NDArray[Any]) -> Use:
-    """Let a kernel lower the entries of an array."""
-    return Use(Role.LEAST, array)
+def minimum(array: NDArray[Any]) -> Use:
+    """Let a kernel lower the entries of an array to the minimum over its rows."""
+    return Use(Role.MINIMUM, array)
 
 
-def most(array: NDArray[Any]) -> Use:
-    """Let a kernel raise the entries of an array."""
-    return Use(Role.MOST, array)
+def maximum(array: NDArray[Any]) -> Use:
+    """Let a kernel raise the entries of an array to the maximum over its rows."""
+    return Use(Role.MAXIMUM, array)
 
 
 @dataclass(frozen=True)
 class Task:
-    """A kernel and the arrays that it is called with, as ``kernel(block, *parts)``.
+    """A kernel and the arrays that it uses, called as ``kernel(block, *parts)`` for each block.
 
     Attributes
     ----------
     kernel : callable
-        It is pickled where blocks lie elsewhere, so best a `functools.partial` of a function with
-        what is the same for all blocks. It raises a ValueError where rows are bad.
+        It must be possible to pickle it, because it may be sent to other processes: use a
+        `functools.partial` of a function of a module, with the arguments that are the same for
+        all blocks. It raises a ValueError where rows are bad.
     uses : tuple of Use
-        One for each further argument.
+        The arrays, one for each argument after the block.
 
     Examples
     --------
@@ -134,24 +149,17 @@ class Task:
     kernel: Callable[..., object]
     uses: tuple[Use, ...] = ()
 
+    def parts(self, span: slice) -> list[Any]:
+        """Return what the kernel gets of its arrays for a range of rows."""
+        return [use.part(span) for use in self.uses]
+
     def run(self, block: Block) -> None:
-        """Call the kernel with a block of rows that lie here."""
-        self.kernel(block, *[use.part(block.span) for use in self.uses])
-
-
-def walk_here(
-    blocks: Iterable[Block], tasks: Sequence[Task], on_block: OnBlock | None = None
-) -> None:
-    """Do some tasks with every block, one after the other, in this process."""
-    for block in blocks:
-        for task in tasks:
-            task.run(block)
-        if on_block is not None:
-            on_block(block.span.stop)
+        """Call the kernel with a block of rows in this process."""
+        self.kernel(block, *self.parts(block.span))
 
 
 def prepare(change: Callable[[Any], Any], tasks: Sequence[Task]) -> Task:
-    """Return some tasks as one, which hands them the rows of a block after some change.
+    """Return some tasks as one task, which changes the rows of a block and then does them all.
 
     Examples
     --------
@@ -167,6 +175,8 @@ def prepare(change: Callable[[Any], Any], tasks: Sequence[Task]) -> Task:
 
 @dataclass(frozen=True)
 class _Prepared:
+    """The kernel of `prepare`: each of its kernels takes the next ``n_parts`` of all parts."""
+
     change: Callable[[Any], Any]
     kernels: tuple[tuple[Callable[..., object], int], ...]
 

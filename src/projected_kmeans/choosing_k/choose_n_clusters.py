@@ -15,7 +15,6 @@ from numpy.typing import ArrayLike
 from projected_kmeans.blocks.block_source import BlockSource
 from projected_kmeans.blocks.inputs import check_weights, open_input
 from projected_kmeans.blocks.memory_blocks import ArrayBlocks
-from projected_kmeans.blocks.stored_blocks import StoredBlocks
 from projected_kmeans.certificates.dense_proof_rows import DenseProofRows
 from projected_kmeans.certificates.spectral_bound import SPECTRAL_LIMIT, spectral_bounds
 from projected_kmeans.checks import check_count
@@ -105,7 +104,8 @@ def choose_n_clusters(
         projection="svd" if is_reduced else None,
         n_components=width if is_reduced else "auto",
     )
-    if not is_reduced and (rows.sparse or isinstance(rows, StoredBlocks)):
+    stored = not (rows.resident or rows.distant)
+    if not is_reduced and (rows.sparse or stored):
         few = rows.select()  # of few columns
         rows = ArrayBlocks(few.toarray() if rows.sparse else few)
     recipe = resolve_recipe(settings, Sizes.of(rows, settings.n_clusters))

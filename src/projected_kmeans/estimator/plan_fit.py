@@ -16,7 +16,6 @@ from sklearn.exceptions import ConvergenceWarning
 
 from projected_kmeans.blocks.block_source import BlockSource
 from projected_kmeans.blocks.inputs import open_input
-from projected_kmeans.blocks.stored_blocks import StoredBlocks
 from projected_kmeans.estimator.projected_kmeans import ProjectedKMeans
 from projected_kmeans.keys import PROBE, open_stream
 from projected_kmeans.planning.approach import Approach, Sizes
@@ -151,7 +150,7 @@ def plan_fit(
     settings = Settings.of(model.get_params(deep=False))
     check_parameters(settings)
     rows = open_input(model, X, reset=True)
-    stored = isinstance(rows, StoredBlocks)
+    stored = not (rows.resident or rows.distant)
     sizes = Sizes.of(rows, model.n_clusters)
     recipe = resolve_recipe(settings, sizes, stored=stored)
     recipes = [recipe, *_list_alternatives(settings, sizes, recipe.approach, stored)]

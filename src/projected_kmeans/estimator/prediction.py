@@ -25,7 +25,6 @@ from projected_kmeans.blocks.inputs import (
     open_weights,
 )
 from projected_kmeans.blocks.memory_blocks import open_blocks
-from projected_kmeans.blocks.stored_blocks import stored_row_bytes
 from projected_kmeans.blocks.tasks import Block
 from projected_kmeans.estimator.label_series import label_like
 from projected_kmeans.fit.pipeline import open_problem
@@ -131,7 +130,7 @@ def label_input(
     log, spherical = Monitor(callback, 0), model.metric == "cosine"
     with open_source(model, X) as source:
         blocks = label_blocks(source, centers_of(model), model.n_threads or 0, spherical=spherical)
-        with log.step("predict", source.shape[0], unit_bytes=stored_row_bytes(source)):
+        with log.step("predict", source.shape[0], unit_bytes=source.stored_row_bytes):
             for block in blocks:
                 log.report(block.start + len(block.labels))
                 yield block

@@ -20,7 +20,7 @@ from sklearn.utils import Tags
 
 from projected_kmeans.blocks.block_source import BlockSource
 from projected_kmeans.blocks.element_types import compute_type
-from projected_kmeans.blocks.inputs import labels_like_input, open_input, open_weights
+from projected_kmeans.blocks.inputs import open_input, open_weights
 from projected_kmeans.certificates.certificate import (
     Certificate,
     certify_fit,
@@ -363,7 +363,7 @@ class ProjectedKMeans(
         sketched, polished = finished.sketched, finished.polished
         warn_of_fit(polished, self.n_clusters, log.stopped)
         forget_stream(self)
-        self.labels_, self.n_samples_seen_ = labels_like_input(polished.labels, rows), rows.shape[0]
+        self.labels_, self.n_samples_seen_ = rows.labels_like_input(polished.labels), rows.shape[0]
         self.cluster_centers_ = polished.centers.astype(compute_type(rows.dtype), copy=False)
         self.n_components_ = sketched.centers.shape[1]
         self.inertia_ = polished.inertia

@@ -5,22 +5,18 @@ Turns values into parts and back; the steps know what is worth storing, `checkpo
 
 from __future__ import annotations
 
-import hashlib
 import math
-import zlib
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import asdict
 from importlib.metadata import version
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from projected_kmeans import _native
+from projected_kmeans.blocks.array_hashes import hash_arrays
 from projected_kmeans.blocks.block_source import BlockSource
-from projected_kmeans.blocks.stored_blocks import StoredBlocks
 from projected_kmeans.planning.recipe import Recipe
 from projected_kmeans.results import Floats
 from projected_kmeans.running.checkpoint import Checkpoint
@@ -39,9 +35,6 @@ PARAMETERS_WITHOUT_EFFECT = {
     "time_budget",
 }
 PARAMETERS_WITHOUT_EFFECT |= {"verbose"}
-
-# An array is told from others by the checksums of such pieces, on so many threads.
-PIECE_BYTES, THREADS = 2**22, 4
 
 
 @contextmanager
@@ -72,8 +65,6 @@ def _describe_run(
     model: Any, recipe: Recipe, rows: BlockSource, weights: Floats | None
 ) -> dict[str, Any]:
     """Return all that the result of a fit depends on, in words and hashes."""
-    if rows.distant:
-        raise ValueError("rows on Dask cannot be told from others later; fit without checkpoint")
     if model.random_state is None:
         raise ValueError("random_state=None cannot be continued; use an integer with checkpoint")
     if hasattr(model.projection, "transform"):
@@ -88,8 +79,8 @@ def _describe_run(
     }
     approach = {name: _describe_value(value) for name, value in asdict(recipe.approach).items()}
     return {
-        "data": identify(rows),
-        "weights": None if weights is None else _hash_arrays(weights),
+        "data": rows.identity(),
+        "weights": None if weights is None else hash_arrays(weights),
         **parameters,
         "random_state": recipe.key,
         "package_version": version("projected_kmeans"),
@@ -98,47 +89,10 @@ def _describe_run(
     }
 
 
-def identify(rows: BlockSource) -> str:
-    """Return what tells rows from others: what their source says, or a hash of what is in memory.
-
-    Examples
-    --------
-    >>> from projected_kmeans.blocks.block_source import open_blocks
-    >>> one, other = np.eye(3), np.eye(3)
-    >>> other[1, 2] = 1e-9
-    >>> identify(open_blocks(one)) == identify(open_blocks(other))
-    False
-    """
-    if isinstance(rows, StoredBlocks):
-        return rows.source.identity()
-    array = getattr(rows, "array", None)
-    if array is None:
-        raise ValueError(
-            f"rows of type {type(rows).__name__} have no identity by which a checkpoint would know "
-            "them; fit without checkpoint, or store them in a file"
-        )
-    return _hash_arrays(*([array.data, array.indices, array.indptr] if rows.sparse else [array]))
-
-
-def _hash_arrays(*arrays: NDArray[Any]) -> str:
-    """Return the checksums of the pieces of arrays in one number, with their shapes and types."""
-    sums: list[Any] = []
-    with ThreadPoolExecutor(THREADS) as pool:
-        for array in arrays:
-            step = max(1, PIECE_BYTES // max(1, array.nbytes // max(1, len(array))))
-            pieces = (array[start : start + step] for start in range(0, len(array), step))
-            sums += [array.shape, array.dtype.str, *pool.map(_checksum, pieces)]
-    return hashlib.sha256(repr(sums).encode()).hexdigest()
-
-
-def _checksum(piece: NDArray[Any]) -> int:
-    return zlib.crc32(np.ascontiguousarray(piece).reshape(-1).view(np.uint8).data)
-
-
 def _describe_value(value: Any) -> Any:
     if callable(value):
         return f"{value.__module__}.{getattr(value, '__qualname__', type(value).__name__)}"
     if not isinstance(value, str | None) and np.ndim(value):
-        return _hash_arrays(np.asarray(value))
+        return hash_arrays(np.asarray(value))
     value = value.item() if isinstance(value, np.generic) else value
     return repr(value) if isinstance(value, float) and not math.isfinite(value) else value

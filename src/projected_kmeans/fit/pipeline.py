@@ -19,7 +19,6 @@ from projected_kmeans.blocks.checked_blocks import CheckedBlocks, CheckedRows
 from projected_kmeans.blocks.column_scan import ColumnRanges, scan_columns
 from projected_kmeans.blocks.element_types import as_native, compute_type
 from projected_kmeans.blocks.memory_blocks import ArrayBlocks
-from projected_kmeans.blocks.stored_blocks import stored_row_bytes
 from projected_kmeans.blocks.unit_length import UnitRows
 from projected_kmeans.checks import check_init
 from projected_kmeans.fit.storage import Storage
@@ -66,7 +65,7 @@ def reduce_rows(
     spherical = recipe.metric == "cosine"
     _check_solver(recipe, source)
     checked = CheckedBlocks(source, recipe.n_threads)
-    n_rows, row_bytes = source.shape[0], stored_row_bytes(source)
+    n_rows, row_bytes = source.shape[0], source.stored_row_bytes
     if source.resident or not isinstance(recipe.projection, RandomMap):
         with log.step("check", n_rows, unit_bytes=row_bytes):
             _check(checked, log, storage.saved)
@@ -189,7 +188,7 @@ def lift_partition(
 def _lift(original: Problem, finalists: Sequence[Clustering], log: Monitor) -> list[Clustering]:
     passes = len(finalists) if original.source.sparse else 1
     total = passes * original.source.shape[0]
-    with log.step("lift", total, unit_bytes=stored_row_bytes(original.source)):
+    with log.step("lift", total, unit_bytes=original.source.stored_row_bytes):
         lifted = lift(original, finalists, lambda done: done < total and log.report(done))
         log.report(total, min(one.inertia for one in lifted))
         return lifted
@@ -213,7 +212,7 @@ def polish_partition(
     limit = recipe.approach.polish_iter
     if limit == 0 or log.stopped:
         return start
-    pass_bytes = stored_row_bytes(original.source) * original.source.shape[0]
+    pass_bytes = original.source.stored_row_bytes * original.source.shape[0]
     with log.step("polish", limit, unit_bytes=pass_bytes):
         run = partial(
             run_to_plateau,

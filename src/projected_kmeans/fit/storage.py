@@ -6,7 +6,7 @@ Follows a memory plan and cleans up behind the fit; it computes nothing from row
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
@@ -51,20 +51,16 @@ class Storage:
         self.saved = saved or Checkpoint()
         self._plan = plan or MemoryPlan()
         self._folder = folder
-        self._opened: list[Any] = []
-        self._new_rows: Callable[..., Any] | None = None
+        self._opened: list[BlockSource] = []
+        self._rows: BlockSource | None = None
         self._filled: NDArray[Any] | None = None
         self._stored: SketchFile | None = None
 
     def open_rows(self, source: BlockSource) -> BlockSource:
         """Return the rows in blocks of the size that the plan allows."""
-        resize = getattr(source, "resized", None)
-        if resize is None:
-            return source
-        found: BlockSource = resize(self._plan.block_bytes, self._plan.most_selected)
-        self._opened.append(found)
-        self._new_rows = getattr(found, "new_rows", None)
-        return found
+        self._rows = source.resized(self._plan.block_bytes, self._plan.most_selected)
+        self._opened.append(self._rows)
+        return self._rows
 
     def new_sketch(self, shape: tuple[int, int], dtype: np.dtype[Any]) -> Any:
         """Return what is to be filled: an array in memory or in a file, or a place beside rows."""
@@ -75,9 +71,8 @@ class Storage:
             return self._stored.array
         if self._folder is None:
             return np.empty(shape, dtype)
-        place = None if self._new_rows is None else self._new_rows(shape[1], dtype)
-        if place is not None:
-            return place
+        if self._rows is not None and self._rows.keeps_new_rows:
+            return self._rows.new_rows(shape[1], dtype)
         self._filled = new_array_file(self._folder / "sketch.npy", shape, dtype)
         return self._filled
 

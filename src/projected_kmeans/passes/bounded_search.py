@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from projected_kmeans import _native
 from projected_kmeans.blocks.element_types import compute_type
 from projected_kmeans.blocks.tasks import Block, Task, add, update
+from projected_kmeans.passes.assignment import assign_rows
 from projected_kmeans.passes.frame import Frame
 from projected_kmeans.passes.problem import Problem
 from projected_kmeans.results import Floats, Labels
@@ -97,8 +98,16 @@ class NearestSearch:
         if self._bounded and self._quantum > 0:
             self._assign_bounded(centers, labels, keep_ties, then)
             return
-        near = self._problem.assign(
-            centers, labels, keep_ties=keep_ties, then=then, measured=self._bounded
+        problem = self._problem
+        near = assign_rows(
+            problem.source,
+            centers,
+            labels,
+            keep_ties=keep_ties,
+            ranges=problem.ranges,
+            n_threads=problem.n_threads,
+            then=then,
+            measured=self._bounded,
         )
         self.n_distances += len(labels) * len(centers)
         if self._bounded:

@@ -38,7 +38,6 @@ class Problem:
         *,
         keep_ties: bool,
         then: Sequence[Task] = (),
-        measured: bool = True,
     ) -> Nearness:
         """Overwrite labels by the nearest centers'; return how near they are."""
         return assign_rows(
@@ -49,7 +48,6 @@ class Problem:
             ranges=self.ranges,
             n_threads=self.n_threads,
             then=then,
-            measured=measured,
         )
 
     def distances(self, centers: Floats, labels: Labels) -> Floats:

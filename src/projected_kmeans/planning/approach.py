@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
 
+from projected_kmeans.blocks.block_source import BlockSource
 from projected_kmeans.projections.spectral import AUTO_COMPONENTS, SAMPLE_A_DIRECTION
 from projected_kmeans.projections.target_dimension import RULES, target_dimension
 
@@ -65,12 +65,9 @@ class Sizes:
     n_nonzeros: int | None = None
 
     @classmethod
-    def of(cls, rows: Any, n_clusters: int) -> Sizes:
-        """Return the sizes of clustering an array, a sparse matrix or blocks of them."""
-        nonzeros = getattr(rows, "nnz", None)
-        stored = None if nonzeros is None else int(nonzeros)
-        n_rows, n_columns = rows.shape
-        return cls(n_rows, n_columns, n_clusters, rows.dtype.itemsize, stored)
+    def of(cls, rows: BlockSource, n_clusters: int) -> Sizes:
+        """Return the sizes of clustering these rows."""
+        return cls(*rows.shape, n_clusters, rows.dtype.itemsize, rows.nnz)
 
     @property
     def n_entries(self) -> int:

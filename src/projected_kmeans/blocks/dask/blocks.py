@@ -17,16 +17,17 @@ import scipy.sparse
 from dask.delayed import delayed
 from numpy.typing import NDArray
 
+from projected_kmeans.blocks.block_source import BlockSource
 from projected_kmeans.blocks.dask.walks import OpenBlock, Workers, hold, walk_there
 from projected_kmeans.blocks.element_types import as_native, as_native_sparse
 from projected_kmeans.blocks.memory_blocks import BLOCK_BYTES
 from projected_kmeans.blocks.stored_blocks import StoredBlocks, check_selected
 from projected_kmeans.blocks.tasks import Block, OnBlock, Task
-from projected_kmeans.results import Floats, Labels
+from projected_kmeans.results import Labels
 from projected_kmeans.sources.protocol import RowSource
 
 
-class DaskBlocks:
+class DaskBlocks(BlockSource):
     """The block source of rows that Dask's workers hold or read.
 
     Parameters
@@ -49,7 +50,7 @@ class DaskBlocks:
         Rows of each chunk of the array that was given, of which labels have the same.
     """
 
-    resident, distant = False, True
+    distant = True
 
     def __init__(
         self,
@@ -70,16 +71,10 @@ class DaskBlocks:
         self.feature_names = feature_names
         self._parts, self._lengths = list(parts), list(lengths)
         self._workers, self._chunks = workers, chunks
-        self._most_selected: int | None = None
+        self.keeps_new_rows = workers.client is not None
+        self._max_selected: int | None = None
         ends = list(itertools.accumulate(lengths))
         self._spans = [slice(end - length, end) for end, length in zip(ends, lengths, strict=True)]
-
-    @property
-    def row_bytes(self) -> float:
-        """Bytes of a row in memory, of sparse rows on average."""
-        if self.nnz is None:
-            return self.shape[1] * self.dtype.itemsize
-        return (self.dtype.itemsize + 4) * self.nnz / self.shape[0] + 4
 
     def __len__(self) -> int:
         """Return the number of blocks."""
@@ -97,18 +92,13 @@ class DaskBlocks:
             raise ValueError(f"a walk over Dask's blocks begins at row 0, got {first}; give none")
         walk_there(self._blocks, self._open_block, tasks, self._workers, on_block)
 
-    def take(self, indices: NDArray[np.int64]) -> Floats:
-        """Return some rows as float64, made dense: they must be few."""
-        rows = self.select(indices)
-        return np.asarray(rows.toarray() if self.sparse else rows, dtype=np.float64)
-
     def select(self, indices: NDArray[np.int64] | None = None) -> Any:
         """Return some rows in memory as blocks have them, all of them by default.
 
         Blocks that hold none of them are not asked for.
         """
         n_rows = self.shape[0] if indices is None else len(indices)
-        check_selected(n_rows, self.row_bytes, self._most_selected)
+        check_selected(n_rows, self.row_bytes, self._max_selected)
         every = np.arange(self.shape[0]) if indices is None else indices
         wanted, places = np.unique(every, return_inverse=True)
         cuts = np.searchsorted(wanted, [0, *(span.stop for span in self._spans)])
@@ -126,23 +116,19 @@ class DaskBlocks:
         rows = found[0] if len(found) == 1 else np.concatenate(found)
         return rows if np.array_equal(places, np.arange(len(places))) else rows[places]
 
-    def resized(self, block_bytes: int, most_selected: int | None) -> DaskBlocks:
+    def resized(self, block_bytes: int, max_selected: int | None) -> DaskBlocks:
         """Return the same rows, of which no more bytes are selected; blocks stay as they are."""
         found = copy.copy(self)
-        found._most_selected = most_selected
+        found._max_selected = max_selected
         return found
 
-    def close(self) -> None:
-        """Do nothing: what is computed is Dask's."""
-
-    def new_rows(self, n_columns: int, dtype: np.dtype[Any]) -> DaskBlocks | None:
-        """Return a place for as many rows beside these, which a walk is to fill.
-
-        None where no cluster has memory of its own.
-        """
-        if self._workers.client is None:
-            return None
+    def new_rows(self, n_columns: int, dtype: np.dtype[Any]) -> DaskBlocks:
+        """Return as many new rows, kept by the same workers, for a walk over these to fill."""
         return DaskBlocks([], self._lengths, n_columns, dtype, self._workers)
+
+    def identity(self) -> str:
+        """Raise, because Dask's rows cannot be recognized without computing them all."""
+        raise ValueError("rows on Dask cannot be recognized by a later run; fit without checkpoint")
 
     def hold(self, parts: Sequence[Any]) -> None:
         """Take what fills the place that this was."""
