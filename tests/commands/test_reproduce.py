@@ -1,4 +1,4 @@
-"""``reproduce``: every experiment by one command, in small sizes."""
+"""The command ``reproduce``: every experiment by one command, in small sizes."""
 
 from __future__ import annotations
 
@@ -6,76 +6,77 @@ import json
 import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from projected_kmeans.commands import main as cli
 from projected_kmeans.commands.reproduce import EXPERIMENTS
-from projected_kmeans.paper import figure1, mailman, table1, table2, theorem
-from projected_kmeans.paper.published import DIMENSIONS, METHODS, TABLE2
+from projected_kmeans.paper.experiments import figure1, mailman, plans, table1, table2, theorem
+from projected_kmeans.paper.experiments.experiment import Experiment, Unit
+from projected_kmeans.paper.experiments.published import DIMENSIONS, METHODS, TABLE2
 from projected_kmeans.paper.views.files import VIEWS
+from tests.support.commands import Call, check_refusal
+
+# Sizes at which only the flow of a run is seen.
+TINY: dict[str, Any] = {
+    "table1": table1.Sizes(
+        n_instances=6,
+        unit_instances=3,
+        n_gamma_instances=2,
+        n=(30, 40, 50),
+        d=(200, 300, 400),
+        k=(2, 3, 4),
+        middle=(40, 300, 3),
+        reference=(50, 300, 5),
+        least_seconds=0.0,
+        repeats=1,
+    ),
+    "table2": table2.Sizes(n_draws=2, unit_draws=1, repeats=1),
+    "figure1": figure1.Sizes((5, 20, 25, 50, 90, 275, 300), 2, 1),
+    "mailman": mailman.Sizes((1, 10, 20), 64, 8, 0.0, 1),
+    "theorem": theorem.Sizes(
+        n_draws=4,
+        unit_draws=2,
+        ratios=(2, 12),
+        n_instances=4,
+        unit_instances=2,
+        instance_dimensions=(2, 34),
+        random_shape=(40, 260),
+    ),
+}
 
 
 @pytest.fixture
-def tiny(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Make --quick quicker still: sizes at which only the flow is seen."""
-    monkeypatch.setattr(table2, "QUICK", table2.Sizes(n_draws=2, unit_draws=1, repeats=1))
-    monkeypatch.setattr(figure1, "QUICK", figure1.Sizes((5, 20, 25, 50, 90, 275, 300), 2, 1))
-    monkeypatch.setattr(
-        table1,
-        "QUICK",
-        table1.Sizes(
-            n_instances=6,
-            unit_instances=3,
-            n_gamma_instances=2,
-            n=(30, 40, 50),
-            d=(200, 300, 400),
-            k=(2, 3, 4),
-            middle=(40, 300, 3),
-            reference=(50, 300, 5),
-            least_seconds=0.0,
-            repeats=1,
-        ),
-    )
-    monkeypatch.setattr(mailman, "QUICK", mailman.Sizes((1, 10, 20), 64, 8, 0.0, 1))
-    monkeypatch.setattr(
-        theorem,
-        "QUICK",
-        theorem.Sizes(
-            n_draws=4,
-            unit_draws=2,
-            ratios=(2, 12),
-            n_instances=4,
-            unit_instances=2,
-            instance_dimensions=(2, 34),
-            random_shape=(40, 260),
-        ),
-    )
+def tiny(monkeypatch: pytest.MonkeyPatch) -> dict[str, plans.Plan]:
+    """Make --quick quicker still; return the plans, of which a test may replace some."""
+    changed = {name: plan._replace(quick=TINY[name]) for name, plan in plans.PLANS.items()}
+    monkeypatch.setattr(plans, "PLANS", changed)
+    return changed
 
 
-def run(*arguments: str, capsys: pytest.CaptureFixture[str]) -> tuple[int, str, str]:
-    """Run the command line and return its exit code, output and errors."""
-    with pytest.raises(SystemExit) as left:
-        cli.main(["reproduce", *arguments])
-    captured = capsys.readouterr()
-    return left.value.code, captured.out, captured.err  # type: ignore[return-value]
+def refuse_faces(path: str | None) -> None:
+    """Stand in for `find_faces` on a machine without the face images."""
+    raise ValueError("the face images were not found; give them with --data")
+
+
+def test_every_experiment_has_a_plan_and_a_view() -> None:
+    """The names that the command offers are those of the plans and of the views."""
+    assert list(EXPERIMENTS) == list(plans.PLANS) == list(VIEWS)
 
 
 @pytest.mark.usefixtures("tiny")
-def test_all_with_a_page(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], find_data: Callable[[str], Path]
-) -> None:
+def test_all_with_a_page(call: Call, tmp_path: Path, find_data: Callable[[str], Path]) -> None:
     """All experiments run by one command, and a second run of Table 2 shows what is stored."""
-    data = str(find_data("ORL_64x64.mat"))
     page = tmp_path / "docs" / "story.md"
     out = tmp_path / "out"
-    flags = ["--quick", "--data", data, "--out", str(out)]
-    code, output, _ = run("all", *flags, "--page", str(page), capsys=capsys)
-    assert code == 0
+    flags = ["--quick", "--data", find_data("ORL_64x64.mat"), "--out", out]
+    run = call("reproduce", "all", *flags, "--page", page)
+    assert run.code == 0, run
     for name in EXPERIMENTS:
-        assert VIEWS[name].title in output
+        assert VIEWS[name].title in run.out
         assert f"](figures/{name}.png)" in page.read_text()
         assert (page.parent / "figures" / f"{name}.png").exists()
         assert (page.parent / "story" / f"{name}.json").exists()
@@ -83,9 +84,9 @@ def test_all_with_a_page(
             file.name for file in out.iterdir()
         }
     before = (out / "table2.json").read_bytes()
-    code, output, _ = run("table2", *flags, capsys=capsys)
-    assert code == 0
-    assert output.splitlines()[-1] == "25 of 26 deterministic values match the paper"
+    run = call("reproduce", "table2", *flags)
+    assert run.code == 0, run
+    assert run.out.splitlines()[-1] == "25 of 26 deterministic values match the paper"
     assert (out / "table2.json").read_bytes() == before
     check_table2(json.loads(before))
 
@@ -93,90 +94,68 @@ def test_all_with_a_page(
 def check_table2(document: dict[str, Any]) -> None:
     """Assert that every pair stands beside the paper's, and meets it where it is deterministic."""
     rows = {(row["method"], row["t"]): row for row in document["results"]["rows"]}
-    assert set(rows) == {(method, t) for method in METHODS for t in DIMENSIONS}
-    for (method, t), row in rows.items():
-        assert (row["paper_P"], row["paper_F"]) == TABLE2[method][t]
-        if method in ("SVD", "LLE", "LS"):
-            assert (round(row["P"], 4), round(row["F"], 4)) == TABLE2[method][t]
+    every = [(method, t) for method in METHODS for t in DIMENSIONS]
+    assert set(rows) == set(every)
+    printed = {(method, t): TABLE2[method][t] for method, t in every}
+    assert {at: (row["paper_P"], row["paper_F"]) for at, row in rows.items()} == printed
+    for at in ((method, t) for method in ("SVD", "LLE", "LS") for t in DIMENSIONS):
+        assert (round(rows[at]["P"], 4), round(rows[at]["F"], 4)) == printed[at]
     assert rows["HD", 10]["P"] == 0.6225
     assert not rows["HD", 10]["paper_P_possible"]
     assert document["results"]["matches"] == {"matching": 25, "total": 26}
 
 
-@pytest.mark.usefixtures("tiny")
 def test_a_stopped_command_continues(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    call: Call, tmp_path: Path, tiny: dict[str, plans.Plan]
 ) -> None:
-    """After an interruption the same command measures only what was left."""
+    """After Ctrl-C the same command measures only the units that were missing."""
     measured: list[str] = []
-    time_row = table1._time_row
 
-    def count(name: str, *arguments: Any) -> float:
-        if len(measured) == 3:
-            measured.append("stop")
+    def measure(unit: Unit) -> Any:
+        measured.append(unit.name)
+        if len(measured) == 7:
             raise KeyboardInterrupt
-        measured.append(name)
-        return time_row(name, *arguments)
+        return unit.measure()
 
-    monkeypatch.setattr(table1, "_time_row", count)
-    arguments = ["table1", "--quick", "--out", str(tmp_path)]
-    assert run(*arguments, capsys=capsys)[0] == 130
+    def make(faces: object, **options: Any) -> Experiment:
+        planned = table1.plan_table1(**options)
+        units = [Unit(unit.name, partial(measure, unit)) for unit in planned.units]
+        return replace(planned, units=units)
+
+    tiny["table1"] = tiny["table1"]._replace(make=make)
+    command = ("reproduce", "table1", "--quick", "--out", tmp_path)
+    assert call(*command).code == 130
     lines = (tmp_path / "table1.partial.jsonl").read_text().splitlines()
-    assert run(*arguments, capsys=capsys)[0] == 0
-    n_timed = len(table1.plan_table1(sizes=table1.QUICK).units) - 3
-    assert len(lines) == 1 + 3 + 3  # the identity, what does not time, what was timed
-    assert len(measured) == 1 + n_timed
+    assert len(lines) == 1 + 6  # the identity of the run, then the finished units
+    assert call(*command).code == 0
+    names = [unit.name for unit in table1.plan_table1(sizes=TINY["table1"]).units]
+    assert measured == [*names[:7], *names[6:]]  # the interrupted unit is measured twice
     assert not (tmp_path / "table1.partial.jsonl").exists()
 
 
 @pytest.mark.usefixtures("tiny")
-def test_theorem_without_faces(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_theorem_without_faces(call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Without face images the theorem is tested on random data, and the command says so."""
-
-    def fail(path: str | None) -> None:
-        raise ValueError("the face images were not found")
-
-    monkeypatch.setattr("projected_kmeans.paper.faces.find_faces", fail)
-    code, output, errors = run("theorem", "--quick", "--out", str(tmp_path), capsys=capsys)
-    assert code == 0
-    assert "tested on random data" in errors
-    assert "random mixture" in output
+    monkeypatch.setattr("projected_kmeans.paper.experiments.faces.find_faces", refuse_faces)
+    run = call("reproduce", "theorem", "--quick", "--out", tmp_path)
+    assert run.code == 0, run
+    assert "tested on random data" in run.err
+    assert "random mixture" in run.out
 
 
-def test_table2_without_faces(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_table2_without_faces(call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Without face images Table 2 ends with one sentence, exit code 2 and no folder."""
-
-    def fail(path: str | None) -> None:
-        raise ValueError("the face images were not found; give them with --data")
-
-    monkeypatch.setattr("projected_kmeans.paper.faces.find_faces", fail)
-    out = tmp_path / "out"
-    code, _, errors = run("table2", "--out", str(out), capsys=capsys)
-    assert code == 2
-    assert errors == (
-        "projected-kmeans: error: the face images were not found; give them with --data\n"
-    )
-    assert not out.exists()
-
-
-def test_full_sizes() -> None:
-    """A full run has 1,000 draws in Table 2, 30 draws of 60 dimensions, and 10,000 rows."""
-    assert table2.FULL.n_draws >= 1000
-    assert figure1.FULL.dimensions == tuple(range(5, 301, 5))
-    assert figure1.FULL.n_draws >= 30
-    assert (mailman.FULL.n[0], mailman.FULL.n[-1]) == (1, 10_000)
+    monkeypatch.setattr("projected_kmeans.paper.experiments.faces.find_faces", refuse_faces)
+    run = call("reproduce", "table2", "--out", tmp_path / "out")
+    check_refusal(run, "the face images were not found; give them with --data")
+    assert not (tmp_path / "out").exists()
 
 
 def test_the_command_line_starts_without_the_experiments() -> None:
     """Importing the command loads neither matplotlib nor any experiment or baseline."""
     script = (
         "import sys, projected_kmeans.commands.reproduce; print([name for name in sys.modules if "
-        "name.startswith(('matplotlib', 'projected_kmeans.paper.')) and "
-        "not name.endswith('.command')])"
+        "name.startswith(('matplotlib', 'projected_kmeans.paper.'))])"
     )
     command = [sys.executable, "-c", script]
     found = subprocess.run(command, capture_output=True, text=True, check=True)

@@ -6,7 +6,7 @@ Flags become plans and files; what is measured and how it looks is decided elsew
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +18,7 @@ from projected_kmeans.results import FitState
 
 if TYPE_CHECKING:
     from projected_kmeans.paper.experiments.experiment import Experiment
-    from projected_kmeans.paper.faces import Faces
+    from projected_kmeans.paper.experiments.faces import Faces
 
 EXPERIMENTS = ("table1", "table2", "figure1", "mailman", "theorem")
 NEED_FACES = ("table2", "figure1")
@@ -65,6 +65,8 @@ def reproduce(
       projected-kmeans reproduce table2 --data ORL_64x64.mat --out out
       projected-kmeans reproduce all --quick
     """
+    from projected_kmeans.paper.experiments.plans import plan_experiment
+
     names = EXPERIMENTS if name == "all" else (name,)
     with open_output_folder(out) as folder:
         faces = _find_faces(names, data)
@@ -72,7 +74,7 @@ def reproduce(
         for one in names:
             if documents and not quiet:
                 click.echo()
-            experiment = _plan(one, faces, quick=quick, key=seed)
+            experiment = plan_experiment(one, faces, key=seed, quick=quick)
             documents[one] = _run(experiment, folder, fresh=fresh, quiet=quiet)
             text = _draw(documents[one], folder)
             if not quiet:
@@ -83,7 +85,7 @@ def reproduce(
 
 def _find_faces(names: tuple[str, ...], data: str | None) -> Faces | None:
     """Return the face images; None where no experiment depends on them and none were found."""
-    from projected_kmeans.paper.faces import find_faces
+    from projected_kmeans.paper.experiments.faces import find_faces
 
     needed = any(name in NEED_FACES for name in names)
     if not needed and "theorem" not in names:
@@ -108,17 +110,6 @@ def _run(experiment: Experiment, folder: Path, *, fresh: bool, quiet: bool) -> d
                 callback(FitState(step, 0, done, total, None, time.perf_counter() - begin))
 
         return run_experiment(experiment, folder, fresh=fresh, on_unit=tell)
-
-
-def _plan(name: str, faces: Faces | None, *, quick: bool, key: int) -> Experiment:
-    from importlib import import_module
-
-    module = import_module(f"projected_kmeans.paper.{name}")
-    plan: Callable[..., Experiment] = getattr(module, f"plan_{name}")
-    sizes = module.QUICK if quick else module.FULL
-    if name in (*NEED_FACES, "theorem"):
-        return plan(faces, key=key, sizes=sizes)
-    return plan(key=key, sizes=sizes)
 
 
 def _draw(document: Mapping[str, Any], folder: Path) -> str:

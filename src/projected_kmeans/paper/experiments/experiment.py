@@ -64,6 +64,17 @@ class Experiment:
     summarize: Callable[[Mapping[str, Any]], dict[str, Any]]
 
 
+def split_batches(items: range, size: int) -> list[range]:
+    """Return the items in consecutive ranges of at most ``size``, one for each unit.
+
+    Examples
+    --------
+    >>> split_batches(range(10, 15), 2)
+    [range(10, 12), range(12, 14), range(14, 15)]
+    """
+    return [items[at : at + size] for at in range(0, len(items), size)]
+
+
 def run_experiment(
     experiment: Experiment,
     folder: Path,

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from projected_kmeans.paper.experiments.experiment import Experiment, Unit
+from projected_kmeans.paper.experiments.faces import Faces, cluster_faces, cluster_projected
 from projected_kmeans.paper.experiments.figure1_statements import judge_statements
-from projected_kmeans.paper.faces import Faces, cluster_faces, cluster_projected
 from projected_kmeans.results import Floats
 
 MEASURES = ("F", "P", "seconds", "product_seconds")

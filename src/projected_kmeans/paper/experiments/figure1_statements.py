@@ -12,7 +12,7 @@ import numpy as np
 import scipy.stats
 from numpy.typing import NDArray
 
-from projected_kmeans.paper.published import FIGURE1_SECONDS
+from projected_kmeans.paper.experiments.published import FIGURE1_SECONDS
 from projected_kmeans.results import Floats
 
 PLATEAU = 90

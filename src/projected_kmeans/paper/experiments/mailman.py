@@ -24,8 +24,8 @@ from projected_kmeans.paper.baselines.sign_products import (
     multiply_on_the_fly,
 )
 from projected_kmeans.paper.experiments.experiment import Experiment, Unit
+from projected_kmeans.paper.experiments.timing import time_work
 from projected_kmeans.paper.streams import TIMED_ROWS
-from projected_kmeans.paper.timing import time_work
 from projected_kmeans.results import Floats
 
 AT_HAND = "MM1, R at hand"

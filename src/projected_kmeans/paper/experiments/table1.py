@@ -6,11 +6,9 @@ the numbers in a matrix.
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from functools import partial
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -18,136 +16,16 @@ import scipy.stats
 
 from projected_kmeans.keys import open_stream
 from projected_kmeans.paper.baselines.exact import solve_exactly
-from projected_kmeans.paper.baselines.folklore_projection import FolkloreProjection
 from projected_kmeans.paper.baselines.gamma import measure_gammas, summarize_gammas
 from projected_kmeans.paper.baselines.instances import draw_instance
-from projected_kmeans.paper.baselines.svd_features import SVDFeatures
-from projected_kmeans.paper.experiments.experiment import Experiment, Unit
+from projected_kmeans.paper.experiments.experiment import Experiment, Unit, split_batches
+from projected_kmeans.paper.experiments.table1_rows import EPS, ROWS, ProblemSize
+from projected_kmeans.paper.experiments.timing import time_work
 from projected_kmeans.paper.streams import TIMED_ROWS
-from projected_kmeans.paper.timing import time_work
 from projected_kmeans.passes.scoring import inertia
-from projected_kmeans.projections.column_sampling import ColumnSampling
-from projected_kmeans.projections.signs import SignProjection
-from projected_kmeans.projections.target_dimension import target_dimension
 
-EPS = 0.3
-
-
-@dataclass(frozen=True)
-class Problem:
-    """The sizes that bounds depend on."""
-
-    n: int
-    d: int
-    k: int
-
-
-@dataclass(frozen=True)
-class Row:
-    """One row of Table 1: what it states and how it is run.
-
-    Attributes
-    ----------
-    dimensions, time, accuracy : str
-        As the paper prints them.
-    count : callable
-        From a problem to the number of dimensions, with constants of one.
-    steps : callable
-        From a problem to the stated time up to a constant.
-    bound : float
-        The stated ratio to the optimum.
-    make : callable
-        From a problem and a key to the transformer.
-    row_factor : int
-        How many times as many rows its seconds are fitted on, so that they are not all overhead.
-    """
-
-    dimensions: str
-    time: str
-    accuracy: str
-    count: Callable[[Problem], int]
-    steps: Callable[[Problem], float]
-    bound: float
-    make: Callable[[Problem, int], Any]
-    row_factor: int = 1
-
-
-def _svd_steps(problem: Problem) -> float:
-    return problem.n * problem.d * min(problem.n, problem.d)
-
-
-def _mailman_steps(problem: Problem, n_columns: float) -> float:
-    return problem.n * problem.d * math.ceil(n_columns / math.log2(problem.d))
-
-
-def _sampled_columns(problem: Problem) -> int:
-    return target_dimension(problem.k, eps=EPS, rule="boutsidis2009-columns")
-
-
-def _columns(singular_vectors: str, problem: Problem, key: int) -> ColumnSampling:
-    return ColumnSampling(
-        _sampled_columns(problem),
-        n_clusters=problem.k,
-        eps=EPS,
-        singular_vectors=singular_vectors,
-        random_state=key,
-    )
-
-
-ROWS: Mapping[str, Row] = MappingProxyType(
-    {
-        "SVD, extraction": Row(
-            "k",
-            "n d min(n, d)",
-            "2",
-            lambda p: p.k,
-            _svd_steps,
-            2.0,
-            lambda p, key: SVDFeatures(p.k),
-        ),
-        "RP, folklore": Row(
-            "log(n) / eps^2",
-            "n d ceil(log(n) / (eps^2 log d))",
-            "1 + eps",
-            lambda p: target_dimension(eps=EPS, rule="folklore", n_samples=p.n, n_features=p.d),
-            lambda p: _mailman_steps(p, math.log2(p.n) / EPS**2),
-            1 + EPS,
-            lambda p, key: FolkloreProjection(eps=EPS, random_state=key),
-            row_factor=10,
-        ),
-        "SVD, selection": Row(
-            "k log(k / eps) / eps^2",
-            "n d min(n, d)",
-            "2 + eps",
-            _sampled_columns,
-            _svd_steps,
-            2 + EPS,
-            partial(_columns, "exact"),
-        ),
-        "SVD, selection, approximate V_k": Row(
-            "k log(k / eps) / eps^2",
-            "n d k / eps",
-            "2 + eps",
-            _sampled_columns,
-            lambda p: p.n * p.d * p.k / EPS,
-            2 + EPS,
-            partial(_columns, "approximate"),
-        ),
-        "RP, this paper": Row(
-            "k / eps^2",
-            "n d ceil(k / (eps^2 log d))",
-            "2 + eps",
-            lambda p: target_dimension(p.k, eps=EPS, rule="boutsidis2010", n_features=p.d),
-            lambda p: _mailman_steps(p, p.k / EPS**2),
-            2 + EPS,
-            lambda p, key: SignProjection(
-                target_dimension(p.k, eps=EPS, rule="boutsidis2010", n_features=p.d),
-                random_state=key,
-            ),
-            row_factor=10,
-        ),
-    }
-)
+# Instances of one unit of the gamma measurements.
+UNIT_GAMMAS = 12
 
 
 @dataclass(frozen=True)
@@ -191,12 +69,12 @@ def plan_table1(*, key: int = 0, sizes: Sizes = FULL) -> Experiment:
         `FULL` or `QUICK`.
     """
     units = [
-        Unit(f"ratios from {first}", partial(_measure_ratios, key, batch))
-        for first, batch in _batches(sizes.n_instances, sizes.unit_instances)
+        Unit(f"ratios from {batch[0]}", partial(_measure_ratios, key, batch))
+        for batch in split_batches(range(sizes.n_instances), sizes.unit_instances)
     ]
     units += [
-        Unit(f"gammas from {first}", partial(measure_gammas, key, batch))
-        for first, batch in _batches(sizes.n_gamma_instances, 12)
+        Unit(f"gammas from {batch[0]}", partial(measure_gammas, key, batch))
+        for batch in split_batches(range(sizes.n_gamma_instances), UNIT_GAMMAS)
     ]
     units += [
         Unit(_timing_name(name, problem), partial(_time_row, name, problem, key, sizes))
@@ -207,27 +85,23 @@ def plan_table1(*, key: int = 0, sizes: Sizes = FULL) -> Experiment:
     return Experiment("table1", parameters, units, partial(_summarize, sizes))
 
 
-def _batches(total: int, size: int) -> list[tuple[int, range]]:
-    return [(first, range(first, min(first + size, total))) for first in range(0, total, size)]
-
-
-def _axis_problems(name: str, sizes: Sizes) -> dict[str, list[Problem]]:
+def _axis_problems(name: str, sizes: Sizes) -> dict[str, list[ProblemSize]]:
     factor = ROWS[name].row_factor
     n, d, k = sizes.middle
     n *= factor
     return {
-        "n": [Problem(size * factor, d, k) for size in sizes.n],
-        "d": [Problem(n, size, k) for size in sizes.d],
-        "k": [Problem(n, d, size) for size in sizes.k],
+        "n": [ProblemSize(size * factor, d, k) for size in sizes.n],
+        "d": [ProblemSize(n, size, k) for size in sizes.d],
+        "k": [ProblemSize(n, d, size) for size in sizes.k],
     }
 
 
-def _timed_problems(name: str, sizes: Sizes) -> list[Problem]:
+def _timed_problems(name: str, sizes: Sizes) -> list[ProblemSize]:
     axes = [problem for problems in _axis_problems(name, sizes).values() for problem in problems]
-    return list(dict.fromkeys([*axes, Problem(*sizes.reference)]))
+    return list(dict.fromkeys([*axes, ProblemSize(*sizes.reference)]))
 
 
-def _timing_name(name: str, problem: Problem) -> str:
+def _timing_name(name: str, problem: ProblemSize) -> str:
     return f"seconds {name} n={problem.n} d={problem.d} k={problem.k}"
 
 
@@ -237,7 +111,7 @@ def _measure_ratios(key: int, batch: range) -> dict[str, list[float]]:
     for index in batch:
         instance = draw_instance(key, index)
         k = instance.n_clusters
-        problem = Problem(instance.rows.shape[0], instance.rows.shape[1], k)
+        problem = ProblemSize(instance.rows.shape[0], instance.rows.shape[1], k)
         best = solve_exactly(instance.rows, k).inertia
         for name, row in ROWS.items():
             sketch = row.make(problem, key + index).fit_transform(instance.rows)
@@ -246,7 +120,7 @@ def _measure_ratios(key: int, batch: range) -> dict[str, list[float]]:
     return ratios
 
 
-def _time_row(name: str, problem: Problem, key: int, sizes: Sizes) -> float:
+def _time_row(name: str, problem: ProblemSize, key: int, sizes: Sizes) -> float:
     rows = open_stream(key, TIMED_ROWS).normal(size=(problem.n, problem.d))
     transformer = ROWS[name].make(problem, key)
     return time_work(
@@ -261,7 +135,7 @@ def _summarize(sizes: Sizes, found: Mapping[str, Any]) -> dict[str, Any]:
         name: np.concatenate([found[unit][name] for unit in found if unit.startswith("ratios")])
         for name in ROWS
     }
-    reference = Problem(*sizes.reference)
+    reference = ProblemSize(*sizes.reference)
     return {
         "reference": asdict(reference),
         "rows": [_summarize_row(name, reference, ratios[name], found) for name in ROWS],
@@ -275,7 +149,7 @@ def _summarize(sizes: Sizes, found: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _summarize_row(
-    name: str, reference: Problem, ratios: np.ndarray[Any, Any], found: Mapping[str, Any]
+    name: str, reference: ProblemSize, ratios: np.ndarray[Any, Any], found: Mapping[str, Any]
 ) -> dict[str, Any]:
     row = ROWS[name]
     return {
@@ -295,7 +169,7 @@ def _summarize_row(
 
 
 def _fit_growth(
-    name: str, axis: str, problems: list[Problem], found: Mapping[str, Any]
+    name: str, axis: str, problems: list[ProblemSize], found: Mapping[str, Any]
 ) -> dict[str, Any]:
     """Fit seconds, and the stated time, by a power of one size while the others stay."""
     sizes = np.log([getattr(problem, axis) for problem in problems])

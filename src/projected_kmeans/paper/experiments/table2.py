@@ -16,8 +16,8 @@ import numpy as np
 from projected_kmeans.paper.baselines.laplacian_score import LaplacianScore
 from projected_kmeans.paper.baselines.locally_linear_features import LocallyLinearFeatures
 from projected_kmeans.paper.baselines.svd_features import SVDFeatures
-from projected_kmeans.paper.experiments.experiment import Experiment, Unit
-from projected_kmeans.paper.faces import (
+from projected_kmeans.paper.experiments.experiment import Experiment, Unit, split_batches
+from projected_kmeans.paper.experiments.faces import (
     IMAGES_EACH,
     N_PEOPLE,
     Faces,
@@ -25,8 +25,13 @@ from projected_kmeans.paper.faces import (
     cluster_faces,
     cluster_projected,
 )
-from projected_kmeans.paper.published import DIMENSIONS, REDUCTION_SECONDS, TABLE2, TIMED_DIMENSION
-from projected_kmeans.paper.timing import time_work
+from projected_kmeans.paper.experiments.published import (
+    DIMENSIONS,
+    REDUCTION_SECONDS,
+    TABLE2,
+    TIMED_DIMENSION,
+)
+from projected_kmeans.paper.experiments.timing import time_work
 from projected_kmeans.projections.signs import SignProjection
 from projected_kmeans.results import Floats
 
@@ -83,9 +88,9 @@ def plan_table2(faces: Faces, *, key: int = 0, sizes: Sizes = FULL) -> Experimen
     ]
     units.append(Unit("HD", lambda: _as_record(cluster_faces(faces, faces.rows))))
     units += [
-        Unit(f"RP t={t} from {first}", partial(_draw_projections, faces, t, keys))
+        Unit(f"RP t={t} from {keys[0]}", partial(_draw_projections, faces, t, keys))
         for t in DIMENSIONS
-        for first, keys in _batch_keys(key, sizes)
+        for keys in _batch_keys(key, sizes)
     ]
     units += [
         Unit(f"seconds {name}", partial(_time_reduction, faces.rows, make, sizes.repeats))
@@ -108,10 +113,9 @@ def _sign_projection(n_components: int) -> SignProjection:
     return SignProjection(n_components, random_state=0)
 
 
-def _batch_keys(key: int, sizes: Sizes) -> list[tuple[int, range]]:
-    last = key + sizes.n_draws
-    starts = range(key, last, sizes.unit_draws)
-    return [(first, range(first, min(first + sizes.unit_draws, last))) for first in starts]
+def _batch_keys(key: int, sizes: Sizes) -> list[range]:
+    """Return the keys of the draws of R, unit by unit."""
+    return split_batches(range(key, key + sizes.n_draws), sizes.unit_draws)
 
 
 def _measure_reduction(faces: Faces, make: Callable[[int], Any], t: int) -> dict[str, float]:
@@ -146,7 +150,7 @@ def _summarize(same_crop: bool, key: int, sizes: Sizes, found: Mapping[str, Any]
     draws = {
         t: {
             measure: np.concatenate(
-                [found[f"RP t={t} from {first}"][measure] for first, _ in _batch_keys(key, sizes)]
+                [found[f"RP t={t} from {keys[0]}"][measure] for keys in _batch_keys(key, sizes)]
             )
             for measure in ("P", "F")
         }

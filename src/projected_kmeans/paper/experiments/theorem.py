@@ -18,9 +18,9 @@ from projected_kmeans.keys import open_stream
 from projected_kmeans.paper.baselines.exact import solve_exactly
 from projected_kmeans.paper.baselines.instances import draw_instance
 from projected_kmeans.paper.baselines.svd_features import Decomposition, decompose_exactly
-from projected_kmeans.paper.experiments.experiment import Experiment, Unit
+from projected_kmeans.paper.experiments.experiment import Experiment, Unit, split_batches
+from projected_kmeans.paper.experiments.faces import Faces
 from projected_kmeans.paper.experiments.theorem_statements import judge_lemmas, judge_theorem
-from projected_kmeans.paper.faces import Faces
 from projected_kmeans.paper.streams import RANDOM_DATA
 from projected_kmeans.passes.scoring import inertia
 from projected_kmeans.projections.signs import SignProjection
@@ -79,18 +79,17 @@ def plan_theorem(faces: Faces | None, *, key: int = 0, sizes: Sizes = FULL) -> E
     cases = [_draw_mixture(key, sizes.random_shape)]
     if faces is not None:
         cases.append(Case(faces.name, faces.rows, (5, 40)))
-    keys = range(key, key + sizes.n_draws)
+    all_keys = range(key, key + sizes.n_draws)
     units = []
     for case in cases:
         basis = _Lazy(case.rows)
         units += [
-            Unit(f"{case.name} from {first}", partial(_measure_draws, case, basis, sizes, batch))
-            for first, batch in _batches(keys, sizes.unit_draws)
+            Unit(f"{case.name} from {keys[0]}", partial(_measure_draws, case, basis, sizes, keys))
+            for keys in split_batches(all_keys, sizes.unit_draws)
         ]
-    instances = range(sizes.n_instances)
     units += [
-        Unit(f"instances from {first}", partial(_measure_instances, key, sizes, batch))
-        for first, batch in _batches(instances, sizes.unit_instances)
+        Unit(f"instances from {batch[0]}", partial(_measure_instances, key, sizes, batch))
+        for batch in split_batches(range(sizes.n_instances), sizes.unit_instances)
     ]
     parameters = {
         "key": key,
@@ -98,10 +97,6 @@ def plan_theorem(faces: Faces | None, *, key: int = 0, sizes: Sizes = FULL) -> E
         "data": None if faces is None else faces.describe(),
     }
     return Experiment("theorem", parameters, units, partial(_summarize, cases, sizes))
-
-
-def _batches(items: range, size: int) -> list[tuple[int, range]]:
-    return [(items[at], items[at : at + size]) for at in range(0, len(items), size)]
 
 
 def _draw_mixture(key: int, shape: tuple[int, int]) -> Case:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from projected_kmeans.paper.published import METHODS, TIMED_DIMENSION
+from projected_kmeans.paper.experiments.published import METHODS, TIMED_DIMENSION
 from projected_kmeans.paper.views.charts import Chart, Panel, Series
 from projected_kmeans.paper.views.tables import Table
 from projected_kmeans.paper.views.view import Document, View

@@ -92,7 +92,7 @@ def data_folders() -> list[Path]:
     named = os.environ.get(FOLDER_VARIABLE)
     if named:
         return [Path(named)]
-    root = Path(__file__).parents[3]
+    root = Path(__file__).parents[4]
     return [start.parent / "shared" / "data" for start in (Path.cwd(), root)]
 
 

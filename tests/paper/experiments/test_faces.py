@@ -13,7 +13,7 @@ import scipy.io
 import sklearn.datasets
 from sklearn.utils import Bunch
 
-from projected_kmeans.paper.faces import cluster_faces, cluster_projected, find_faces
+from projected_kmeans.paper.experiments.faces import cluster_faces, cluster_projected, find_faces
 
 
 @pytest.fixture
