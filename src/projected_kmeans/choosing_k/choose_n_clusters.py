@@ -32,6 +32,7 @@ from projected_kmeans.planning.settings import Settings, check_parameters
 from projected_kmeans.projections.spectral import AUTO_COMPONENTS
 from projected_kmeans.results import FitState, Floats
 from projected_kmeans.running.monitor import Monitor
+from projected_kmeans.running.run import Run
 from projected_kmeans.sources.protocol import RowSource
 
 # So few rows are walked over by one thread: two would wait for one another most of the time.
@@ -109,11 +110,11 @@ def choose_n_clusters(
         few = rows.select()  # of few columns
         rows = ArrayBlocks(few.toarray() if rows.sparse else few)
     recipe = resolve_recipe(settings, Sizes.of(rows, settings.n_clusters))
-    log = Monitor(callback, verbose=0)
+    monitor = Monitor(callback, verbose=0)
     with open_storage(recipe.memory) as storage:
-        sketch = reduce_rows(recipe, storage.open_rows(rows), weights, log).sketch
+        sketch = reduce_rows(recipe, storage.open_rows(rows), weights, Run(monitor)).sketch
     lost = float(recipe.projection.lost_variance_) if is_reduced else 0.0
-    return _compare(sketch, wanted, recipe.key, lost, log)
+    return _compare(sketch, wanted, recipe.key, lost, monitor)
 
 
 def _check_counts(counts: Iterable[int], n_samples: int) -> list[int]:
@@ -131,7 +132,7 @@ def _check_counts(counts: Iterable[int], n_samples: int) -> list[int]:
 
 
 def _compare(
-    sketch: Problem, wanted: list[int], key: int, lost: float, log: Monitor
+    sketch: Problem, wanted: list[int], key: int, lost: float, monitor: Monitor
 ) -> ClusterCounts:
     """Cluster rows, or a sample of them, and random rows into all numbers; judge the curves."""
     counts = [1, *wanted]
@@ -139,9 +140,9 @@ def _compare(
     done = itertools.count(1)
 
     def report() -> bool:
-        return log.report(next(done))
+        return monitor.report(next(done))
 
-    with log.step("choose", (1 + (sample is not sketch)) * 2 * len(counts) + N_REFERENCES):
+    with monitor.step("choose", (1 + (sample is not sketch)) * 2 * len(counts) + N_REFERENCES):
         found = sweep_counts(_calm(sketch), counts, key, 0, report)
         if not found.inertia[0] > 0:
             raise ValueError("all rows of X are equal, so that they are one cluster; give others")
@@ -162,7 +163,7 @@ def _compare(
             n_components=sketch.source.shape[1],
             lost_variance=lost,
             key=key,
-            seconds=sum(log.seconds.values()),
+            seconds=sum(monitor.seconds.values()),
         )
     )
 

@@ -17,6 +17,7 @@ from projected_kmeans.passes.assignment import Nearness, measure_rows
 from projected_kmeans.passes.frame import Frame
 from projected_kmeans.passes.problem import Problem
 from projected_kmeans.results import Floats
+from projected_kmeans.solvers.dropped_centers import measure_drop_costs
 from projected_kmeans.solvers.kmeans_plus_plus import count_trials, draw_rows, mass_of
 from projected_kmeans.solvers.lloyd import run_lloyd
 from projected_kmeans.solvers.seeding import seed_centers
@@ -152,11 +153,9 @@ class _Walk:
         return centers
 
     def _drop_center(self) -> None:
-        """Remove the center whose rows lose least by going to the next one."""
-        near = self._problem.assign(self._centers, self._labels, keep_ties=False)
-        losses = (near.second - near.nearest) * self._mass
-        missed = np.bincount(self._labels, weights=losses, minlength=len(self._centers))
-        self._centers = np.delete(self._centers, int(np.argmin(missed)), axis=0)
+        """Remove the center that costs least to drop."""
+        costs = measure_drop_costs(self._problem, self._centers)
+        self._centers = np.delete(self._centers, int(np.argmin(costs)), axis=0)
 
 
 def _measure_silhouette(near: Nearness, mass: Floats) -> float:

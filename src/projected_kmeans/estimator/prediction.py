@@ -127,12 +127,12 @@ def label_input(
     >>> [(start, len(labels)) for start, labels in label_input(model, X)]
     [(0, 4)]
     """
-    log, spherical = Monitor(callback, 0), model.metric == "cosine"
+    monitor, spherical = Monitor(callback, 0), model.metric == "cosine"
     with open_source(model, X) as source:
         blocks = label_blocks(source, centers_of(model), model.n_threads or 0, spherical=spherical)
-        with log.step("predict", source.shape[0], unit_bytes=source.stored_row_bytes):
+        with monitor.step("predict", source.shape[0], unit_bytes=source.stored_row_bytes):
             for block in blocks:
-                log.report(block.start + len(block.labels))
+                monitor.report(block.start + len(block.labels))
                 yield block
 
 

@@ -30,7 +30,7 @@ from projected_kmeans.estimator.exports import to_faiss, to_onnx, to_sklearn
 from projected_kmeans.estimator.notebook_display import show_bundle, show_html
 from projected_kmeans.estimator.partial_fit import ask_stream, forget_stream, partial_fit
 from projected_kmeans.estimator.prediction import fit_predict, predict, score, transform
-from projected_kmeans.fit.fit_checkpoint import open_checkpoint
+from projected_kmeans.fit.fit_checkpoint import Finished, finish_run, open_run, recall_result
 from projected_kmeans.fit.fit_warnings import warn_of_fit
 from projected_kmeans.fit.pipeline import (
     cluster_sketch,
@@ -46,7 +46,6 @@ from projected_kmeans.planning.forecast import forecast
 from projected_kmeans.planning.recipe import Recipe, resolve_recipe
 from projected_kmeans.planning.settings import Settings, check_parameters, check_sizes
 from projected_kmeans.results import FitState, Floats
-from projected_kmeans.running.checkpoint import Finished
 from projected_kmeans.running.interrupts import catch_interrupts
 from projected_kmeans.running.monitor import Monitor
 from projected_kmeans.sources.protocol import RowSource
@@ -300,23 +299,23 @@ class ProjectedKMeans(
         check_sizes(self._settings(), *rows.shape)
         weights = open_weights(sample_weight, rows, client)
         recipe = self._resolve(rows)
-        log = Monitor(self.callback, self.verbose, self.time_budget)
+        monitor = Monitor(self.callback, self.verbose, self.time_budget)
 
         with (
-            catch_interrupts(log.interrupt),
-            open_checkpoint(self, recipe, rows, weights, log) as saved,
-            open_storage(recipe.memory, saved) as storage,
+            catch_interrupts(monitor.interrupt),
+            open_run(self.get_params(deep=False), recipe, rows, weights, monitor) as run,
+            open_storage(recipe.memory, run) as storage,
         ):
-            if (finished := saved.recall_result(recipe.projection)) is None:
+            if (finished := recall_result(run, recipe.projection)) is None:
                 source = storage.open_rows(rows)
-                original, sketch = reduce_rows(recipe, source, weights, log, storage)
-                finalists = cluster_sketch(recipe, original, sketch, log, saved)
-                lifted = lift_partition(original, sketch, finalists, log, saved)
-                polished = polish_partition(recipe, original, sketch, lifted, log, saved)
-                proof = self._certify(original.source, weights, polished.inertia, log)
-                finished = saved.finish(lifted.sketched, polished, proof)
+                original, sketch = reduce_rows(recipe, source, weights, run, storage)
+                finalists = cluster_sketch(recipe, original, sketch, run)
+                lifted = lift_partition(original, sketch, finalists, run)
+                polished = polish_partition(recipe, original, sketch, lifted, run)
+                proof = self._certify(original.source, weights, polished.inertia, monitor)
+                finished = finish_run(run, Finished(lifted.sketched, polished, proof))
 
-        self._keep(rows, finished, log)
+        self._keep(rows, finished, monitor)
         return self
 
     partial_fit = partial_fit
@@ -335,7 +334,7 @@ class ProjectedKMeans(
         check_certificate(self.certificate, self.certificate_time)
 
     def _certify(
-        self, source: BlockSource, weights: Floats | None, inertia: float, log: Monitor
+        self, source: BlockSource, weights: Floats | None, inertia: float, monitor: Monitor
     ) -> Certificate | None:
         return certify_fit(
             source,
@@ -345,7 +344,7 @@ class ProjectedKMeans(
             method=self.certificate,
             time_limit=self.certificate_time,
             key=self.key_,
-            monitor=log,
+            monitor=monitor,
         )
 
     def _resolve(self, rows: BlockSource) -> Recipe:
@@ -359,9 +358,9 @@ class ProjectedKMeans(
         self.forecast_ = forecast(sizes, recipe.approach, recipe.n_threads)
         return recipe
 
-    def _keep(self, rows: BlockSource, finished: Finished, log: Monitor) -> None:
+    def _keep(self, rows: BlockSource, finished: Finished, monitor: Monitor) -> None:
         sketched, polished = finished.sketched, finished.polished
-        warn_of_fit(polished, self.n_clusters, log.stopped)
+        warn_of_fit(polished, self.n_clusters, monitor.stopped)
         forget_stream(self)
         self.labels_, self.n_samples_seen_ = rows.labels_like_input(polished.labels), rows.shape[0]
         self.cluster_centers_ = polished.centers.astype(compute_type(rows.dtype), copy=False)
@@ -371,9 +370,9 @@ class ProjectedKMeans(
         self.normalized_inertia_ = normalize(polished.inertia, polished.sum_of_squares)
         self.n_iter_ = sketched.n_iter
         self.history_ = sketched.history
-        self.stopped_ = log.stopped or ("converged" if sketched.converged else "max_iter")
-        self.timings_ = log.seconds
-        self.trace_ = tuple(log.trace)
+        self.stopped_ = monitor.stopped or ("converged" if sketched.converged else "max_iter")
+        self.timings_ = monitor.seconds
+        self.trace_ = tuple(monitor.trace)
 
     def to_html(
         self,

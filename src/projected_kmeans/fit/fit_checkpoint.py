@@ -1,14 +1,15 @@
-"""What a fit stores of itself so that it can be continued, when, and of which fit it is.
+"""The checkpoint of a fit: to which fit it belongs, its result, and what its map has learnt.
 
-Turns values into parts and back; the steps know what is worth storing, `checkpoints.py` how.
+`running.checkpoint` knows how and when values are stored; the steps know what is worth storing.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict
+from dataclasses import asdict, dataclass, replace
+from functools import partial
 from importlib.metadata import version
 from typing import Any
 
@@ -17,13 +18,14 @@ import numpy as np
 from projected_kmeans import _native
 from projected_kmeans.blocks.array_hashes import hash_arrays
 from projected_kmeans.blocks.block_source import BlockSource
+from projected_kmeans.certificates.certificate import Certificate
 from projected_kmeans.planning.recipe import Recipe
-from projected_kmeans.results import Floats
+from projected_kmeans.results import Clustering, Floats
 from projected_kmeans.running.checkpoint import Checkpoint
-from projected_kmeans.running.checkpoint_folder import (
-    open_checkpoint_folder,
-)
+from projected_kmeans.running.checkpoint_folder import Part, open_checkpoint_folder
 from projected_kmeans.running.monitor import Monitor
+from projected_kmeans.running.run import Run
+from projected_kmeans.running.stored_values import decode_value
 
 # Parameters of a `ProjectedKMeans` on which its result does not depend, or that hold a key.
 PARAMETERS_WITHOUT_EFFECT = {
@@ -33,55 +35,137 @@ PARAMETERS_WITHOUT_EFFECT = {
     "n_threads",
     "random_state",
     "time_budget",
+    "verbose",
 }
-PARAMETERS_WITHOUT_EFFECT |= {"verbose"}
+
+# The parts that stay when a fit is finished.
+RESULT, MAP = "result", "map"
+
+
+@dataclass(frozen=True)
+class Finished:
+    """What a fit ends with.
+
+    Attributes
+    ----------
+    sketched : Clustering
+        The partition that was found on the sketch.
+    polished : Clustering
+        The one that was polished in the original space: the result.
+    certificate : Certificate or None
+        What was proven of its inertia.
+    """
+
+    sketched: Clustering
+    polished: Clustering
+    certificate: Certificate | None
 
 
 @contextmanager
-def open_checkpoint(
-    model: Any, recipe: Recipe, rows: BlockSource, weights: Floats | None, log: Monitor
-) -> Iterator[Checkpoint]:
-    """Open the checkpoint that a `ProjectedKMeans` names; without one, nothing is stored.
+def open_run(
+    parameters: Mapping[str, Any],
+    recipe: Recipe,
+    rows: BlockSource,
+    weights: Floats | None,
+    monitor: Monitor,
+) -> Iterator[Run]:
+    """Open the run of one fit, with the checkpoint that its parameters name.
 
-    At the end, also at Ctrl-C, all that waits is written.
+    When the fit is stopped, also by Ctrl-C, everything that waits is written.
+
+    Parameters
+    ----------
+    parameters : mapping
+        Those of the `ProjectedKMeans`; its ``checkpoint`` is the folder, None stores nothing.
+    recipe : Recipe
+        What every "auto" stands for.
+    rows : BlockSource
+        The rows of the fit, by which a checkpoint is known.
+    weights : ndarray of float64 (n,), optional
+        Their weights.
+    monitor : Monitor
+        The monitor of the fit.
     """
-    if model.checkpoint is None:
-        yield Checkpoint()
+    path = parameters["checkpoint"]
+    if path is None:
+        yield Run(monitor)
         return
-    run = _describe_run(model, recipe, rows, weights)
-    with open_checkpoint_folder(model.checkpoint, run) as folder:
-        saved = Checkpoint(folder, log)
+    with open_checkpoint_folder(path, _describe_run(parameters, recipe, rows, weights)) as folder:
+        run = Run(monitor, Checkpoint(folder))
         try:
-            yield saved
+            yield run
         except KeyboardInterrupt:
-            saved.drop_running()  # it may stand in the middle of a pass
-            saved.flush()
+            run.checkpoint.drop_running()  # the state may stand in the middle of a pass
+            run.checkpoint.flush()
             raise
-        if log.stopped is not None:
-            saved.flush()
+        if monitor.stopped is not None:
+            run.checkpoint.flush()
+
+
+def finish_run(run: Run, finished: Finished) -> Finished:
+    """Return the end of a fit; store it in place of all other parts, unless it was stopped."""
+    if run.monitor.stopped is None:
+        sketched = replace(finished.sketched, labels=finished.sketched.labels[:0])
+        small = replace(finished, sketched=sketched)
+        run.checkpoint.conclude(RESULT, small, MAP, seconds=run.monitor.seconds)
+    return finished
+
+
+def recall_result(run: Run, projection: Any) -> Finished | None:
+    """Return the end of a fit that was finished before; its map gets back what it had learnt."""
+    checkpoint, monitor = run.checkpoint, run.monitor
+    part = checkpoint.read(RESULT)
+    if checkpoint.folder is None or part is None or not recall_map(checkpoint, projection):
+        return None
+    checkpoint.folder.clear(RESULT, MAP)  # a process may have been killed before it did that
+    monitor.note("checkpoint: the fit was finished")
+    monitor.seconds.update(part.document["seconds"])
+    return decode_value(Finished, part)
+
+
+def recall_map(checkpoint: Checkpoint, projection: Any) -> bool:
+    """Give a map back what it had learnt before; return whether that was stored."""
+    if projection is None:
+        return True
+    part = checkpoint.read(MAP)
+    if part is None:
+        return False
+    for name, value in (part.document | part.arrays).items():
+        setattr(projection, name, value)
+    return True
+
+
+def keep_map(checkpoint: Checkpoint, projection: Any) -> None:
+    """Store what a map has learnt: its fitted attributes."""
+    if checkpoint.folder is None:
+        return
+    fitted = {name: value for name, value in vars(projection).items() if name.endswith("_")}
+    arrays = {name: fitted.pop(name) for name in list(fitted) if np.ndim(fitted[name])}
+    plain = {name: np.asarray(value).item() for name, value in fitted.items()}
+    checkpoint.write_when_due(MAP, partial(checkpoint.folder.write, MAP, Part(plain, arrays)))
 
 
 def _describe_run(
-    model: Any, recipe: Recipe, rows: BlockSource, weights: Floats | None
+    parameters: Mapping[str, Any], recipe: Recipe, rows: BlockSource, weights: Floats | None
 ) -> dict[str, Any]:
     """Return all that the result of a fit depends on, in words and hashes."""
-    if model.random_state is None:
+    if parameters["random_state"] is None:
         raise ValueError("random_state=None cannot be continued; use an integer with checkpoint")
-    if hasattr(model.projection, "transform"):
+    if not isinstance(parameters["projection"], str | None):
         raise ValueError(
-            f"projection={model.projection!r} cannot be stored; use the name of a map with "
+            f"projection={parameters['projection']!r} cannot be stored; use the name of a map with "
             "checkpoint"
         )
-    parameters = {
+    described = {
         name: _describe_value(value)
-        for name, value in sorted(model.get_params(deep=False).items())
+        for name, value in sorted(parameters.items())
         if name not in PARAMETERS_WITHOUT_EFFECT
     }
     approach = {name: _describe_value(value) for name, value in asdict(recipe.approach).items()}
     return {
         "data": rows.identity(),
         "weights": None if weights is None else hash_arrays(weights),
-        **parameters,
+        **described,
         "random_state": recipe.key,
         "package_version": version("projected_kmeans"),
         "instruction_set": _native.instruction_set(),

@@ -21,6 +21,7 @@ from projected_kmeans.blocks.element_types import as_native, compute_type
 from projected_kmeans.blocks.memory_blocks import ArrayBlocks
 from projected_kmeans.blocks.unit_length import UnitRows
 from projected_kmeans.checks import check_init
+from projected_kmeans.fit.fit_checkpoint import keep_map, recall_map
 from projected_kmeans.fit.storage import Storage
 from projected_kmeans.keys import SEEDING, open_stream
 from projected_kmeans.passes.assignment import share_work
@@ -30,12 +31,12 @@ from projected_kmeans.planning.recipe import Recipe
 from projected_kmeans.projections.map_protocol import RandomMap, fill_sketch, fit_shape, sketch_rows
 from projected_kmeans.projections.signs import SignProjection
 from projected_kmeans.results import Clustering, Floats, Lifted
-from projected_kmeans.running.checkpoint import Checkpoint
 from projected_kmeans.running.monitor import Monitor
+from projected_kmeans.running.run import Run
 from projected_kmeans.solvers.kmeans_plus_plus import OnCenter
 from projected_kmeans.solvers.lifting import lift
 from projected_kmeans.solvers.restarts import Effort, draw_subsample, first_of_lowest, run_restarts
-from projected_kmeans.solvers.resumable_lloyd import run_to_plateau
+from projected_kmeans.solvers.resumable_solvers import run_to_plateau
 from projected_kmeans.solvers.seeding import SEEDINGS, seed_centers
 
 # Dimensions of the sketch in which sparse rows are seeded where nothing is projected.
@@ -53,7 +54,7 @@ def reduce_rows(
     recipe: Recipe,
     source: BlockSource,
     weights: Floats | None,
-    log: Monitor,
+    run: Run,
     storage: Storage | None = None,
 ) -> Reduced:
     """Look at every row, as all must be finite and sums need the columns' ranges, and reduce it.
@@ -67,30 +68,30 @@ def reduce_rows(
     checked = CheckedBlocks(source, recipe.n_threads)
     n_rows, row_bytes = source.shape[0], source.stored_row_bytes
     if source.resident or not isinstance(recipe.projection, RandomMap):
-        with log.step("check", n_rows, unit_bytes=row_bytes):
-            _check(checked, log, storage.saved)
+        with run.monitor.step("check", n_rows, unit_bytes=row_bytes):
+            _check(checked, run)
     sketch: Problem | None = None
     if recipe.projection is not None:
-        with log.step("reduce", n_rows, unit_bytes=row_bytes):
-            array = _sketch(recipe, checked, weights, log, storage)
+        with run.monitor.step("reduce", n_rows, unit_bytes=row_bytes):
+            array = _sketch(recipe, checked, weights, run, storage)
             sketch = _open_sketch(recipe, storage.open_sketch(array), weights)
     original = open_problem(source, checked.ranges, weights, recipe.n_threads, spherical=spherical)
     return Reduced(original, sketch or original)
 
 
-def _check(checked: CheckedBlocks, log: Monitor, saved: Checkpoint) -> None:
+def _check(checked: CheckedBlocks, run: Run) -> None:
     """Look at all rows; of those that are stored, at the ones that no earlier run has seen."""
     stored = not checked.source.resident
-    known = saved.recall("check", CheckedRows) if stored else None
+    known = run.recall("check", CheckedRows) if stored else None
 
     def report(done: int) -> None:
         if stored:
-            saved.keep("check", CheckedRows(done, checked.ranges_so_far))
-        log.report(done)
+            run.checkpoint.keep("check", CheckedRows(done, checked.ranges_so_far))
+        run.monitor.report(done)
 
     if known is not None:
         checked.resume(known.ranges)
-        log.skip(known.n_rows)
+        run.monitor.skip(known.n_rows)
     checked.check(report, 0 if known is None else known.n_rows)
 
 
@@ -105,7 +106,7 @@ def _check_solver(recipe: Recipe, source: BlockSource) -> None:
 
 
 def _sketch(
-    recipe: Recipe, checked: CheckedBlocks, weights: Floats | None, log: Monitor, storage: Storage
+    recipe: Recipe, checked: CheckedBlocks, weights: Floats | None, run: Run, storage: Storage
 ) -> Any:
     """Return the rows in few dimensions, where the storage has them."""
     rows = UnitRows(checked) if recipe.metric == "cosine" else checked
@@ -116,16 +117,16 @@ def _sketch(
 
     def report(done: int) -> None:
         storage.settle(done, checked)
-        log.report(done)
+        run.monitor.report(done)
 
-    if not storage.saved.recall_map(projection):
+    if not recall_map(run.checkpoint, projection):
         projection.learn(rows, weights)
-        storage.saved.keep_map(projection)
+        keep_map(run.checkpoint, projection)
         _native.release_memory()  # so that what directions took is not added to the sketch
     shape = rows.shape[0], projection.n_components_
     sketch = storage.new_sketch(shape, compute_type(rows.dtype))
     first = storage.resume_sketch(checked)
-    log.skip(first)
+    run.monitor.skip(first)
     fill_sketch(projection, rows, sketch, report, first)
     return sketch
 
@@ -146,11 +147,11 @@ def open_problem(
 
 
 def cluster_sketch(
-    recipe: Recipe, original: Problem, sketch: Problem, log: Monitor, saved: Checkpoint
+    recipe: Recipe, original: Problem, sketch: Problem, run: Run
 ) -> list[Clustering]:
     """Run the solver from several first centers; return the partitions that came to the end."""
     approach = recipe.approach
-    seeded = _sketch_for_seeding(recipe, sketch, log)
+    seeded = _sketch_for_seeding(recipe, sketch, run)
     tol = 0.0 if approach.solver == "hartigan" else recipe.tol * sketch.mean_variance
     effort = Effort(
         approach.solver,
@@ -165,32 +166,31 @@ def cluster_sketch(
     def seed(restart: int, on_center: OnCenter) -> Floats:
         return _seed(recipe, original, sample or sketch, sample or seeded, restart, on_center)
 
-    return run_restarts(
-        sketch, recipe.n_clusters, approach.n_init, seed, effort, log, saved, sample
-    )
+    return run_restarts(sketch, recipe.n_clusters, approach.n_init, seed, effort, run, sample)
 
 
 def lift_partition(
     original: Problem,
     sketch: Problem,
     finalists: Sequence[Clustering],
-    log: Monitor,
-    saved: Checkpoint,
+    run: Run,
 ) -> Lifted:
     """Return the finalist of least inertia in the original space, with its centers there."""
     if sketch is original:
         return _choose(finalists, finalists)
-    return saved.load_or_compute(
-        "lifted", Lifted, lambda: _choose(finalists, _lift(original, finalists, log))
-    )
+    if (known := run.recall("lifted", Lifted)) is not None:
+        return known
+    lifted = _choose(finalists, _lift(original, finalists, run.monitor))
+    run.keep("lifted", lifted)
+    return lifted
 
 
-def _lift(original: Problem, finalists: Sequence[Clustering], log: Monitor) -> list[Clustering]:
+def _lift(original: Problem, finalists: Sequence[Clustering], monitor: Monitor) -> list[Clustering]:
     passes = len(finalists) if original.source.sparse else 1
     total = passes * original.source.shape[0]
-    with log.step("lift", total, unit_bytes=original.source.stored_row_bytes):
-        lifted = lift(original, finalists, lambda done: done < total and log.report(done))
-        log.report(total, min(one.inertia for one in lifted))
+    with monitor.step("lift", total, unit_bytes=original.source.stored_row_bytes):
+        lifted = lift(original, finalists, lambda done: done < total and monitor.report(done))
+        monitor.report(total, min(one.inertia for one in lifted))
         return lifted
 
 
@@ -204,22 +204,20 @@ def polish_partition(
     original: Problem,
     sketch: Problem,
     lifted: Lifted,
-    log: Monitor,
-    saved: Checkpoint,
+    run: Run,
 ) -> Clustering:
     """Run a few passes of Lloyd's method in the original space, over all or the nearest centers."""
     start = lifted.original
     limit = recipe.approach.polish_iter
-    if limit == 0 or log.stopped:
+    if limit == 0 or run.monitor.stopped:
         return start
     pass_bytes = original.source.stored_row_bytes * original.source.shape[0]
-    with log.step("polish", limit, unit_bytes=pass_bytes):
-        run = partial(
+    with run.monitor.step("polish", limit, unit_bytes=pass_bytes):
+        polish = partial(
             run_to_plateau,
             original,
             start.centers,
-            log,
-            saved,
+            run,
             "polish",
             max_iter=limit,
             inertia_tol=recipe.approach.inertia_tol,
@@ -227,12 +225,12 @@ def polish_partition(
         )
         n_candidates = recipe.approach.polish_candidates
         if not n_candidates:
-            return run()
+            return polish()
         candidates = list_candidates(sketch, lifted.sketched, n_candidates)
         search = CandidateSearch(original, candidates)
-        found = run(search=search)
+        found = polish(search=search)
         n_rows, n_columns = original.source.shape
-        log.note(
+        run.monitor.note(
             "polish: %d distances in %d columns, %d in full passes; lists: %d in %d columns",
             search.n_distances,
             n_columns,
@@ -257,12 +255,12 @@ def _open_sketch(recipe: Recipe, sketch: BlockSource, weights: Floats | None) ->
     return Problem(sketch, ranges, weights, share_work(recipe.n_threads, work))
 
 
-def _sketch_for_seeding(recipe: Recipe, sketch: Problem, log: Monitor) -> Problem:
+def _sketch_for_seeding(recipe: Recipe, sketch: Problem, run: Run) -> Problem:
     """Return the rows that seedings by name measure: dense ones, of few columns if need be."""
     width = min(SEEDING_COMPONENTS, sketch.source.shape[1])
     if not sketch.source.sparse or not isinstance(recipe.init, str):
         return sketch
-    log.note("seed: on a sign sketch of %d columns, as rows are sparse", width)
+    run.monitor.note("seed: on a sign sketch of %d columns, as rows are sparse", width)
     signs = SignProjection(width, random_state=recipe.key, n_threads=recipe.n_threads or None)
     fit_shape(signs, *sketch.source.shape)
     signed = ArrayBlocks(sketch_rows(signs, sketch.source))

@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 from projected_kmeans.blocks.column_scan import ColumnRanges
 from projected_kmeans.output_files import cannot_write
-from projected_kmeans.running.checkpoint import Checkpoint
 from projected_kmeans.running.checkpoint_folder import warn_of_damage
+from projected_kmeans.running.run import Run
 
 SKETCH = "sketch"
 
@@ -46,8 +46,8 @@ class SketchFile:
 
     Parameters
     ----------
-    saved : Checkpoint
-        Whose folder takes the file.
+    run : Run
+        Its checkpoint's folder takes the file.
     shape, dtype
         Of the array.
     in_memory : bool
@@ -65,20 +65,21 @@ class SketchFile:
 
     def __init__(
         self,
-        saved: Checkpoint,
+        run: Run,
         shape: tuple[int, int],
         dtype: np.dtype[Any],
         *,
         in_memory: bool,
     ) -> None:
-        assert saved.folder is not None
-        self._saved, self._path = saved, saved.folder.array_file(SKETCH)
+        checkpoint = run.checkpoint
+        assert checkpoint.folder is not None
+        self._run, self._path = run, checkpoint.folder.array_file(SKETCH)
         self._shape, self._dtype = shape, dtype
         self._stops: tuple[int, ...] = ()
         self._digests: tuple[str, ...] = ()
         self._file: NDArray[Any] | None = None
         self.ranges: ColumnRanges | None = None
-        found = saved.recall(SKETCH, StoredRows)
+        found = run.recall(SKETCH, StoredRows)
         if found is not None:
             self._take(found)
         self.array = np.empty(shape, dtype) if in_memory else self._open_file()
@@ -92,7 +93,7 @@ class SketchFile:
 
     def tell(self, n_rows: int, ranges: ColumnRanges) -> None:
         """Store the rows up to this one, if it is time, or else later."""
-        self._saved.write_when_due(SKETCH, lambda: self._store(n_rows, ranges))
+        self._run.checkpoint.write_when_due(SKETCH, lambda: self._store(n_rows, ranges))
 
     def _store(self, n_rows: int, ranges: ColumnRanges) -> None:
         """Let rows reach the disk, and only then tell that they are there."""
@@ -106,7 +107,7 @@ class SketchFile:
             raise cannot_write(self._path, error) from error
         self._stops += (n_rows,)
         self._digests += (_hash(self.array[stretch]),)
-        self._saved.write_now(SKETCH, StoredRows(self._stops, self._digests, ranges))
+        self._run.checkpoint.write_now(SKETCH, StoredRows(self._stops, self._digests, ranges))
 
     def _take(self, found: StoredRows) -> None:
         """Take over the rows that are as they were stored, up to the first that are not."""
@@ -127,7 +128,7 @@ class SketchFile:
             self._digests += (digest,)
             start = stop
         self.ranges = found.ranges if start else None
-        self._saved.note("checkpoint: the sketch has %d of %d rows", start, self._shape[0])
+        self._run.monitor.note("checkpoint: the sketch has %d of %d rows", start, self._shape[0])
 
     def _open_file(self) -> NDArray[Any]:
         if self._file is None:

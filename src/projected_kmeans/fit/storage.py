@@ -20,7 +20,7 @@ from projected_kmeans.blocks.memory_blocks import ArrayBlocks
 from projected_kmeans.blocks.stored_blocks import StoredBlocks, release
 from projected_kmeans.fit.sketch_file import SketchFile, new_array_file
 from projected_kmeans.planning.memory_plan import MemoryPlan
-from projected_kmeans.running.checkpoint import Checkpoint
+from projected_kmeans.running.run import Run
 from projected_kmeans.sources.array_source import as_row_source
 
 
@@ -33,22 +33,17 @@ class Storage:
         What has to be small.
     folder : Path, optional
         Where a sketch that is spilled lies.
-    saved : Checkpoint, optional
-        What is stored of the fit; its folder takes the place of the other.
-
-    Attributes
-    ----------
-    saved : Checkpoint
-        The same.
+    run : Run, optional
+        Where its checkpoint has a folder, the sketch lies there and not in ``folder``.
     """
 
     def __init__(
         self,
         plan: MemoryPlan | None = None,
         folder: Path | None = None,
-        saved: Checkpoint | None = None,
+        run: Run | None = None,
     ) -> None:
-        self.saved = saved or Checkpoint()
+        self._run = run or Run()
         self._plan = plan or MemoryPlan()
         self._folder = folder
         self._opened: list[BlockSource] = []
@@ -64,9 +59,9 @@ class Storage:
 
     def new_sketch(self, shape: tuple[int, int], dtype: np.dtype[Any]) -> Any:
         """Return what is to be filled: an array in memory or in a file, or a place beside rows."""
-        if self.saved.folder is not None:
+        if self._run.checkpoint.folder is not None:
             spilled = self._plan.spilled
-            self._stored = SketchFile(self.saved, shape, dtype, in_memory=not spilled)
+            self._stored = SketchFile(self._run, shape, dtype, in_memory=not spilled)
             self._filled = self._stored.array if spilled else None
             return self._stored.array
         if self._folder is None:
@@ -110,7 +105,7 @@ class Storage:
 
 
 @contextmanager
-def open_storage(plan: MemoryPlan, saved: Checkpoint | None = None) -> Iterator[Storage]:
+def open_storage(plan: MemoryPlan, run: Run | None = None) -> Iterator[Storage]:
     """Open what a fit needs beside memory; at the end no thread and no file of it is left.
 
     Parameters
@@ -118,16 +113,16 @@ def open_storage(plan: MemoryPlan, saved: Checkpoint | None = None) -> Iterator[
     plan : MemoryPlan
         Where it spills the sketch, a temporary folder is made, in the place that the environment
         names (TMPDIR).
-    saved : Checkpoint, optional
-        What is stored of a fit; a sketch then lies in its folder.
+    run : Run, optional
+        Where its checkpoint has a folder, the sketch lies there.
     """
     with ExitStack() as stack:
         folder = None
-        if plan.spilled and (saved is None or saved.folder is None):
+        if plan.spilled and (run is None or run.checkpoint.folder is None):
             temporary = tempfile.TemporaryDirectory(
                 prefix="projected-kmeans-", ignore_cleanup_errors=True
             )
             folder = Path(stack.enter_context(temporary))
-        storage = Storage(plan, folder, saved)
+        storage = Storage(plan, folder, run)
         stack.callback(storage.close)
         yield storage

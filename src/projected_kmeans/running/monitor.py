@@ -25,9 +25,9 @@ class Monitor:
 
     Parameters
     ----------
-    callback : callable or None
+    callback : callable, optional
         Called with a `FitState` after every unit of work; a true answer asks to stop.
-    verbose : int
+    verbose : int, default=0
         0 logs at level DEBUG, more at level INFO, to the logger "projected_kmeans".
     time_budget : float, optional
         Seconds after which the fit is asked to stop.
@@ -44,8 +44,8 @@ class Monitor:
 
     def __init__(
         self,
-        callback: Callable[[FitState], object] | None,
-        verbose: int,
+        callback: Callable[[FitState], object] | None = None,
+        verbose: int = 0,
         time_budget: float | None = None,
     ) -> None:
         self.seconds: dict[str, float] = {}

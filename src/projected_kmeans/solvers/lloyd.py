@@ -1,4 +1,4 @@
-"""CLUSTER: Lloyd's method, in whatever space the blocks are in: the sketch or the original one.
+"""CLUSTER, POLISH: Lloyd's method, on the sketch or on the original rows.
 
 Starts from centers that it is given; it neither seeds nor projects.
 """
@@ -6,7 +6,6 @@ Starts from centers that it is given; it neither seeds nor projects.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -18,19 +17,20 @@ from projected_kmeans.passes.cluster_sums import ClusterSums, Moments
 from projected_kmeans.passes.problem import Problem
 from projected_kmeans.results import Clustering, Floats, Labels, OnPass
 
-# Below this share of the squared distances to a center, what is left to the mean is rounding.
+# A cluster whose squared distances to its mean are less than this share of those to its center has
+# no spread: what is left is rounding.
 SPREAD = 1e-13
 
-# Sums about points from which this share of the squared distances is spread about the means lose
-# four bits of an inertia; below it they are opened anew about the means.
+# Sums are about reference points. When the inertia falls below this share of the squared distances
+# to these points, four bits of it are lost, and sums are opened anew about the means.
 NEAR = 1 / 16
 
 
 @dataclass(frozen=True)
 class LloydState:
-    """What Lloyd's method goes on from after a pass, to the same bits as if it had not paused.
+    """Where Lloyd's method stands after a pass. From it, the method goes on to the same bits.
 
-    Bounds of distances are not part of it, as no label depends on them.
+    Bounds of distances are not part of it, because no label depends on them.
 
     Attributes
     ----------
@@ -56,8 +56,173 @@ class LloydState:
     targets: Labels
 
 
-# Told of the state after every pass. It is true until the next pass begins.
-OnState = Callable[[LloydState], object]
+class Lloyd:
+    """Repeat: every row to its nearest center, every center to the mean of its rows.
+
+    A row moves only to a center that is strictly nearer, and a pass that does not lower the inertia
+    is taken back, as in MatLab's kmeans, so that the method cannot cycle.
+
+    Parameters
+    ----------
+    problem : Problem
+        The rows and what belongs to them.
+    centers : ndarray of float64 (k, columns)
+        The first centers.
+    max_iter : int
+        Passes at most.
+    tol : float, default=0.0
+        The method has converged when the centers' squared shift is at most this.
+    start : Clustering, optional
+        The partition that ``centers`` are the means of. It is the result if no pass lowers its
+        inertia, and its ties are kept.
+    search : Search, optional
+        What finds the nearest centers; by default `NearestSearch`, which finds them exactly.
+
+    Attributes
+    ----------
+    centers : ndarray of float64 (k, columns)
+        The means after the last pass.
+    inertia : float
+        The inertia after the last pass.
+    history : list of float
+        The inertia after each pass.
+    converged : bool
+        Whether a further pass would change nothing, or too little.
+
+    Examples
+    --------
+    >>> from projected_kmeans.blocks.column_scan import scan_columns
+    >>> from projected_kmeans.blocks.memory_blocks import ArrayBlocks
+    >>> rows = ArrayBlocks(np.array([[0.0], [1.0], [5.0], [6.0]]))
+    >>> lloyd = Lloyd(Problem(rows, scan_columns(rows)), np.array([[0.0], [1.0]]), max_iter=10)
+    >>> while lloyd.step():
+    ...     print(lloyd.inertia, lloyd.centers.ravel())
+    14.0 [0. 4.]
+    1.0 [0.5 5.5]
+    >>> lloyd.converged, lloyd.result().labels
+    (True, array([0, 0, 1, 1], dtype=int32))
+    """
+
+    def __init__(
+        self,
+        problem: Problem,
+        centers: Floats,
+        *,
+        max_iter: int,
+        tol: float = 0.0,
+        start: Clustering | None = None,
+        search: Search | None = None,
+    ) -> None:
+        self.centers = centers
+        self.inertia = math.inf if start is None else start.inertia
+        self.history: list[float] = []
+        self.converged = False
+        self._problem, self._start = problem, start
+        self._search = search or NearestSearch(problem, len(centers))
+        self._max_iter, self._tol = max_iter, tol
+        n_rows = problem.source.shape[0]
+        # The partition after the last pass, and the labels that the next pass overwrites.
+        self._labels = np.zeros(n_rows, np.int32) if start is None else start.labels.copy()
+        self._next_labels = self._labels.copy()
+        self._sums: ClusterSums | None = None
+        self._moments: Moments | None = None
+        self._shift = math.nan  # unknown before the first pass
+        self._refilled, self._targets = np.empty(0, np.int64), np.empty(0, np.int32)
+
+    def step(self) -> bool:
+        """Make one pass; return whether it lowered the inertia, else the method has ended."""
+        if self._shift <= self._tol:
+            self.converged = True
+        if self.converged or len(self.history) >= self._max_iter:
+            return False
+        has_partition = self.inertia < math.inf
+        # Rows are summed as they are labelled, so that a pass reads them once. Sums that follow
+        # the partition only need the rows that moved.
+        if self._sums is None or self._sums_lose_bits():
+            before, self._sums = None, self._problem.open_sums(self.centers)
+        else:
+            before = self._labels
+        adding = self._sums.adding(self._next_labels, before)
+        self._search.assign(self.centers, self._next_labels, keep_ties=has_partition, then=[adding])
+        if has_partition and np.array_equal(self._next_labels, self._labels):
+            self.converged = True
+            return False
+        moments = self._sums.moments()
+        if moments.mass.min() <= 0:
+            moments = self._fill_empty_clusters(self._sums, moments)
+        if not moments.inertia < self.inertia:
+            self.converged = True
+            return False
+        self._accept(moments)
+        return True
+
+    def resume(self, state: LloydState) -> None:
+        """Go on after the last pass of a state; all parameters must be those of that run."""
+        self._sums = self._problem.open_sums(state.references)
+        self._sums.resume(state.offsets.copy(), state.totals.copy())
+        self._moments = self._sums.moments()
+        if self._moments.inertia != state.history[-1]:
+            raise ValueError("the checkpoint does not agree with itself; use another folder")
+        self.centers, self.inertia = self._moments.means, self._moments.inertia
+        self.history, self._shift = list(state.history), state.shift
+        self._labels, self._next_labels = state.labels.copy(), state.labels.copy()
+        self._note_refills(state.refilled, state.targets)
+
+    def state(self) -> LloydState:
+        """Return where the method stands after a pass. It is true until the next pass begins."""
+        assert self._sums is not None
+        assert self._moments is not None
+        return LloydState(
+            self._labels,
+            self._moments.references,
+            *self._sums.parts,
+            tuple(self.history),
+            self._shift,
+            self._refilled,
+            self._targets,
+        )
+
+    def result(self) -> Clustering:
+        """Return the partition after the last pass; its inertia never exceeds that of the start."""
+        best, history = self._start, tuple(self.history)
+        if self._moments is not None:
+            moments = self._moments
+            if self._sums_lose_bits():
+                moments = self._problem.sum(self._labels, moments.means)
+                history = (*history[:-1], moments.inertia)
+            best = moments.describe(self._labels)
+        if best is None:
+            raise ValueError(f"max_iter={self._max_iter} allows no pass; use at least 1")
+        return replace(best, n_iter=len(history), converged=self.converged, history=history)
+
+    def _accept(self, moments: Moments) -> None:
+        """Take over the partition of a pass that lowered the inertia."""
+        np.copyto(self._labels, self._next_labels)
+        self._moments, self.inertia = moments, moments.inertia
+        self.history.append(moments.inertia)
+        self._shift = float(np.sum((moments.means - self.centers) ** 2))
+        self.centers = moments.means
+
+    def _sums_lose_bits(self) -> bool:
+        """Tell whether means have come so far from the references that sums lose digits."""
+        moments = self._moments
+        return moments is not None and moments.inertia < NEAR * moments.inertia_about_references
+
+    def _fill_empty_clusters(self, sums: ClusterSums, moments: Moments) -> Moments:
+        """Give rows to the clusters without weight; return the sums of the new partition."""
+        labels = self._next_labels
+        rows, targets = choose_refills(self._problem, moments, self.centers, labels)
+        if not len(rows):
+            return moments
+        before = labels.copy()
+        labels[rows] = targets
+        self._note_refills(rows, targets)
+        return sums.update(labels, before)
+
+    def _note_refills(self, rows: NDArray[np.int64], targets: Labels) -> None:
+        self._refilled = np.concatenate([self._refilled, rows])
+        self._targets = np.concatenate([self._targets, targets])
+        self._search.rows_reassigned(rows, targets)
 
 
 def run_lloyd(
@@ -69,140 +234,41 @@ def run_lloyd(
     start: Clustering | None = None,
     on_pass: OnPass | None = None,
     search: Search | None = None,
-    resume: LloydState | None = None,
-    on_state: OnState | None = None,
 ) -> Clustering:
-    """Repeat: every row to its nearest center, every center to the mean of its rows.
+    """Run `Lloyd` to its end, or until ``on_pass`` stops it.
 
     Parameters
     ----------
-    problem : Problem
-        The rows and what belongs to them.
-    centers : ndarray of float64 (k, columns)
-        The first centers.
-    max_iter : int
-        Passes at most.
-    tol : float, default=0.0
-        Stops when the centers' squared shift is at most this.
-    start : Clustering, optional
-        The partition that ``centers`` are the means of. It is the answer if no pass lowers it,
-        and its ties are kept.
+    problem, centers, max_iter, tol, start, search
+        As in `Lloyd`.
     on_pass : callable, optional
-        Called with (passes done, inertia) after each; True stops.
-    search : Search, optional
-        What finds the nearest centers; by default `NearestSearch`, which finds them exactly.
-    resume : LloydState, optional
-        Where to go on, for the rest of ``max_iter`` passes; all else must be as it was before.
-    on_state : callable, optional
-        Called with a `LloydState` before ``on_pass``.
-
-    Returns
-    -------
-    Clustering
-        Its inertia never exceeds that of ``start``. A row moves only to a center that is strictly
-        nearer, and a pass that does not lower the inertia is taken back, as in MatLab's kmeans, so
-        that the method cannot cycle.
+        Called with (passes done, inertia) after each pass; True stops.
     """
-    labels = np.zeros(problem.source.shape[0], np.int32) if start is None else start.labels.copy()
-    search = search or NearestSearch(problem, len(centers))
-    sums: ClusterSums | None = None
-    found: Moments | None = None
-    before, lowest = labels.copy(), math.inf if start is None else start.inertia
-    history: list[float] = []
-    refilled = _Refilled(search)
-    converged = False
-    if resume is not None:
-        sums = _restore_sums(problem, resume)
-        found = sums.moments()
-        refilled.add(resume.refilled, resume.targets)
-        labels, before = resume.labels.copy(), resume.labels.copy()
-        history, lowest, centers = list(resume.history), found.inertia, found.means
-        sums = None if lowest < NEAR * found.inertia_about_references else sums
-        if resume.shift <= tol:
-            converged, max_iter = True, len(history)
-    for iteration in range(len(history) + 1, max_iter + 1):
-        # Rows are summed as they are labelled, so that a pass reads them once.
-        moved, sums = None if sums is None else before, sums or problem.open_sums(centers)
-        adding = sums.adding(labels, moved)
-        search.assign(centers, labels, keep_ties=lowest < math.inf, then=[adding])
-        if lowest < math.inf and np.array_equal(labels, before):
-            converged = True
+    lloyd = Lloyd(problem, centers, max_iter=max_iter, tol=tol, start=start, search=search)
+    while lloyd.step():
+        if on_pass is not None and on_pass(len(lloyd.history), lloyd.inertia):
             break
-        moments = sums.moments()
-        if moments.mass.min() <= 0:
-            moments = _fill_empty(problem, sums, moments, centers, labels, refilled)
-        if not moments.inertia < lowest:
-            converged = True
-            break
-        found, lowest = moments, moments.inertia
-        np.copyto(before, labels)
-        history.append(lowest)
-        shift = float(np.sum((found.means - centers) ** 2))
-        centers = found.means
-        if on_state is not None:
-            rows = refilled.rows, refilled.targets
-            on_state(
-                LloydState(before, found.references, *sums.parts, tuple(history), shift, *rows)
-            )
-        if lowest < NEAR * found.inertia_about_references:
-            sums = None
-        stopped = on_pass is not None and on_pass(iteration, lowest)
-        if stopped or shift <= tol:
-            converged = not stopped
-            break
-    if found is not None and lowest < NEAR * found.inertia_about_references:
-        found = problem.sum(before, found.means)
-        history[-1] = found.inertia
-    best = start if found is None else found.describe(before)
-    if best is None:
-        raise ValueError(f"max_iter={max_iter} allows no pass; use at least 1")
-    return replace(best, n_iter=len(history), converged=converged, history=tuple(history))
+    return lloyd.result()
 
 
-class _Refilled:
-    """Rows that were sent to empty clusters, of which a search is told."""
+def choose_refills(
+    problem: Problem, moments: Moments, centers: Floats, labels: Labels
+) -> tuple[NDArray[np.int64], Labels]:
+    """Return a row for each cluster without weight, in ascending order, and these clusters.
 
-    def __init__(self, search: Search) -> None:
-        self.rows, self.targets = np.empty(0, np.int64), np.empty(0, np.int32)
-        self._search = search
-
-    def add(self, rows: NDArray[np.int64], targets: Labels) -> None:
-        self.rows = np.concatenate([self.rows, rows])
-        self.targets = np.concatenate([self.targets, targets])
-        self._search.rows_reassigned(rows, targets)
-
-
-def _restore_sums(problem: Problem, state: LloydState) -> ClusterSums:
-    """Return the sums of a state; raise where they are not those that it was left with."""
-    sums = problem.open_sums(state.references)
-    sums.resume(state.offsets.copy(), state.totals.copy())
-    if sums.moments().inertia != state.history[-1]:
-        raise ValueError("the checkpoint does not agree with itself; use another folder")
-    return sums
-
-
-def _fill_empty(
-    problem: Problem,
-    sums: ClusterSums,
-    moments: Moments,
-    centers: Floats,
-    labels: Labels,
-    refilled: _Refilled,
-) -> Moments:
-    """Give every cluster without weight the row that lies farthest from its center.
-
-    Only rows that leave others behind in a cluster with some spread may go, and no two equal ones,
-    so that the inertia falls; where there are too few distinct rows, clusters stay empty.
+    The rows farthest from their centers are taken first. A row may only leave a cluster that has
+    some spread and keeps other rows, and no two of the rows are equal, so that the inertia falls.
+    If there are too few distinct rows, some clusters stay empty.
     """
     empty = np.flatnonzero(moments.mass <= 0)
     weights = problem.weights
     nearness = problem.distances(centers, labels)
-    np.negative(nearness, out=nearness)  # in place, as are all steps here: rows may be many
+    np.negative(nearness, out=nearness)  # in place, because there may be very many rows
     if weights is not None:
         nearness[weights <= 0] = 0
-    before = labels.copy()
     mass = moments.mass.copy()
     spread = moments.cluster_inertia > SPREAD * moments.squares
+    chosen: list[int] = []
     given: list[Floats] = []
     for row in np.argsort(nearness, kind="stable"):
         home, weight = labels[row], 1.0 if weights is None else weights[row]
@@ -214,8 +280,8 @@ def _fill_empty(
         if any(np.array_equal(values, other) for other in given):
             continue
         mass[home] -= weight
-        labels[row] = empty[len(given)]
+        chosen.append(int(row))
         given.append(values)
-    rows = np.flatnonzero(labels != before)
-    refilled.add(rows, labels[rows])
-    return sums.update(labels, before) if given else moments
+    rows = np.array(chosen, dtype=np.int64)
+    order = np.argsort(rows)
+    return rows[order], empty[: len(rows)][order].astype(np.int32)

@@ -8,7 +8,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -17,14 +16,12 @@ from numpy.typing import NDArray
 from projected_kmeans.blocks.memory_blocks import open_blocks
 from projected_kmeans.keys import LOCAL_SEARCH, SUBSAMPLE, open_stream
 from projected_kmeans.passes.problem import Problem
-from projected_kmeans.results import Clustering, Floats, OnPass
-from projected_kmeans.running.checkpoint import Checkpoint
-from projected_kmeans.running.monitor import Monitor, Plateau, Stopped
+from projected_kmeans.results import Clustering, Floats
+from projected_kmeans.running.monitor import Stopped
+from projected_kmeans.running.run import Run
 from projected_kmeans.solvers.breathing import breathe
-from projected_kmeans.solvers.hartigan import move_single_points
 from projected_kmeans.solvers.kmeans_plus_plus import OnCenter
-from projected_kmeans.solvers.lloyd import run_lloyd
-from projected_kmeans.solvers.resumable_lloyd import run_to_plateau
+from projected_kmeans.solvers.resumable_solvers import move_to_plateau, run_to_plateau
 
 # As many restarts run to their end. Which of them wins in the original space the sketch tells only
 # roughly: inertias after the last pass correlate by 0.2 to 0.7 with those there.
@@ -106,14 +103,13 @@ def run_restarts(
     n_init: int,
     seed: Seed,
     effort: Effort,
-    log: Monitor,
-    saved: Checkpoint,
+    run: Run,
     sample: Problem | None = None,
 ) -> list[Clustering]:
     """Return the finalists among ``n_init`` restarts, in the order of their numbers.
 
-    With a sample, restarts run on it, and the one of least inertia there goes on with all rows,
-    once its misplaced centers are mended (`Effort.min_breathing_gain`).
+    With a sample, restarts run on it, and the one with the lowest inertia there goes on with all
+    rows, after breathing has mended its misplaced centers (`Effort.min_breathing_gain`).
     Without, all make `FIRST_PASSES` passes. Then the better half goes on for twice as many, and so
     on until `FINALISTS` are left, which run to their end. Up to `FINALISTS` restarts all run to it.
 
@@ -129,65 +125,61 @@ def run_restarts(
         From the number of a restart and an `OnCenter` to first centers.
     effort : Effort
         What the solver may spend on one restart.
-    log : Monitor
-        Told of every center and every pass; it may stop the run, whose best are then the finalists.
-    saved : Checkpoint
-        What is known of restarts already, and takes what is found of them.
+    run : Run
+        Told of every center and every pass. If it is stopped, the best restarts so far are the
+        finalists. Its checkpoint knows what earlier runs found, and stores what is found now.
     sample : Problem, optional
-        Some of the rows; ``seed`` is to seed on them.
+        Some of the rows; ``seed`` must choose centers among them.
     """
-    run = _Run(problem, effort, log, saved)
+    whole = first = Solver(problem, effort, run)
+    limit = effort.max_iter
     if sample is not None:
-        subsample = replace(effort, inertia_tol=max(effort.inertia_tol, SUBSAMPLE_TOL))
-        first = _Run(sample, subsample, log, saved)
-        (best,) = _choose(_start_all(first, n_clusters, n_init, seed, effort.max_iter), 1)
-        best = _mend(first, best)
-        with log.step("cluster", effort.max_iter, best.index):
-            return [_begin(run, best.found.centers, best.index, effort.max_iter, "all-rows")]
-    limit = effort.max_iter if n_init <= FINALISTS else min(FIRST_PASSES, effort.max_iter)
-    running = _start_all(run, n_clusters, n_init, seed, limit)
-    n_rounds = 1
+        quick = replace(effort, inertia_tol=max(effort.inertia_tol, SUBSAMPLE_TOL))
+        first = Solver(sample, quick, run)
+    elif n_init > FINALISTS:
+        limit = min(FIRST_PASSES, limit)
+    running: list[Restart] = []
+    for index in range(n_init):
+        name = f"restart-{index}"
+        restart = run.recall(name, Restart)
+        if restart is None:
+            try:
+                centers = _draw_centers(seed, n_clusters, index, run)
+            except Stopped:
+                break
+            restart = Restart.keep(index, first.advance(index, centers, limit, name))
+            run.keep(name, restart)
+        running.append(restart)
+        if run.monitor.stopped:
+            break
+    if sample is None:
+        return _halve(whole, running, limit)
+    (best,) = _choose(running, 1)
+    best = first.mend(best)
+    return [whole.advance(best.index, best.found.centers, effort.max_iter, "all-rows")]
+
+
+def _draw_centers(seed: Seed, n_clusters: int, index: int, run: Run) -> Floats:
+    """Return the first centers of a restart; raise `Stopped` if the run ends before it begins."""
+    name, monitor = f"seeding-{index}", run.monitor
+    centers: Floats | None = run.recall(name, np.ndarray)
+    if centers is None:
+        with monitor.step("seed", n_clusters, index):
+            # A stopped run still needs one result, so the first seeding is always finished.
+            centers = seed(index, monitor.report_or_leave if index else monitor.report)
+        run.keep(name, centers)
+    return centers
+
+
+def _halve(solver: Solver, running: Sequence[Restart], limit: int) -> list[Clustering]:
+    """Let the better half go on for twice as many passes, until the finalists are left."""
+    effort, n_rounds = solver.effort, 1
     while len(running) > FINALISTS:
         running = _choose(running, max(FINALISTS, -(-len(running) // 2)))
         limit = effort.max_iter if len(running) == FINALISTS else min(2 * limit, effort.max_iter)
         n_rounds += 1
-        running = [_go_on(run, restart, limit, n_rounds) for restart in running]
-    return [_mend(run, restart).clustering for restart in running]
-
-
-@dataclass(frozen=True)
-class _Run:
-    """What all restarts on the same rows share."""
-
-    problem: Problem
-    effort: Effort
-    log: Monitor
-    saved: Checkpoint
-
-
-def _start_all(run: _Run, n_clusters: int, n_init: int, seed: Seed, limit: int) -> list[Restart]:
-    """Seed all restarts and let each make up to ``limit`` passes, or fewer where the log stops."""
-    log, running = run.log, list[Restart]()
-
-    def draw(index: int) -> Floats:
-        with log.step("seed", n_clusters, index):
-            return seed(index, log.report_or_leave if index else log.report)
-
-    def start(index: int) -> Restart:
-        centers = run.saved.load_or_compute(f"seeding-{index}", np.ndarray, partial(draw, index))
-        with log.step("cluster", run.effort.max_iter, index):
-            return Restart.keep(index, _begin(run, centers, index, limit, f"restart-{index}"))
-
-    for index in range(n_init):
-        try:
-            running.append(
-                run.saved.load_or_compute(f"restart-{index}", Restart, partial(start, index))
-            )
-        except Stopped:
-            break
-        if log.stopped:
-            break
-    return running
+        running = [solver.go_on(restart, limit, n_rounds) for restart in running]
+    return [solver.mend(restart).clustering for restart in running]
 
 
 def first_of_lowest(values: Sequence[float]) -> int:
@@ -210,111 +202,123 @@ def _choose(running: Sequence[Restart], n_best: int) -> list[Restart]:
     return sorted(best, key=lambda restart: restart.index)
 
 
-def _begin(run: _Run, centers: Floats, index: int, limit: int, owner: str) -> Clustering:
-    return _solve(run, index, limit, owner, partial(_lloyd, run, centers, limit, owner))
+@dataclass(frozen=True)
+class Solver:
+    """What all restarts on the same rows share: the rows, how far to go, and the run."""
 
+    problem: Problem
+    effort: Effort
+    run: Run
 
-def _go_on(run: _Run, restart: Restart, limit: int, n_rounds: int) -> Restart:
-    """Continue a restart up to ``limit`` passes in all, as if it had never paused."""
-    owner = f"restart-{restart.index}-round-{n_rounds}"
-
-    def more() -> Clustering:
-        start = restart.clustering
-        if start.converged or start.n_iter >= limit:
-            return start
-        found = _lloyd(run, start.centers, limit, owner, start)
-        history = start.history + found.history
-        return replace(found, n_iter=len(history), history=history)
-
-    def go_on() -> Restart:
-        with run.log.step("cluster", run.effort.max_iter, restart.index):
-            return Restart.keep(restart.index, _solve(run, restart.index, limit, owner, more))
-
-    return restart if run.log.stopped else run.saved.load_or_compute(owner, Restart, go_on)
-
-
-def _mend(run: _Run, restart: Restart) -> Restart:
-    """Let a restart breathe as long as that pays."""
-    effort, log = run.effort, run.log
-
-    def solve(
-        centers: Floats, *, max_iter: int, on_pass: OnPass, start: Clustering | None = None
+    def advance(
+        self,
+        index: int,
+        centers: Floats,
+        limit: int,
+        name: str,
+        start: Clustering | None = None,
     ) -> Clustering:
-        plateau = Plateau(on_pass, 0.0 if start is None else effort.inertia_tol)
-        found = run_lloyd(
-            run.problem, centers, max_iter=max_iter, tol=effort.tol, start=start, on_pass=plateau
-        )
-        return replace(found, converged=True) if plateau.reached else found
+        """Run Lloyd's method, and after it the moves or breaths of the solver.
 
-    def mend() -> Restart:
-        with log.step("cluster", effort.max_iter, restart.index):
-            log.skip(restart.found.n_iter)
+        Parameters
+        ----------
+        index : int
+            Which restart.
+        centers : ndarray of float64 (k, columns)
+            Where it begins.
+        limit : int
+            Passes at most, those of ``start`` included. Moves and breaths are only made where this
+            is all that the effort allows: a restart that will pause makes none.
+        name : str
+            Under which a checkpoint stores its state.
+        start : Clustering, optional
+            What earlier passes found, with ``centers`` as its means. It goes on as if it had never
+            paused.
+        """
+        effort, run = self.effort, self.run
+        to_the_end = effort.solver != "lloyd" and limit == effort.max_iter
+        done = 0 if start is None else start.n_iter
+        with run.monitor.step("cluster", effort.max_iter, index):
+            found = run.recall(f"{name}-lloyd", Clustering) if to_the_end else None
+            if found is None and start is not None and (start.converged or done >= limit):
+                found = start
+            elif found is None:
+                found = run_to_plateau(
+                    self.problem,
+                    centers,
+                    run,
+                    name,
+                    max_iter=limit - done,
+                    inertia_tol=effort.inertia_tol,
+                    tol=effort.tol,
+                    start=start,
+                    done=done,
+                )
+                history = (() if start is None else start.history) + found.history
+                found = replace(found, n_iter=len(history), history=history)
+                if to_the_end:
+                    run.keep(f"{name}-lloyd", found)
+            if to_the_end and not run.monitor.stopped:
+                found = self._search(found, index, name)
+        return found
+
+    def go_on(self, restart: Restart, limit: int, n_rounds: int) -> Restart:
+        """Continue a restart up to ``limit`` passes in all, as if it had never paused."""
+        if self.run.monitor.stopped:
+            return restart
+        name = f"restart-{restart.index}-round-{n_rounds}"
+        known = self.run.recall(name, Restart)
+        if known is not None:
+            return known
+        start = restart.clustering
+        found = self.advance(restart.index, start.centers, limit, name, start)
+        later = Restart.keep(restart.index, found)
+        self.run.keep(name, later)
+        return later
+
+    def mend(self, restart: Restart) -> Restart:
+        """Let a restart breathe as long as each breath gains enough."""
+        effort, run = self.effort, self.run
+        if math.isinf(effort.min_breathing_gain) or run.monitor.stopped:
+            return restart
+        name = f"restart-{restart.index}-mended"
+        known = run.recall(name, Restart)
+        if known is not None:
+            return known
+        with run.monitor.step("cluster", effort.max_iter, restart.index):
+            run.monitor.skip(restart.found.n_iter)
             found = breathe(
-                run.problem,
+                self.problem,
                 restart.clustering,
-                solve,
                 open_stream(effort.key, LOCAL_SEARCH, restart.index),
                 max_iter=effort.max_iter,
-                on_pass=log.report,
+                tol=effort.tol,
+                inertia_tol=effort.inertia_tol,
                 min_gain=effort.min_breathing_gain,
+                on_pass=run.monitor.report,
             )
-            return Restart.keep(restart.index, found)
+        mended = Restart.keep(restart.index, found)
+        run.keep(name, mended)
+        return mended
 
-    if math.isinf(effort.min_breathing_gain) or log.stopped:
-        return restart
-    return run.saved.load_or_compute(f"restart-{restart.index}-mended", Restart, mend)
-
-
-def _lloyd(
-    run: _Run, centers: Floats, limit: int, owner: str, start: Clustering | None = None
-) -> Clustering:
-    """Make up to ``limit`` passes, those of ``start`` included."""
-    done = 0 if start is None else start.n_iter
-    return run_to_plateau(
-        run.problem,
-        centers,
-        run.log,
-        run.saved,
-        owner,
-        max_iter=limit - done,
-        inertia_tol=run.effort.inertia_tol,
-        tol=run.effort.tol,
-        start=start,
-        done=done,
-    )
-
-
-def _solve(
-    run: _Run, index: int, limit: int, owner: str, lloyd: Callable[[], Clustering]
-) -> Clustering:
-    """Run Lloyd and do what the solver does after it, where the restart runs to its end."""
-    effort, log = run.effort, run.log
-    if effort.solver == "lloyd" or limit < effort.max_iter:
-        return lloyd()
-    found = run.saved.load_or_compute(f"{owner}-lloyd", Clustering, lloyd)
-    if log.stopped:
-        return found
-    if effort.solver == "hartigan":
-        return _move(run, found, f"{owner}-moves")
-    stream = open_stream(effort.key, LOCAL_SEARCH, index)
-    solve = partial(run_lloyd, run.problem, tol=effort.tol)
-    # Breaths that gain nothing are part of breathing: no tolerance on inertia ends it.
-    return breathe(run.problem, found, solve, stream, max_iter=effort.max_iter, on_pass=log.report)
-
-
-def _move(run: _Run, found: Clustering, owner: str) -> Clustering:
-    """Move single points from a partition on, or from where that was."""
-    state = run.saved.recall_running(owner, Clustering) or found
-    plateau = Plateau(run.log.report, run.effort.inertia_tol, found.inertia)
-    plateau.follow(state.history[len(found.history) :])
-    run.log.skip(len(state.history))
-    better = state
-    if not plateau.reached:
-        better = move_single_points(
-            run.problem,
-            state,
-            max_iter=run.effort.max_iter,
-            on_pass=plateau,
-            on_state=partial(run.saved.keep_running, owner),
+    def _search(self, found: Clustering, index: int, name: str) -> Clustering:
+        """Improve a partition by the local search of the solver."""
+        effort, run = self.effort, self.run
+        if effort.solver == "hartigan":
+            return move_to_plateau(
+                self.problem,
+                found,
+                run,
+                f"{name}-moves",
+                max_iter=effort.max_iter,
+                inertia_tol=effort.inertia_tol,
+            )
+        # Breaths that gain nothing are part of breathing: no tolerance on inertia ends it.
+        return breathe(
+            self.problem,
+            found,
+            open_stream(effort.key, LOCAL_SEARCH, index),
+            max_iter=effort.max_iter,
+            tol=effort.tol,
+            on_pass=run.monitor.report,
         )
-    return replace(better, converged=True) if plateau.reached else better
