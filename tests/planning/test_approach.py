@@ -165,14 +165,14 @@ def test_a_plan_reads_a_sample_of_a_source() -> None:
 
 
 def test_a_plan_under_a_limit_tells_what_it_takes() -> None:
-    """Memory is within the limit, blocks are smaller, a sketch that has no room is spilled."""
+    """Memory is within the limit, blocks are smaller, a sketch without room is in a file."""
     rows = np.lib.stride_tricks.as_strided(np.zeros(256, np.float32), (10**6, 256), (0, 4))
     wide = plan_fit(as_row_source(rows), 20, probe=False, projection="sign")
     roomy = plan_fit(as_row_source(rows), 20, probe=False, projection="sign", memory_limit="1GB")
     tight = plan_fit(as_row_source(rows), 20, probe=False, projection="sign", memory_limit="200MB")
     assert wide.chosen.memory.total_bytes is None
-    assert not roomy.chosen.memory.spilled
-    assert tight.chosen.memory.spilled
+    assert roomy.chosen.memory.sketch_in_memory
+    assert not tight.chosen.memory.sketch_in_memory
     assert tight.describe().endswith("the sketch lies in a temporary file")
     assert tight.chosen.memory.block_bytes < roomy.chosen.memory.block_bytes
     for plan, limit in ((roomy, 1e9), (tight, 2e8)):

@@ -109,8 +109,8 @@ class Plan:
         """Return what is read in blocks and what lies in a file, where anything does."""
         memory = self.chosen.memory
         blocks = f"; rows are read in blocks of {memory.block_bytes / 2**20:.3g} MB"
-        spilled = "; the sketch lies in a temporary file"
-        return (blocks if self.stored else "") + (spilled if memory.spilled else "")
+        in_file = "; the sketch lies in a temporary file"
+        return (blocks if self.stored else "") + ("" if memory.sketch_in_memory else in_file)
 
 
 def plan_fit(

@@ -32,7 +32,7 @@ class Storage:
     plan : MemoryPlan
         What has to be small.
     folder : Path, optional
-        Where a sketch that is spilled lies.
+        Where the file of a sketch lies that does not stay in memory.
     run : Run, optional
         Where its checkpoint has a folder, the sketch lies there and not in ``folder``.
     """
@@ -60,9 +60,9 @@ class Storage:
     def new_sketch(self, shape: tuple[int, int], dtype: np.dtype[Any]) -> Any:
         """Return what is to be filled: an array in memory or in a file, or a place beside rows."""
         if self._run.checkpoint.folder is not None:
-            spilled = self._plan.spilled
-            self._stored = SketchFile(self._run, shape, dtype, in_memory=not spilled)
-            self._filled = self._stored.array if spilled else None
+            in_memory = self._plan.sketch_in_memory
+            self._stored = SketchFile(self._run, shape, dtype, in_memory=in_memory)
+            self._filled = None if in_memory else self._stored.array
             return self._stored.array
         if self._folder is None:
             return np.empty(shape, dtype)
@@ -111,14 +111,14 @@ def open_storage(plan: MemoryPlan, run: Run | None = None) -> Iterator[Storage]:
     Parameters
     ----------
     plan : MemoryPlan
-        Where it spills the sketch, a temporary folder is made, in the place that the environment
-        names (TMPDIR).
+        Where the sketch does not stay in memory, a temporary folder is made, in the place that the
+        environment names (TMPDIR).
     run : Run, optional
         Where its checkpoint has a folder, the sketch lies there.
     """
     with ExitStack() as stack:
         folder = None
-        if plan.spilled and (run is None or run.checkpoint.folder is None):
+        if not plan.sketch_in_memory and (run is None or run.checkpoint.folder is None):
             temporary = tempfile.TemporaryDirectory(
                 prefix="projected-kmeans-", ignore_cleanup_errors=True
             )

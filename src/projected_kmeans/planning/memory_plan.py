@@ -45,8 +45,9 @@ class MemoryPlan:
     ----------
     block_bytes : int
         The size of a block.
-    spilled : bool
-        Whether the sketch lies in a temporary file.
+    sketch_in_memory : bool
+        Whether the sketch stays in the memory of this process. Otherwise `Storage` puts it into a
+        file or, with a Dask cluster, leaves it on the workers.
     most_selected : int or None
         Bytes of rows that may be brought into memory at once; None for any number.
     total_bytes : int or None
@@ -54,7 +55,7 @@ class MemoryPlan:
     """
 
     block_bytes: int = BLOCK_BYTES
-    spilled: bool = False
+    sketch_in_memory: bool = True
     most_selected: int | None = None
     total_bytes: int | None = None
 
@@ -120,15 +121,15 @@ def plan_memory(
     >>> from projected_kmeans.planning.approach import choose_effort
     >>> sizes = Sizes(10**6, 1024, 100, 4)
     >>> way = choose_effort(sizes, "sign", 100, "")
-    >>> plan_memory("2GB", sizes, way, stored=True).spilled
-    False
-    >>> plan_memory("500MB", sizes, way, stored=True).spilled
+    >>> plan_memory("2GB", sizes, way, stored=True).sketch_in_memory
     True
+    >>> plan_memory("500MB", sizes, way, stored=True).sketch_in_memory
+    False
     """
     bytes_allowed = parse_memory(limit)
     if bytes_allowed is None:
         spilled = distant and 2 * _sketch_bytes(sizes, approach) > available_memory()
-        return MemoryPlan(spilled=spilled)
+        return MemoryPlan(sketch_in_memory=not spilled)
     selected = _selected_bytes(sizes, approach, stored, needs_all) * (2 if spherical else 1)
     state = sizes.n_rows * (STATE_A_ROW + 2 * approach.polish_candidates + WEIGHT_BYTES)
     tables, sketch = _table_bytes(sizes, approach), _sketch_bytes(sizes, approach)
@@ -157,7 +158,7 @@ def plan_memory(
     room = bytes_allowed - steady(spilled)
     block_bytes = min(BLOCK_BYTES, room // max(1, held(spilled)))
     peak = max(steady(spilled) + held(spilled) * block_bytes, tables + selected + 2 * block)
-    return MemoryPlan(block_bytes, spilled, bytes_allowed - tables - 2 * block, peak)
+    return MemoryPlan(block_bytes, not spilled, bytes_allowed - tables - 2 * block, peak)
 
 
 def available_memory() -> float:
