@@ -33,6 +33,7 @@ from projected_kmeans.blocks.dask.blocks import DaskBlocks
 from projected_kmeans.blocks.dask.walks import Arrays, Workers
 from projected_kmeans.blocks.memory_blocks import ArrayBlocks
 from projected_kmeans.blocks.tasks import Block, Task
+from projected_kmeans.passes.bounded_search import NearestSearch
 from projected_kmeans.passes.candidate_search import CandidateSearch
 from projected_kmeans.passes.problem import Problem
 from projected_kmeans.projections.map_protocol import sketch_rows
@@ -75,7 +76,8 @@ def measure_rates(n_rows: int, n_columns: int, n_clusters: int, repeats: int) ->
     def pass_over() -> None:
         now = labels.copy()
         adding = small.open_sums(near).adding(now)
-        small.assign(near, now, keep_ties=True, then=[adding], measured=False)
+        search = NearestSearch(small, n_clusters, min_work=np.inf)  # without bounds
+        search.assign(near, now, keep_ties=True, then=[adding])
 
     works: dict[str, Callable[[], object]] = {
         "reduce": lambda: sketch_rows(learnt, CheckedBlocks(source, 1)),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -11,28 +10,20 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from projected_kmeans.blocks.column_scan import scan_columns
-from projected_kmeans.blocks.memory_blocks import ArrayBlocks
-from projected_kmeans.passes import bounded_search as bounds
-from projected_kmeans.passes.bounded_search import NearestSearch, group_centers
+from projected_kmeans.passes.bounded_search import PATIENCE, NearestSearch, group_centers
 from projected_kmeans.passes.problem import Problem
 from projected_kmeans.solvers.lloyd import run_lloyd
 from tests import reference
 from tests.support.layouts import draw_rows, seeds, types
+from tests.support.problems import make_problem
 
 
-@pytest.fixture(autouse=True, scope="module")
-def _bounds_for_few_rows() -> Iterator[None]:
-    """Keep bounds for rows as few as here, which would do without."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(bounds, "LEAST_WORK", 0)
-        yield
-
-
-def make_problem(X: NDArray[Any], block_rows: int | None = None, n_threads: int = 1) -> Problem:
-    """Return the problem of some rows."""
-    source = ArrayBlocks(X, block_rows)
-    return Problem(source, scan_columns(source), None, n_threads)
+def make_search(
+    X: NDArray[Any], k: int, *, block_rows: int | None = None, n_threads: int = 1
+) -> NearestSearch:
+    """Return a search that keeps bounds even for rows as few as here."""
+    problem = make_problem(X, block_rows=block_rows, n_threads=n_threads)
+    return NearestSearch(problem, k, min_work=0)
 
 
 def walk(seed: int, first: NDArray[Any], n_passes: int, step: float) -> list[NDArray[Any]]:
@@ -61,7 +52,7 @@ def test_labels_are_those_of_full_passes(
     """However centers move, labels are the twin's after every pass, for any blocks and threads."""
     X = draw_rows(seed, n, d, dtype)
     first = draw_rows(seed + 1, k, d, dtype).astype(float)
-    search = NearestSearch(make_problem(X, block_rows, n_threads), k)
+    search = make_search(X, k, block_rows=block_rows, n_threads=n_threads)
     labels = np.zeros(n, np.int32)
     present = None
     for centers in walk(seed, first, 6, float(np.abs(first).max())):
@@ -86,7 +77,7 @@ def test_ties_are_kept_as_in_full_passes(
     stream = np.random.default_rng(seed)
     unit = 2.0 ** np.round(np.log2(unit))
     X = (stream.integers(0, 3, size=(n, d)) * unit).astype(dtype)
-    search = NearestSearch(make_problem(X), k)
+    search = make_search(X, k)
     labels = np.zeros(n, np.int32)
     present = None
     centers = stream.integers(0, 3, size=(k, d)).astype(float)
@@ -98,54 +89,59 @@ def test_ties_are_kept_as_in_full_passes(
         centers = np.where(moved[:, None], stream.integers(0, 3, size=(k, d)), centers)
 
 
+class CountingSearch(NearestSearch):
+    """A search that notes how many distances each pass computes."""
+
+    def __init__(self, problem: Problem, k: int, **options: Any) -> None:
+        super().__init__(problem, k, **options)
+        self.spent: list[int] = []
+
+    def assign(self, *arguments: Any, **options: Any) -> None:
+        """Make a pass, and note what it computed."""
+        before = self.n_distances
+        super().assign(*arguments, **options)
+        self.spent.append(self.n_distances - before)
+
+
 @pytest.mark.parametrize("dtype", ["float32", "float64", "uint8"])
 @pytest.mark.parametrize("k", [12, 33, 100])
-def test_a_run_has_the_bits_of_one_without_bounds(
-    k: int, dtype: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_run_has_the_bits_of_one_without_bounds(k: int, dtype: str) -> None:
     """Lloyd's method with bounds gives every bit of the run without, and saves most distances."""
     stream = np.random.default_rng(k)
     means = stream.integers(40, 200, size=(k, 24))
     X = (means[stream.integers(k, size=3000)] + 12 * stream.normal(size=(3000, 24))).astype(dtype)
-    spent: list[int] = []
-    forward = NearestSearch.assign
-
-    def count(search: NearestSearch, *arguments: Any, **options: Any) -> None:
-        before = search.n_distances
-        forward(search, *arguments, **options)
-        spent.append(search.n_distances - before)
-
-    monkeypatch.setattr(NearestSearch, "assign", count)
-    quick = run_lloyd(make_problem(X), X[:k].astype(float), max_iter=60)
-    monkeypatch.setattr(bounds, "FEWEST_CLUSTERS", k + 1)
-    n_quick = len(spent)
-    plain = run_lloyd(make_problem(X), X[:k].astype(float), max_iter=60)
+    problem, centers = make_problem(X), X[:k].astype(float)
+    bounded = CountingSearch(problem, k, min_work=0)
+    full = CountingSearch(problem, k, min_clusters=k + 1)
+    quick = run_lloyd(problem, centers, max_iter=60, search=bounded)
+    plain = run_lloyd(problem, centers, max_iter=60, search=full)
     np.testing.assert_array_equal(quick.labels, plain.labels)
     assert quick.history == plain.history
     assert quick.centers.tobytes() == plain.centers.tobytes()
-    assert set(spent[n_quick:]) == {3000 * k}
-    assert sum(spent[2:n_quick]) < 0.5 * 3000 * k * (n_quick - 2)
+    assert set(full.spent) == {3000 * k}
+    assert sum(bounded.spent[2:]) < 0.5 * sum(full.spent[2:])
 
 
 def test_bounds_that_save_nothing_are_dropped() -> None:
     """Where centers jump about, passes go back to measuring everything; labels stay right."""
     stream = np.random.default_rng(0)
     X = stream.normal(size=(400, 30))
-    search = NearestSearch(make_problem(X), 20)
+    search = make_search(X, 20)
     labels = np.zeros(400, np.int32)
-    for number in range(9):
+    spent: list[int] = []
+    for _ in range(9):
         centers = stream.normal(size=(20, 30))
         before = search.n_distances
         search.assign(centers, labels, keep_ties=False)
         np.testing.assert_array_equal(labels, reference.nearest_center(X, centers))
-        if number > bounds.PATIENCE:
-            assert search.n_distances - before == 400 * 20
+        spent.append(search.n_distances - before)
+    assert set(spent[PATIENCE + 1 :]) == {400 * 20}
 
 
 def test_rows_equal_to_their_centers() -> None:
     """Where all first distances are zero there is nothing to bound, and labels are right."""
     X = np.repeat(np.arange(14.0)[:, None], 3, axis=0)
-    search = NearestSearch(make_problem(X), 14)
+    search = make_search(X, 14)
     labels = np.zeros(42, np.int32)
     for shift in (0.0, 0.0, 0.4, 1.0):
         search.assign(np.arange(14.0)[:, None] + shift, labels, keep_ties=False)
@@ -158,7 +154,7 @@ def test_a_row_whose_label_was_changed_is_looked_at_again() -> None:
     stream = np.random.default_rng(1)
     X = stream.normal(size=(100, 5))
     centers = stream.normal(size=(16, 5))
-    search = NearestSearch(make_problem(X), 16)
+    search = make_search(X, 16)
     labels = np.zeros(100, np.int32)
     for _ in range(3):
         search.assign(centers, labels, keep_ties=True)

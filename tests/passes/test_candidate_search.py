@@ -13,8 +13,6 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from projected_kmeans import ProjectedKMeans, _native
-from projected_kmeans.blocks.column_scan import scan_columns
-from projected_kmeans.blocks.memory_blocks import ArrayBlocks
 from projected_kmeans.passes.candidate_search import CandidateSearch, list_candidates
 from projected_kmeans.passes.problem import Problem
 from projected_kmeans.results import Clustering
@@ -31,12 +29,7 @@ from tests.support.layouts import (
     threads,
     types,
 )
-
-
-def make_problem(X: NDArray[Any], block_rows: int | None = None, n_threads: int = 1) -> Problem:
-    """Return the problem of some rows."""
-    source = ArrayBlocks(X, block_rows)
-    return Problem(source, scan_columns(source), None, n_threads)
+from tests.support.problems import make_problem
 
 
 def make_start(X: NDArray[Any], k: int, seed: int = 0) -> Clustering:
@@ -96,7 +89,7 @@ def test_threads_and_blocks_change_no_bit(dtype: str) -> None:
     start = make_start(X, 40)
     runs = []
     for block_rows, n_threads in ((None, 1), (13, 3), (256, 2)):
-        problem = make_problem(X, block_rows, n_threads)
+        problem = make_problem(X, block_rows=block_rows, n_threads=n_threads)
         lists = list_candidates(problem, start, 6)
         runs.append((lists, polish_among(problem, start, lists, max_iter=5)))
     for lists, found in runs[1:]:

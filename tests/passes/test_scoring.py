@@ -106,9 +106,9 @@ def test_rows_are_not_centred() -> None:
         (clustering_accuracy, ([0, 1], [0]), "labels_true has 2 entries but labels_pred 1"),
         (clustering_accuracy, ([], []), r"labels_true has shape \(0,\)"),
         (clustering_accuracy, ([0], [[0]]), r"labels_pred has shape \(1, 1\)"),
-        (indicator_matrix, ([0, -1],), "labels must be integers from 0"),
-        (indicator_matrix, ([0.5, 1.0],), "labels must be integers from 0, got float64"),
-        (indicator_matrix, ([0, 3], 3), "labels reach 3, but n_clusters=3"),
+        (indicator_matrix, ([0, -1],), "labels are int64 from -1; use integers from 0"),
+        (indicator_matrix, ([0.5, 1.0],), r"labels are float64 from 0\.5; use integers"),
+        (indicator_matrix, ([0, 3], 3), "labels reach 3, but n_clusters=3; use n_clusters=4"),
     ],
 )
 def test_bad_input_is_named(call: Any, arguments: tuple[Any, ...], sentence: str) -> None:

@@ -1,1 +1,66 @@
-"""Room."""
+"""One pass over the rows: nearest centers, exact sums, inertia.
+
+Every step that looks at centers is built from a few passes, each of which calls one kernel for
+each block of rows. Nothing here repeats a pass; solvers do that.
+
+Modules
+-------
+problem
+    `Problem`: the rows with their column ranges, weights and threads, which a solver keeps.
+frame
+    `Frame`: coordinates around the centers in which float32 keeps its digits.
+assignment
+    Rows to their nearest centers, and distances of rows to centers.
+bounded_search
+    `NearestSearch`: nearest centers over many passes, skipping centers known to be too far.
+candidate_search
+    `CandidateSearch`: the nearest of a few candidate centers of each row, for polish passes.
+cluster_sums
+    `ClusterSums` and `Moments`: exact sums over the rows of each cluster, hence means and inertia.
+labelling
+    Labels of new rows, block by block.
+scoring
+    The paper's measures F, F~ and P, and the indicator matrix.
+
+Promises
+--------
+- The label of a row depends on that row and the centers alone. It does not depend on blocks,
+  threads, instruction sets, or on which distances a search skipped.
+- A sum over rows has the same bits in any order of rows, blocks and threads.
+
+Why it is built so
+------------------
+**Labels do not depend on rounding.** A kernel computes |c|^2 / 2 - <x, c> for each center in the
+precision of the data, in whatever order is fastest. Where the best two centers of a row are closer
+than rounding errors can be, the kernel compares them again in double precision in one fixed order.
+So all kernels, also those that skip work, give the same labels.
+
+**Frames.** The kernel works in coordinates around the mean of the centers and in a power-of-two
+unit. A large common offset or a tiny unit of the data then costs no digits in float32.
+
+**Exact sums.** Each term of a sum is rounded to a multiple of a power of two (the grid of its
+column), and what is left to a multiple of a finer one. The grids are chosen so that float64 adds
+such multiples without rounding. They follow from the column ranges, the total weight and the number
+of rows, which are known before the pass. Sums are taken of x - r, where r is a reference point near
+the mean of the cluster (the present center in Lloyd's method, a row of the cluster in lifting), so
+that one pass gives mean and inertia without cancellation. Because sums are exact, a row that
+changes its cluster can be subtracted from one sum and added to another: late passes touch only the
+rows that moved.
+
+**Sparse rows.** CSR blocks go to kernels of the same names and get the same labels and sums as
+dense rows. A zero entry adds the same term for every row of a cluster, so the kernel adds only what
+nonzero entries differ from it, and `ClusterSums` adds the zeros' term times the number of rows.
+With weights this product is rounded, so weighted sums of sparse and of dense rows agree only up to
+rounding.
+
+**Bounds.** After its first pass, Lloyd's method keeps 34 bytes for each row (Yinyang k-means): an
+upper bound on the distance to its own center, and a lower bound for each of up to 16 groups of
+centers. Elkan's bounds would take k numbers for each row; Hamerly's single bound skips little in
+more than 20 dimensions. Bounds are not kept for sparse rows, where a pass is limited by fetching
+centers column by column whatever is skipped, nor for rows on Dask, where they would have to travel
+with each pass.
+
+**Short way to the kernel.** From `Search.assign` to the native call there are at most four Python
+frames for rows in memory: the search, the function that prepares the pass, the walk of the block
+source, and the function that calls the kernel. A test counts them.
+"""

@@ -1,4 +1,4 @@
-"""CLUSTER: one pass that sends every row to its nearest center."""
+"""CLUSTER: one pass that finds the nearest center of every row, or distances to centers."""
 
 from __future__ import annotations
 
@@ -18,15 +18,23 @@ from projected_kmeans.blocks.tasks import Block, Task, fill, read, update
 from projected_kmeans.passes.frame import Frame
 from projected_kmeans.results import Floats, Labels
 
-# Multiplications that one thread does in a tenth of a millisecond.
+# One thread does this many multiplications in about 0.1 ms.
 WORK_TO_SHARE = 8e6
 
 
 @dataclass(frozen=True)
 class Nearness:
-    """Squared distances of rows to their nearest centers, in the precision of a product.
+    """Squared distances of rows to their nearest and second nearest centers.
 
-    `own_distances` has more digits, `ClusterSums` the exact sums.
+    They are rounded in the precision of the kernel, because they come from products of rows and
+    centers. `own_distances` computes in float64, and `ClusterSums` gives exact sums.
+
+    Attributes
+    ----------
+    frame : Frame
+        The coordinates in which the distances were measured.
+    inside : ndarray of float32 or float64 (2, n)
+        The distances in the frame: to the nearest center, and to the second nearest.
     """
 
     frame: Frame
@@ -34,12 +42,12 @@ class Nearness:
 
     @property
     def nearest(self) -> Floats:
-        """To the nearest center."""
+        """Squared distances to the nearest center, in the units of the rows."""
         return self.frame.undo(self.inside[0])
 
     @property
     def second(self) -> Floats:
-        """To the nearest but one; infinity where there is one center only."""
+        """Squared distances to the second nearest center; infinity if there is only one center."""
         return self.frame.undo(self.inside[1])
 
 
@@ -61,27 +69,28 @@ def assign_rows(
     source : BlockSource
         n rows.
     centers : ndarray of float64 (k, columns)
-        Where rows may go.
+        The centers.
     labels : ndarray of int32 (n,)
-        Overwritten. With ``keep_ties`` a row stays where it is unless another center is strictly
-        nearer; without, ties go to the lowest center. What is nearer is decided in double
-        precision wherever rounding could matter: no label depends on the machine.
+        Overwritten. Which center is nearer is decided in float64 wherever rounding could matter,
+        so no label depends on the machine.
     keep_ties : bool
-        Whether ``labels`` hold a partition already.
+        Whether ``labels`` hold a partition already. If so, a row keeps its label unless another
+        center is strictly nearer. If not, of equally near centers the one with the lowest index
+        wins.
     ranges : ColumnRanges, optional
-        Of the source; without them distances of rows very far from all centers may be infinite.
+        The column ranges of the source. Without them, distances of rows very far from all centers
+        may be infinite.
     n_threads : int, default=0
-        0 takes what OpenMP allows.
+        The number of threads; 0 means as many as OpenMP allows.
     then : sequence of Task, optional
-        Done with every block once its rows are labelled.
+        What to do with every block after its rows got their labels.
     measured : bool, default=True
-        Whether distances are kept.
+        Whether to return the distances.
 
     Returns
     -------
     Nearness
-        How far rows are from their nearest center and from the next; of no rows where distances
-        are not kept.
+        The distances of all rows to their nearest two centers, or of no rows if not ``measured``.
     """
     dtype = compute_type(source.dtype)
     frame = Frame.around(centers, dtype, ranges)
@@ -125,7 +134,7 @@ def own_distances(
     ranges: ColumnRanges | None = None,
     n_threads: int = 0,
 ) -> Floats:
-    """Return the squared distance of every row to the center of its label, in double precision."""
+    """Return the squared distance of every row to the center of its label, computed in float64."""
     scale = Frame.around(centers, np.dtype(np.float64), ranges).scale
     distances = np.empty(source.shape[0])
     kernel = partial(_measure_own, centers, scale, n_threads)
@@ -142,9 +151,25 @@ def _measure_own(
 def measure_rows(
     source: BlockSource, centers: Floats, frame: Frame | None = None, n_threads: int = 0
 ) -> NDArray[Any]:
-    """Return squared distances of all rows to all centers, one row a center, by differences.
+    """Return the squared distances of all rows to all centers.
 
-    They are given in units of ``1 / frame.scale ** 2``. Exactly zero where a row equals a center.
+    They are sums of squared differences, so that the distance between equal points is exactly 0.
+
+    Parameters
+    ----------
+    source : BlockSource
+        n rows.
+    centers : ndarray of float64 (k, columns)
+        The centers.
+    frame : Frame, optional
+        The coordinates in which to measure; by default those around the centers.
+    n_threads : int, default=0
+        The number of threads; 0 means as many as OpenMP allows.
+
+    Returns
+    -------
+    ndarray of float32 or float64 (k, n)
+        The squared distances in the frame: `Frame.undo` converts them to the units of the rows.
     """
     dtype = compute_type(source.dtype)
     frame = frame or Frame.around(centers, dtype)
@@ -163,16 +188,27 @@ def _measure(
 
 
 def share_work(n_threads: int, n_products: float) -> int:
-    """Return how many threads are worth their meeting for so many multiplications.
+    """Return ``n_threads`` for work that is worth several threads, and 1 for less.
 
-    Beside other busy processes a meeting costs a turn of theirs, a hundred times what a second
-    thread saves of a tenth of a millisecond.
+    Below 8e6 multiplications (about 0.1 ms) one thread is used. Threads wait for each other at the
+    end of a kernel (an OpenMP barrier). On a machine that is busy with other processes, a waiting
+    thread may lose its turn for about 10 ms, which is a hundred times what a second thread saves.
+
+    Parameters
+    ----------
+    n_threads : int
+        The number of threads that the caller allows; 0 means as many as OpenMP allows.
+    n_products : float
+        The number of multiplications of one kernel call.
     """
     return n_threads if n_products > WORK_TO_SHARE else 1
 
 
 class Search(Protocol):
-    """Finds the nearest center of every row, pass after pass, with a memory of its own."""
+    """Finds the nearest center of every row, pass after pass.
+
+    A search may remember what it learned in one pass, such as bounds on distances, for the next.
+    """
 
     def assign(
         self,
@@ -182,7 +218,7 @@ class Search(Protocol):
         keep_ties: bool,
         then: Sequence[Task] = (),
     ) -> None:
-        """Overwrite labels by the nearest centers'; go on with every block that is labelled."""
+        """Overwrite labels by the nearest centers, and do the tasks ``then`` with every block."""
 
     def rows_reassigned(self, rows: NDArray[np.int64], targets: Labels) -> None:
-        """Take note that some rows were sent to other centers from outside."""
+        """Note that the caller gave some rows other labels: what is known of them is void."""

@@ -1,6 +1,7 @@
-"""Rows to their nearest centers, pass after pass, without measuring what is known to be far.
+"""Nearest centers over many passes, skipping centers that bounds show to be too far (Yinyang).
 
-Remembers bounds between passes; the labels are those of `assign_rows`, always.
+`NearestSearch` remembers bounds on distances between passes. Its labels are always those of
+`assign_rows`, which measures every distance.
 """
 
 from __future__ import annotations
@@ -21,32 +22,34 @@ from projected_kmeans.passes.frame import Frame
 from projected_kmeans.passes.problem import Problem
 from projected_kmeans.results import Floats, Labels
 
-# Lower bounds that a row keeps, two bytes each, and centers that a kernel meets at once.
+# Each row keeps 16 lower bounds of two bytes, one for each group of centers. The kernel compares a
+# row with four centers at once, so that the size of a group is a multiple of four.
 BOUNDS_A_ROW = 16
 CENTERS_TOGETHER = 4
 
-# Below so many clusters, and below so many multiplications, a pass that measures all is as fast.
-FEWEST_CLUSTERS = 12
-LEAST_WORK = 1e7
+# With fewer clusters, or fewer multiplications in a pass, measuring all distances is as fast.
+MIN_CLUSTERS = 12
+MIN_WORK = 1e7
 
-# The distance that is typical for a row and its center takes this many of the 65,535 quanta: fine
-# beside what centers move in a late pass, and eight times as far is still told apart.
+# Bounds are whole numbers (quanta) up to 65,535. The typical distance of a row to its center is
+# 8,192 quanta: small enough a unit to see what centers move in a late pass, and distances up to
+# eight times the typical one still fit.
 TYPICAL_QUANTA = 8192.0
-MOST_QUANTA = 65535
+MAX_QUANTA = 65535
 
-# From the fourth pass with bounds on, they must save this share of all distances.
-LEAST_SAVING = 0.4
+# Bounds are dropped if, from the fourth pass with them on, they save less than 40 % of the
+# distances.
+MIN_SAVING = 0.4
 PATIENCE = 4
 
 
 class NearestSearch:
-    """The assignment half of Lloyd's method, over many passes.
+    """Finds the nearest of all centers, over many passes; a `Search` for Lloyd's method.
 
-    The first pass measures all distances: centers move far after it. From the second on, centers
-    stand in groups, and every row keeps an upper bound on the distance to its own center and a
-    lower bound for each group (Yinyang k-means). Where bounds do not save enough, they are dropped;
-    sparse rows, of which a nonzero meets all centers at once, have none, nor have rows that lie
-    elsewhere, where bounds would have to travel.
+    The first pass measures all distances, because centers move far after it. From the second pass
+    on, centers form groups, and every row keeps an upper bound on the distance to its own center
+    and a lower bound on the distance to each group (Yinyang k-means). Bounds that save too little
+    are dropped. Sparse rows and rows on Dask have no bounds; the package's docstring says why.
 
     Parameters
     ----------
@@ -54,19 +57,30 @@ class NearestSearch:
         The rows.
     n_clusters : int
         k.
+    min_clusters : int, default=12
+        With fewer clusters no bounds are kept.
+    min_work : float, default=1e7
+        With fewer multiplications in a pass no bounds are kept.
 
     Attributes
     ----------
     n_distances : int
-        Distances between rows and centers that were computed so far.
+        The number of distances between rows and centers computed so far.
     """
 
-    def __init__(self, problem: Problem, n_clusters: int) -> None:
+    def __init__(
+        self,
+        problem: Problem,
+        n_clusters: int,
+        *,
+        min_clusters: int = MIN_CLUSTERS,
+        min_work: float = MIN_WORK,
+    ) -> None:
         self.n_distances = 0
         self._problem = problem
         source = problem.source
         work = math.prod(source.shape) * n_clusters
-        enough = n_clusters >= FEWEST_CLUSTERS and work >= LEAST_WORK
+        enough = n_clusters >= min_clusters and work >= min_work
         self._bounded = enough and not (source.sparse or source.distant)
         self._quantum = 0.0
         self._n_bounded = 0
@@ -82,14 +96,15 @@ class NearestSearch:
         keep_ties: bool,
         then: Sequence[Task] = (),
     ) -> None:
-        """Overwrite labels by the nearest centers'.
+        """Overwrite labels by the nearest centers.
 
         Parameters
         ----------
         centers : ndarray of float64 (k, columns)
-            Where rows may go.
+            The centers.
         labels : ndarray of int32 (n,)
-            After the first pass they must be those of the pass before.
+            From the second pass on, they must be the labels that the pass before left, except for
+            the rows named in `rows_reassigned`.
         keep_ties : bool
             As in `assign_rows`.
         then : sequence of Task, optional
@@ -116,7 +131,7 @@ class NearestSearch:
             self._bounded = bool(np.isfinite(self._quantum))
 
     def rows_reassigned(self, rows: NDArray[np.int64], targets: Labels) -> None:
-        """Drop what is known of rows that were sent to other centers from outside."""
+        """Forget the bounds of rows that the caller gave other labels."""
         if self._groups is not None:
             self._lower[rows] = 0
 
@@ -126,9 +141,9 @@ class NearestSearch:
         source = self._problem.source
         if self._groups is None:
             self._groups = group_centers(centers)
-            self._upper = np.full(len(labels), MOST_QUANTA, dtype=np.uint16)
+            self._upper = np.full(len(labels), MAX_QUANTA, dtype=np.uint16)
             self._lower = np.zeros((len(labels), BOUNDS_A_ROW), dtype=np.uint16)
-            self._lower[:, len(self._groups) :] = MOST_QUANTA
+            self._lower[:, len(self._groups) :] = MAX_QUANTA
             self._centers = centers
         drifts, group_drifts = self._drifts(centers)
         frame = Frame.around(centers, compute_type(source.dtype), self._problem.ranges)
@@ -147,15 +162,15 @@ class NearestSearch:
         self.n_distances += n_distances
         self._n_bounded += 1
         saved = 1 - n_distances / (len(labels) * len(centers))
-        if saved < LEAST_SAVING and self._n_bounded >= PATIENCE:
+        if saved < MIN_SAVING and self._n_bounded >= PATIENCE:
             self._bounded, self._groups = False, None
             self._upper = self._lower = np.empty(0, dtype=np.uint16)
 
     def _drifts(self, centers: Floats) -> tuple[NDArray[np.uint16], NDArray[np.uint16]]:
-        """Return how far centers moved since the last pass, in quanta, each and by group."""
+        """Return how far centers moved since the last pass, in quanta: each center, each group."""
         assert self._groups is not None
         moved = np.sqrt(np.sum((centers - self._centers) ** 2, axis=1)) * (1 + 1e-12)
-        quanta = np.minimum(np.ceil(moved * self._quantum), MOST_QUANTA).astype(np.uint16)
+        quanta = np.minimum(np.ceil(moved * self._quantum), MAX_QUANTA).astype(np.uint16)
         of_groups = np.zeros(BOUNDS_A_ROW, dtype=np.uint16)
         padded = np.append(quanta, np.uint16(0))
         of_groups[: len(self._groups)] = padded[self._groups].max(axis=1)
@@ -163,7 +178,10 @@ class NearestSearch:
 
 
 class _Limits(NamedTuple):
-    """What tells a kernel which centers are too far, and who wins a tie."""
+    """What the kernel needs to see which centers are too far, and which center wins a tie.
+
+    The fields are arguments of the kernel, in their order.
+    """
 
     groups: NDArray[np.int32]
     drifts: NDArray[np.uint16]
@@ -198,13 +216,14 @@ def _assign_bounded(
 
 
 def group_centers(centers: Floats) -> NDArray[np.int32]:
-    """Return groups of centers that lie together, of equal size, one a row, padded with -1.
+    """Return groups of neighbouring centers: one group in each row, padded with -1.
 
-    Halves the centers again and again across the direction in which they spread most.
+    The centers are halved along the direction in which they spread most, then each half again,
+    until at most 16 groups of equal size are left.
     """
     n_clusters = len(centers)
-    least = -(-n_clusters // BOUNDS_A_ROW)
-    size = -(-least // CENTERS_TOGETHER) * CENTERS_TOGETHER
+    min_size = -(-n_clusters // BOUNDS_A_ROW)
+    size = -(-min_size // CENTERS_TOGETHER) * CENTERS_TOGETHER
     n_groups = -(-n_clusters // size)
     groups = np.full((n_groups, size), -1, dtype=np.int32)
 
@@ -223,7 +242,10 @@ def group_centers(centers: Floats) -> NDArray[np.int32]:
 
 
 def _spread(points: Floats) -> Floats:
-    """Return where points stand along the direction in which they spread most, roughly."""
+    """Return coordinates of points along the direction in which they spread most.
+
+    The direction is found by three steps of power iteration, which is accurate enough for groups.
+    """
     offsets = points - points.mean(axis=0)
     along = offsets @ offsets[np.argmax(np.sum(offsets * offsets, axis=1))]
     for _ in range(3):

@@ -1,6 +1,7 @@
-"""POLISH: what passes in the original space look at: each row's nearest centers in the sketch.
+"""POLISH: passes in the original space that compare each row with a few candidate centers only.
 
-The passes themselves are those of `run_lloyd`.
+The candidates of a row are its nearest centers in the sketch. The passes themselves are those of
+Lloyd's method, which asks a `CandidateSearch` instead of measuring all centers.
 """
 
 from __future__ import annotations
@@ -23,21 +24,22 @@ Candidates: TypeAlias = NDArray[np.uint16] | NDArray[np.int32]
 
 
 def list_candidates(sketch: Problem, sketched: Clustering, n_candidates: int) -> Candidates:
-    """Return the nearest centers of every row of the sketch, its own center always among them.
+    """Return the nearest centers of every row of the sketch, always including its own center.
 
     Parameters
     ----------
     sketch : Problem
         n rows in few columns.
     sketched : Clustering
-        A partition of them with its centers.
+        A partition of the sketch with its centers.
     n_candidates : int
-        How many for each row; at most k.
+        The number of candidates of each row; k if that is smaller.
 
     Returns
     -------
     ndarray of uint16 or int32 (n, n_candidates)
-        The nearer first, ties by index; as narrow as k allows.
+        Indices of centers, nearest first, equal distances by index. They are uint16 for up to
+        65,536 centers.
     """
     dtype = compute_type(sketch.source.dtype)
     frame = Frame.around(sketched.centers, dtype, sketch.ranges)
@@ -57,19 +59,19 @@ def _list(frame: Frame, n_threads: int, block: Block, labels: Labels, lists: Can
 
 
 class CandidateSearch:
-    """Rows to the nearest of their candidates: what `run_lloyd` asks instead of all centers.
+    """Finds the nearest of each row's candidates; a `Search` for Lloyd's method.
 
     Parameters
     ----------
     problem : Problem
         The rows.
     candidates : ndarray of int (n, m)
-        The centers that each row may go to, its own among them; changed by `forget`.
+        The centers that each row may go to, its own among them. `rows_reassigned` changes them.
 
     Attributes
     ----------
     n_distances : int
-        Distances between rows and centers that were computed so far.
+        The number of distances between rows and centers computed so far.
     """
 
     def __init__(self, problem: Problem, candidates: Candidates) -> None:
@@ -85,7 +87,7 @@ class CandidateSearch:
         keep_ties: bool,
         then: Sequence[Task] = (),
     ) -> None:
-        """Overwrite labels by those of the nearest candidates; ties are kept in any case."""
+        """Overwrite labels by the nearest candidates; ties are kept whatever ``keep_ties`` says."""
         source = self._problem.source
         frame = Frame.around(centers, compute_type(source.dtype), self._problem.ranges)
         kernel = partial(_assign, frame, centers, self._problem.n_threads)
@@ -93,7 +95,7 @@ class CandidateSearch:
         self.n_distances += self._candidates.size
 
     def rows_reassigned(self, rows: NDArray[np.int64], targets: Labels) -> None:
-        """Let rows stay where they were sent: that cluster replaces their last candidate."""
+        """Make the clusters that rows were moved to candidates, in place of the last candidate."""
         self._candidates[rows, -1] = targets
 
 

@@ -1,6 +1,14 @@
-"""Sums over the rows of each cluster, the same bits in any order of rows, blocks and threads.
+"""Exact sums over the rows of each cluster, and the means and the inertia that follow from them.
 
-Knows what a mean and an inertia are; it does not know how labels come about.
+The sums have the same bits in any order of rows, blocks and threads. How labels are found is not
+known here.
+
+How a sum becomes exact: float64 adds two numbers without rounding if both are multiples of the same
+power of two and the result is below 2^53 times that power. So every term is rounded to a multiple
+of a coarse spacing, a power of two so large that no sum over all rows reaches 2^53 times it. What
+rounding left of the term goes into a second sum, of multiples of a fine spacing. Both sums are
+exact, hence independent of the order of their terms, and they are added together only at the end.
+`MomentGrid` holds the spacings.
 """
 
 from __future__ import annotations
@@ -22,20 +30,20 @@ from projected_kmeans.results import Clustering, Floats, Labels
 
 @dataclass(frozen=True)
 class Moments:
-    """Sums over the rows of each cluster, about reference points.
+    """Sums over the rows x of each cluster, taken relative to a reference point r of the cluster.
 
     Attributes
     ----------
     references : ndarray of float64 (k, columns)
-        One point r a cluster.
+        The reference points r.
     mass : ndarray of float64 (k,)
-        Sum of weights w.
+        The sum of the weights w of the rows.
     offsets : ndarray of float64 (k, columns)
-        Sum of w (x - r).
+        The sum of w (x - r).
     squares : ndarray of float64 (k,)
-        Sum of w ||x - r||^2.
+        The sum of w ||x - r||^2.
     spherical : bool
-        Whether centers have length one: the directions of the means.
+        Whether centers have length one: means divided by their lengths (metric "cosine").
     """
 
     references: Floats
@@ -46,7 +54,10 @@ class Moments:
 
     @cached_property
     def means(self) -> Floats:
-        """The mean of every cluster, or its direction; the reference of one without weight."""
+        """The center of every cluster: its mean, divided by its length if spherical.
+
+        A cluster without weight has its reference point as center.
+        """
         if self.spherical:
             sums = self.references * self.mass[:, None] + self.offsets
             lengths = np.sqrt(np.einsum("ij,ij->i", sums, sums))[:, None]
@@ -56,7 +67,7 @@ class Moments:
 
     @cached_property
     def cluster_inertia(self) -> Floats:
-        """The sum of w ||x - mean||^2 of each cluster."""
+        """The sum of w ||x - center||^2 of each cluster."""
         if self.spherical:
             gaps = self.references - self.means
             cross = 2 * np.einsum("ij,ij->i", self.offsets, gaps)
@@ -68,11 +79,11 @@ class Moments:
 
     @cached_property
     def inertia(self) -> float:
-        """F: the sum of w ||x - mean||^2, nothing lost where references lie near the means."""
+        """F, the sum of w ||x - center||^2; accurate if the references lie near the centers."""
         return math.fsum(self.cluster_inertia)
 
     def describe(self, labels: Labels) -> Clustering:
-        """Return the partition that was summed, with its means and its inertia."""
+        """Return the partition with these labels, its centers and its inertia."""
         return Clustering(labels, self.means, self.mass, self.inertia, self.sum_of_squares)
 
     @property
@@ -89,24 +100,26 @@ class Moments:
 
 
 class ClusterSums:
-    """Sums over the rows of every cluster about reference points, exact whatever their order.
+    """Exact sums over the rows of every cluster, kept up to date while labels change.
 
     Parameters
     ----------
     source : BlockSource
         n rows.
     references : ndarray of float64 (k, columns)
-        A point for each cluster, best near its mean.
+        A reference point for each cluster. Sums are of x - reference, so that they lose no digits
+        if the reference lies near the mean of the cluster.
     weights : ndarray of float64 (n,) or None
-        None counts every row once.
+        The weights of the rows; None counts every row once.
     ranges : ColumnRanges
-        Of the source: they fix the grids on which sums are exact (design: order-free sums).
+        The column ranges of the source, from which the spacings of the exact sums follow.
     n_threads : int, default=0
-        0 takes what OpenMP allows.
+        The number of threads; 0 means as many as OpenMP allows.
     spherical : bool, default=False
         Whether centers have length one.
     times : int, default=1
-        How often every row is added.
+        How many partitions of the rows are added (see `adding_repeated`). Spacings are chosen for
+        the sum of all of them.
     """
 
     def __init__(
@@ -125,46 +138,51 @@ class ClusterSums:
         self._source, self._references, self._weights = source, references, weights
         self._grid = _moment_grid(ranges, references, total, n_rows)
         if source.sparse:
+            # A negative number marks a column without zeros; see `MomentGrid`.
             self._grid.magic[:-2][(ranges.minimum > 0) | (ranges.maximum < 0)] *= -1
         self._offsets = np.zeros((2, len(references), n_columns))
         self._totals = np.zeros((2, len(references), 2))
         self._n_threads, self._spherical = n_threads, spherical
 
     def update(self, labels: Labels, before: Labels | None = None) -> Moments:
-        """Add the rows under their labels, or only move those whose label changed.
+        """Walk over the rows and bring the sums up to date with labels.
 
         Parameters
         ----------
         labels : ndarray of int32 (n,)
             The cluster of every row.
         before : ndarray of int32 (n,), optional
-            The labels that the sums are of; None where they are empty. The result is the same to
-            the bit.
+            The labels that the sums were taken for. Then only rows whose label changed are moved
+            from one cluster to another, which gives the same bits as adding all rows anew. None
+            if nothing was added yet.
         """
         self._source.walk(self.adding(labels, before))
         return self.moments()
 
     def adding(self, labels: Labels, before: Labels | None = None) -> Task:
-        """Return what adds the rows of a block, or moves those whose label changed."""
+        """Return the task that adds the rows of a block, or moves rows whose label changed."""
         return self.adding_repeated((labels,), before)
 
     def adding_repeated(self, partitions: Sequence[Labels], before: Labels | None = None) -> Task:
-        """Return what adds the rows of a block under the labels of one partition after another."""
+        """Return the task that adds the rows of a block once for each of several partitions."""
         uses = [read(before), read(self._weights), *map(read, partitions)]
         kernel = partial(_add_rows, self._references, self._grid, self._n_threads)
         return Task(kernel, (add(self._offsets), add(self._totals), *uses))
 
     @property
     def parts(self) -> tuple[Floats, Floats]:
-        """The sums as they grow, on both grids: with them in `resume` others go on from here."""
+        """The coarse and fine sums: offsets (2, k, columns), and weights and squares (2, k, 2).
+
+        They can be stored and given to `resume` later.
+        """
         return self._offsets, self._totals
 
     def resume(self, offsets: Floats, totals: Floats) -> None:
-        """Go on from the parts of sums about the same references."""
+        """Continue from the `parts` of sums that had the same references."""
         self._offsets, self._totals = offsets, totals
 
     def moments(self) -> Moments:
-        """Return the sums of all that was added."""
+        """Return the sums of the rows added so far."""
         mass, squares = self._totals.sum(axis=0).T.copy()
         if self._source.sparse:
             offsets = np.empty_like(self._references)
@@ -175,10 +193,26 @@ class ClusterSums:
         return Moments(self._references, mass, offsets, squares, self._spherical)
 
     def _add_zeros(self, cluster: int, mass: float, offsets: Floats) -> float:
-        """Complete the sums of sparse rows by what a row of zeros brings, as often as they weigh.
+        """Add what the zeros of sparse rows contribute to the sums of a cluster.
 
-        Write the offsets and return the squares. Without weights all terms are multiples of the
-        grid, and the sums have the bits of the same rows given dense.
+        The kernel adds, for each stored entry, the difference between its term and the term of a
+        zero. What is missing is the term of a zero, -reference in every column, once for each row
+        of the cluster. Without weights that is a whole number times a multiple of the spacing,
+        hence exact, and the sums have the bits of the same rows given as dense.
+
+        Parameters
+        ----------
+        cluster : int
+            The cluster.
+        mass : float
+            The weight of its rows.
+        offsets : ndarray of float64 (columns,)
+            Overwritten by the sum of w (x - r).
+
+        Returns
+        -------
+        float
+            The sum of w ||x - r||^2.
         """
         coarse, fine = self._offsets[:, cluster]
         zeros = np.where(self._grid.magic[:-2] > 0, -self._references[cluster], 0.0)
@@ -211,7 +245,20 @@ def _add_rows(
 
 
 class MomentGrid(NamedTuple):
-    """The grids on which sums over rows are exact, as the kernels take them."""
+    """The spacings on which sums over rows are exact, in the form that kernels take them.
+
+    Attributes
+    ----------
+    magic : ndarray of float64 (columns + 2,)
+        For each column, then for weights, then for squares: 1.5 * 2^52 times the coarse spacing.
+        Adding this number to a term and subtracting it again rounds the term to a multiple of the
+        spacing, because float64 numbers of that size are one spacing apart. For sparse rows, a
+        negative number marks a column in which every row has a stored entry; it rounds alike.
+    fine_ratio : float
+        The fine spacing divided by the coarse one, for columns and weights.
+    squares_ratio : float
+        The same for squares, of which each row contributes one for each column.
+    """
 
     magic: Floats
     fine_ratio: float
@@ -219,7 +266,10 @@ class MomentGrid(NamedTuple):
 
 
 def _split(terms: Floats, magic: Floats, ratio: float) -> tuple[Floats, Floats]:
-    """Return terms as multiples of the coarse spacing and of the fine, as kernels split them."""
+    """Return terms rounded to the coarse spacing, and the rest rounded to the fine spacing.
+
+    Kernels split terms by the same operations, hence to the same bits.
+    """
     coarse = (terms + magic) - magic
     return coarse, ((terms - coarse) + magic * ratio) - magic * ratio
 
@@ -227,13 +277,18 @@ def _split(terms: Floats, magic: Floats, ratio: float) -> tuple[Floats, Floats]:
 def _moment_grid(
     ranges: ColumnRanges, references: Floats, total_weight: float, n_rows: int
 ) -> MomentGrid:
-    """Return the grids on which no sum over these rows can lose a bit.
+    """Return spacings on which no sum over these rows rounds.
 
-    With 2^e at least the largest possible sum of a column, the coarse spacing is 2^(e - 50): all
-    partial sums are multiples of it below 2^53 times it. What rounding leaves is at most half a
-    spacing a term, so with 2^m terms the fine spacing is 2^(m - 51) of the coarse. A column's sum
-    has a term for every row, the sum of squares one for every row and column. A row is no farther
-    from a reference than ranges allow, nor than both are from zero: |x - r|^2 <= 2 |x|^2 + 2 |r|^2.
+    Coarse: let 2^e be at least the largest possible sum of a column. With a spacing of 2^(e - 50)
+    all partial sums are multiples of the spacing and below 2^53 times it, so float64 holds them
+    exactly.
+
+    Fine: what rounding leaves of a term is at most half a coarse spacing. With up to 2^m terms, a
+    fine spacing of 2^(m - 51) times the coarse one keeps these sums exact, too. The sum of a
+    column has one term for each row; the sum of squares has one for each row and column.
+
+    The largest possible square of a row's distance to a reference is bounded in two ways, and the
+    smaller bound counts: by the column ranges, and by |x - r|^2 <= 2 |x|^2 + 2 |r|^2.
     """
     low = np.minimum(ranges.minimum, references.min(axis=0))
     high = np.maximum(ranges.maximum, references.max(axis=0))

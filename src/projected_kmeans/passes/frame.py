@@ -1,4 +1,4 @@
-"""Coordinates around the centers in which no square overflows."""
+"""Coordinates around the centers, in which float32 keeps its digits and no square overflows."""
 
 from __future__ import annotations
 
@@ -15,11 +15,25 @@ from projected_kmeans.results import Floats
 
 @dataclass(frozen=True)
 class Frame:
-    """Coordinates around the centers, in a kernel's precision, in which no square overflows.
+    """Coordinates in which kernels measure distances: (x - origin) * scale.
 
-    Single precision then has its digits where the centers differ, whatever the data's offset and
-    unit. The scale is a power of two, and the origin a multiple of one in each column, so that
-    neither rounds numbers that are short themselves: ties between them stay ties.
+    The origin lies near the mean of the centers, so that float32 has its digits where the centers
+    differ, even if all data is far from zero. The scale is chosen so that squared distances
+    neither overflow nor become zero, whatever the unit of the data.
+
+    The scale is a power of two, and the origin in each column is a multiple of a power of two
+    about as large as the spread of the centers. Numbers with few digits, such as small integers,
+    are therefore not rounded on their way into the frame, and equal distances between them stay
+    equal.
+
+    Attributes
+    ----------
+    origin : ndarray of float32 or float64 (columns,)
+        The origin, in the units of the data.
+    scale : float
+        What differences from the origin are multiplied by.
+    centers : ndarray of float32 or float64 (k, columns)
+        The centers in the frame.
     """
 
     origin: NDArray[Any]
@@ -30,10 +44,17 @@ class Frame:
     def around(
         cls, centers: Floats, dtype: np.dtype[Any], ranges: ColumnRanges | None = None
     ) -> Frame:
-        """Return the frame of some centers for a computation in ``dtype``.
+        """Return the frame of some centers.
 
-        Rows within ``ranges`` have squared distances that neither overflow nor vanish beside the
-        largest of them.
+        Parameters
+        ----------
+        centers : ndarray of float64 (k, columns)
+            The centers.
+        dtype : dtype
+            The precision of the kernel: float32 or float64.
+        ranges : ColumnRanges, optional
+            Ranges that hold all rows. With them, squared distances of all rows fit into
+            ``dtype``; without them, those of rows very far from all centers may be infinite.
         """
         mean = centers.mean(axis=0)
         spread = np.maximum(centers.max(axis=0) - mean, mean - centers.min(axis=0))
@@ -45,15 +66,18 @@ class Frame:
             reach += [ranges.minimum - origin, ranges.maximum - origin]
         largest = max(float(np.max(part)) for part in reach)
         exponent = math.frexp(max(largest, *(-float(np.min(part)) for part in reach)))[1]
+        # The largest coordinate stays 16 bits below the square root of the largest number, so that
+        # the sum of the squares of many columns does not overflow.
         scale = _power_of_two(np.finfo(dtype).maxexp // 2 - 16 - exponent, dtype)
-        offsets *= scale  # in place, as are all steps here: centers may be wide
+        offsets *= scale  # in place, because k times the number of columns may be large
         return cls(origin, scale, np.ascontiguousarray(offsets, dtype=dtype))
 
     def undo(self, squared: NDArray[Any]) -> Floats:
-        """Return squared distances in the units of the rows."""
+        """Return squared distances of the frame in the units of the data."""
         return squared.astype(np.float64) / self.scale / self.scale
 
 
 def _power_of_two(exponent: int, dtype: np.dtype[Any]) -> float:
+    """Return 2**exponent, or the nearest power of two that ``dtype`` can hold."""
     limit = int(np.finfo(dtype).maxexp) - 2
     return 2.0 ** min(max(exponent, -limit), limit)

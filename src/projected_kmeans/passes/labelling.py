@@ -1,7 +1,4 @@
-"""SCORE: rows to the nearest of fixed centers, block by block, in one walk.
-
-Finds labels; it knows neither models nor files.
-"""
+"""SCORE: labels of new rows: the nearest of fixed centers, block by block, in one walk."""
 
 from __future__ import annotations
 
@@ -20,7 +17,15 @@ from projected_kmeans.results import Floats, Labels
 
 
 class LabelledBlock(NamedTuple):
-    """The index of the first row of a block, and the labels of its rows."""
+    """The labels of the rows of a block.
+
+    Attributes
+    ----------
+    start : int
+        The index of the first row.
+    labels : ndarray of int32
+        A label for each row of the block.
+    """
 
     start: int
     labels: Labels
@@ -29,28 +34,31 @@ class LabelledBlock(NamedTuple):
 def label_blocks(
     source: BlockSource, centers: Floats, n_threads: int = 0, *, spherical: bool = False
 ) -> Iterator[LabelledBlock]:
-    """Yield the labels of each block; raise before a block with an entry that is not finite.
+    """Yield the labels of each block; raise at a block with an entry that is not finite.
 
-    A row's label depends on that row alone, ties go to the lowest center.
+    The label of a row depends on that row and the centers alone. Of equally near centers the one
+    with the lowest index wins.
 
     Parameters
     ----------
     source : BlockSource
-        Rows as they were given.
+        The rows as the user gave them.
     centers : ndarray of float64 (k, d)
-        Where rows may go.
+        The centers.
     n_threads : int, default=0
-        0 takes what OpenMP allows.
+        The number of threads; 0 means as many as OpenMP allows.
     spherical : bool, default=False
-        Whether rows are brought to length one before.
+        Whether to divide each row by its length first.
     """
     for block in source:
         yield LabelledBlock(block.start, label_block(block, centers, n_threads, spherical))
 
 
 def label_block(block: Block, centers: Floats, n_threads: int, spherical: bool) -> Labels:
-    """Return the labels of the rows of one block; raise where an entry is not finite."""
-    scan = ColumnScan((1, centers.shape[1]), n_threads)  # no sums are taken over rows here
+    """Return the labels of the rows of one block; raise if an entry is not finite."""
+    # The scan is told of one row only, so that it does not refuse data of which only sums over
+    # all rows would overflow: no sums are taken here.
+    scan = ColumnScan((1, centers.shape[1]), n_threads)
     scan.task.run(block)
     ranges, rows = scan.finish(), block.rows
     if spherical:

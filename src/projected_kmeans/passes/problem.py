@@ -1,7 +1,4 @@
-"""One pass over the blocks of a source: rows to centers.
-
-Every row's result depends on that row alone, never on blocks or threads; nothing here iterates.
-"""
+"""The rows that a solver works on, with all that its passes over them need."""
 
 from __future__ import annotations
 
@@ -20,9 +17,21 @@ from projected_kmeans.results import Floats, Labels
 
 @dataclass(frozen=True)
 class Problem:
-    """What stays the same while a solver runs: rows, their column ranges, weights, threads.
+    """What stays the same while a solver runs.
 
-    Where it is spherical, rows have length one, and so have centers: the directions of the means.
+    Attributes
+    ----------
+    source : BlockSource
+        The rows.
+    ranges : ColumnRanges
+        The ranges of their columns.
+    weights : ndarray of float64 (n,) or None
+        The weights of the rows; None counts every row once.
+    n_threads : int
+        The number of threads; 0 means as many as OpenMP allows.
+    spherical : bool
+        Whether rows and centers have length one (metric "cosine"). A center is then the mean of
+        its rows divided by the length of that mean.
     """
 
     source: BlockSource
@@ -39,7 +48,7 @@ class Problem:
         keep_ties: bool,
         then: Sequence[Task] = (),
     ) -> Nearness:
-        """Overwrite labels by the nearest centers'; return how near they are."""
+        """Overwrite labels by the nearest centers, and return the distances; see `assign_rows`."""
         return assign_rows(
             self.source,
             centers,
@@ -55,7 +64,7 @@ class Problem:
         return own_distances(self.source, centers, labels, self.ranges, self.n_threads)
 
     def open_sums(self, references: Floats, times: int = 1) -> ClusterSums:
-        """Return sums about references that follow the labels of many passes."""
+        """Return sums over clusters that can be kept up to date over many passes."""
         return ClusterSums(
             self.source,
             references,
@@ -67,7 +76,7 @@ class Problem:
         )
 
     def sum(self, labels: Labels, references: Floats) -> Moments:
-        """Return the sums of every cluster about its reference."""
+        """Return the sums over the rows of every cluster; see `ClusterSums`."""
         return self.open_sums(references).update(labels)
 
     @property

@@ -1,7 +1,4 @@
-"""SCORE: the paper's measures of a clustering: F, F~, P and the indicator matrix.
-
-Judges partitions; it does not make them.
-"""
+"""SCORE: the paper's measures of a clustering: F, F~, P and the indicator matrix."""
 
 from __future__ import annotations
 
@@ -25,7 +22,7 @@ def inertia(X: ArrayLike, labels: ArrayLike) -> float:
     Parameters
     ----------
     X : array-like or sparse matrix (n, d)
-        The rows; sparse ones are never made dense.
+        The rows. Sparse rows are never made dense.
     labels : array-like (n,)
         The cluster of every row; any hashable labels.
 
@@ -43,14 +40,14 @@ def normalized_inertia(X: ArrayLike, labels: ArrayLike) -> float:
     Parameters
     ----------
     X : array-like or sparse matrix (n, d)
-        The rows, as they are: the paper does not centre them.
+        The rows. Their mean is not subtracted, as in the paper.
     labels : array-like (n,)
         The cluster of every row.
 
     Returns
     -------
     float
-        Between 0 and 1; 0 where all entries are zero.
+        Between 0 and 1; 0 if all entries are zero.
 
     Examples
     --------
@@ -62,20 +59,21 @@ def normalized_inertia(X: ArrayLike, labels: ArrayLike) -> float:
 
 
 def normalize(value: float, sum_of_squares: float) -> float:
-    """Return an inertia over the sum of squares, and 0 for rows that are all zero."""
+    """Return an inertia divided by the sum of squares, or 0 if all entries are zero."""
     return value / sum_of_squares if sum_of_squares > 0 else 0.0
 
 
 def clustering_accuracy(labels_true: ArrayLike, labels_pred: ArrayLike) -> float:
-    """Return P: the share of rows that are right under the best one-to-one matching.
+    """Return P: the share of rows whose cluster is matched to their class.
 
-    Each cluster is matched to at most one class and each class to at most one cluster, so that
-    as many rows as possible are in a cluster matched to their class.
+    Each cluster is matched to at most one class and each class to at most one cluster, in the way
+    that makes this share as large as possible.
 
     Parameters
     ----------
     labels_true, labels_pred : array-like (n,)
-        Classes and clusters; any labels, their names do not matter.
+        The class and the cluster of every row. Labels may be any values; only which rows have
+        equal labels matters.
 
     Examples
     --------
@@ -87,7 +85,7 @@ def clustering_accuracy(labels_true: ArrayLike, labels_pred: ArrayLike) -> float
     if len(classes) != len(clusters):
         raise ValueError(
             f"labels_true has {len(classes)} entries but labels_pred {len(clusters)}; "
-            "pass one of each for every row"
+            "pass one label of each kind for every row"
         )
     table = np.zeros((classes.max() + 1, clusters.max() + 1), dtype=np.int64)
     np.add.at(table, (classes, clusters), 1)
@@ -108,8 +106,8 @@ def indicator_matrix(
     labels : array-like of int (n,)
         The cluster of every row, from 0.
     n_clusters : int, optional
-        k; by default the largest label plus one. An empty cluster has a zero column, the one case
-        in which X^T X is not I.
+        k; by default the largest label plus one. An empty cluster has a column of zeros, and then
+        X^T X is not I.
 
     Examples
     --------
@@ -122,10 +120,12 @@ def indicator_matrix(
     """
     rows = _as_vector(labels, "labels")
     if not np.issubdtype(rows.dtype, np.integer) or rows.min() < 0:
-        raise ValueError(f"labels must be integers from 0, got {rows.dtype} from {rows.min()}")
+        raise ValueError(f"labels are {rows.dtype} from {rows.min()}; use integers from 0")
     width = int(rows.max()) + 1 if n_clusters is None else n_clusters
     if rows.max() >= width:
-        raise ValueError(f"labels reach {rows.max()}, but n_clusters={width}; use more clusters")
+        raise ValueError(
+            f"labels reach {rows.max()}, but n_clusters={width}; use n_clusters={rows.max() + 1}"
+        )
     sizes = np.bincount(rows, minlength=width)
     values = 1.0 / np.sqrt(sizes[rows])
     return scipy.sparse.csr_array(
@@ -138,7 +138,9 @@ def _moments(X: ArrayLike, labels: ArrayLike) -> Moments:
     source = open_blocks((as_native_sparse if scipy.sparse.issparse(given) else as_native)(given))
     codes, n_rows = _as_codes(labels, "labels"), source.shape[0]
     if len(codes) != n_rows:
-        raise ValueError(f"labels has {len(codes)} entries but X {n_rows} rows; pass one a row")
+        raise ValueError(
+            f"labels has {len(codes)} entries but X {n_rows} rows; pass one label for each row"
+        )
     first = np.unique(codes, return_index=True)[1].astype(np.int64)
     return ClusterSums(source, source.take(first), None, scan_columns(source)).update(codes)
 

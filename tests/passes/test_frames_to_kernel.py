@@ -1,0 +1,71 @@
+"""The way from a search to the native kernel is short, so that tracebacks can be read."""
+
+from __future__ import annotations
+
+import traceback
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse
+
+from projected_kmeans import _native
+from projected_kmeans.blocks.column_scan import scan_columns
+from projected_kmeans.blocks.memory_blocks import open_blocks
+from projected_kmeans.passes.assignment import Search
+from projected_kmeans.passes.bounded_search import NearestSearch
+from projected_kmeans.passes.candidate_search import CandidateSearch
+from projected_kmeans.passes.problem import Problem
+
+ROWS = np.random.default_rng(0).normal(size=(60, 4))
+CENTERS = ROWS[:12].copy()
+
+# From `Search.assign`, itself included, to the function that calls the kernel.
+MAX_FRAMES = 4
+
+
+class FrameCounter:
+    """A stand-in for a kernel that notes which Python functions called it, outermost first."""
+
+    def __init__(self, kernel: Callable[..., Any]) -> None:
+        self.kernel = kernel
+        self.callers: list[str] = []
+
+    def __call__(self, *arguments: Any) -> Any:
+        """Note the callers, and call the kernel."""
+        self.callers = [frame.name for frame in traceback.extract_stack()[:-1]]
+        return self.kernel(*arguments)
+
+
+def make_search(name: str) -> Search:
+    """Return a search over the rows, of which a bounded one has made its first pass."""
+    source = open_blocks(scipy.sparse.csr_array(ROWS) if name == "sparse" else ROWS)
+    problem = Problem(source, scan_columns(source), n_threads=1)
+    if name == "candidates":
+        return CandidateSearch(problem, np.zeros((60, 2), np.uint16))
+    search = NearestSearch(problem, 12, min_work=0)
+    if name == "bounded":
+        search.assign(CENTERS, np.zeros(60, np.int32), keep_ties=False)
+    return search
+
+
+@pytest.mark.parametrize(
+    ("name", "kernel"),
+    [
+        ("first pass", "nearest_center"),
+        ("sparse", "nearest_center"),
+        ("bounded", "bounded_assignment"),
+        ("candidates", "nearest_candidate"),
+    ],
+)
+def test_few_frames_from_a_search_to_its_kernel(
+    name: str, kernel: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """At most four Python functions stand between Lloyd's method and the native call."""
+    search, labels = make_search(name), np.zeros(60, np.int32)
+    counter = FrameCounter(getattr(_native, kernel))
+    monkeypatch.setattr(_native, kernel, counter)
+    search.assign(CENTERS, labels, keep_ties=True)
+    way = counter.callers[counter.callers.index("assign") :]
+    assert 2 <= len(way) <= MAX_FRAMES, way
