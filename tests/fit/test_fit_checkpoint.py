@@ -16,26 +16,23 @@ import pytest
 import scipy.sparse
 from sklearn.decomposition import PCA
 
-from projected_kmeans import (
-    FitState,
-    ProjectedKMeans,
-    blocks,
-    checkpoints,
-    fit_checkpoints,
-    planning,
-    restarts,
-)
+from projected_kmeans import FitState, ProjectedKMeans
+from projected_kmeans.planning import approach
 from projected_kmeans.results import Clustering, OnPass
+from projected_kmeans.running import checkpoint as running_checkpoint
+from projected_kmeans.running import checkpoint_folder
+from projected_kmeans.solvers import restarts
 from projected_kmeans.sources.open_rows import open_rows
 from tests.support.blobs import assert_same_fit, draw_blobs
 from tests.support.commands import COMMAND, Call, Run, check_refusal
+from tests.support.small_blocks import use_small_blocks
 
 
 @pytest.fixture
 def eager(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let everything be stored as soon as it is there."""
-    monkeypatch.setattr(fit_checkpoints, "SECONDS_AT_RISK", 0.0)
-    monkeypatch.setattr(fit_checkpoints, "LEAST_WORK", 0.0)
+    monkeypatch.setattr(running_checkpoint, "SECONDS_BETWEEN_WRITES", 0.0)
+    monkeypatch.setattr(running_checkpoint, "WORK_PER_WRITE", 0.0)
 
 
 class Killed(BaseException):
@@ -69,13 +66,13 @@ def leave(folder: Path, step: str, iteration: int, X: Any = None, **options: Any
 def test_nothing_is_stored_too_often(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A fit of less than a few seconds stores its result and what its map is, and nothing else."""
     written: list[str] = []
-    plain = checkpoints.write_atomically
+    plain = checkpoint_folder.write_atomically
 
     def spy(path: Path, write: Any) -> None:
         written.append(path.name)
         plain(path, write)
 
-    monkeypatch.setattr(checkpoints, "write_atomically", spy)
+    monkeypatch.setattr(checkpoint_folder, "write_atomically", spy)
     assert_same_fit(fit(tmp_path / "steps"), fit())
     assert written == ["run.part", "map.part", "result.part"]
 
@@ -116,10 +113,10 @@ def test_a_fit_goes_on(kind: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("subsample", [True, False])
 def test_mending_goes_on(subsample: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Left before, in and after the breaths that mend a restart, a fit ends with the same bits."""
-    monkeypatch.setattr(planning, "LITTLE_WORK", 0)
+    monkeypatch.setattr(approach, "LITTLE_WORK", 0)
     if subsample:
-        monkeypatch.setattr(planning, "MIN_SUBSAMPLE", 40)
-        monkeypatch.setattr(planning, "ROWS_A_CLUSTER", 8)
+        monkeypatch.setattr(approach, "MIN_SUBSAMPLE", 40)
+        monkeypatch.setattr(approach, "ROWS_A_CLUSTER", 8)
     breathe, counts, deadly = restarts.breathe, list[int](), 0
 
     def dying(*arguments: Any, on_pass: OnPass, **options: Any) -> Clustering:
@@ -216,7 +213,7 @@ def test_the_sketch_is_intact_up_to_where_it_is_not(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     """Rows of the sketch before those that are damaged are taken, the others are made again."""
-    monkeypatch.setattr(blocks, "BLOCK_BYTES", 200 * 8 * 40)
+    use_small_blocks(monkeypatch, 200 * 8 * 40)
     leave(tmp_path / "steps", "cluster", 1)
     path = tmp_path / "steps" / "sketch.part.npy"
     content = bytearray(path.read_bytes())
@@ -264,7 +261,7 @@ def test_the_command_refuses_what_is_not_its_own(call: Call, data: Path, tmp_pat
     same = ("--threads", 1, "--memory-limit", "1GB", "--time-budget", 9)
     assert call(*words, "-k", 3, *same).code == 0
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(checkpoints, "FORMAT_VERSION", 2)
+        patch.setattr(checkpoint_folder, "FORMAT_VERSION", 2)
         check_refusal(call(*words, "-k", 3), "has format version 1 and this package reads 2")
 
 

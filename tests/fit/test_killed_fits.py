@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-DRIVER = Path(__file__).with_name("killed_fits.py")
+DRIVER = Path(__file__).parents[1] / "support" / "killed_fits.py"
 
 # The steps whose units of work are counted, as the log tells of them.
 UNIT = re.compile(r"^(reduce|cluster|polish) \d+/\d+,")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -10,25 +9,25 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
-from test_seeding import make_problem
 
 from projected_kmeans import ProjectedKMeans
 from projected_kmeans.keys import open_stream
 from projected_kmeans.passes.problem import Problem
 from projected_kmeans.results import Clustering
-from projected_kmeans.solvers.breathing import breathe, draw_in_largest, find_spare, measure_two
+from projected_kmeans.solvers import breathing
+from projected_kmeans.solvers.breathing import breathe, draw_in_largest
 from projected_kmeans.solvers.lloyd import run_lloyd
 from tests import reference
 from tests.support.blobs import draw_blobs
 from tests.support.layouts import seeds
+from tests.support.problems import make_problem
 
 
 def improve(
     problem: Problem, start: Clustering, *, key: int = 0, max_iter: int = 1000, **options: Any
 ) -> Clustering:
     """Run the local search from a partition."""
-    solve = partial(run_lloyd, problem)
-    return breathe(problem, start, solve, open_stream(key), max_iter=max_iter, **options)
+    return breathe(problem, start, open_stream(key), max_iter=max_iter, **options)
 
 
 def draw_corners(seed: int = 0) -> tuple[NDArray[Any], NDArray[Any]]:
@@ -103,41 +102,6 @@ def test_small_instances_are_solved() -> None:
     assert solved >= 12
 
 
-@pytest.mark.parametrize("dtype", ["float32", "float64", "uint8"])
-def test_the_nearest_two_equal_the_twin(dtype: str) -> None:
-    """Labels and the two least distances are those of all distances sorted."""
-    stream = np.random.default_rng(0)
-    X = stream.integers(0, 50, size=(60, 4)).astype(dtype)
-    centers = stream.integers(0, 50, size=(7, 4)).astype(float)
-    labels, first, second = measure_two(make_problem(X), centers)
-    expected = np.sort(reference.squared_distances(X, centers).astype(float), axis=0)
-    np.testing.assert_array_equal(labels, reference.nearest_center(X, centers))
-    np.testing.assert_allclose(first, expected[0], rtol=1e-4, atol=1e-3)
-    np.testing.assert_allclose(second, expected[1], rtol=1e-4, atol=1e-3)
-
-
-@pytest.mark.parametrize("weighted", [False, True])
-def test_the_spare_center_is_the_one_least_missed(weighted: bool) -> None:
-    """The first spare center is the one whose removal raises the inertia least, by trying all."""
-    stream = np.random.default_rng(1)
-    X, centers = stream.normal(size=(50, 3)), stream.normal(size=(6, 3))
-    weights = stream.random(50) if weighted else None
-    mass = np.ones(50) if weights is None else weights
-    left = [
-        float(reference.lower_distances(X, np.delete(centers, j, axis=0), np.inf) @ mass)
-        for j in range(6)
-    ]
-    assert find_spare(make_problem(X, weights), centers, 1)[0] == int(np.argmin(left))
-
-
-def test_neighbours_are_not_spared_together() -> None:
-    """Of two centers in one cluster only one is spare, though both would be missed least."""
-    X = np.repeat([[0.0], [0.1], [50.0], [54.0], [90.0]], 10, axis=0)
-    centers = np.array([[0.0], [0.1], [50.0], [54.0], [90.0]])
-    spare = find_spare(make_problem(X), centers, 2)
-    assert set(spare.tolist()) in ({0, 2}, {0, 3}, {1, 2}, {1, 3})
-
-
 @pytest.mark.parametrize("dtype", ["float32", "uint8"])
 def test_the_key_fixes_the_result(dtype: str) -> None:
     """Blocks and threads change no bit of the result."""
@@ -194,22 +158,39 @@ def test_breathing_is_a_solver(seed: int) -> None:
     assert breathing.history_[: lloyd.n_iter_] == lloyd.history_
 
 
-def test_breaths_end_as_they_are_told() -> None:
-    """At an optimum five breaths fail, one less deep than the other; with a least gain one does."""
+@pytest.mark.parametrize(
+    ("min_gain", "expected"), [(0.0, [5, 0, 4, 0, 3, 0, 2, 0, 1, 0, 0]), (1e-3, [5, 0, 0])]
+)
+def test_breaths_end_as_they_are_told(
+    min_gain: float, expected: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """At an optimum five breaths fail, each less deep; with a minimum gain there is only one."""
     X, _ = draw_corners()
     problem = make_problem(X)
     best = run_lloyd(problem, X[::20].copy(), max_iter=100)
     depths: list[int] = []
 
-    def solve(centers: NDArray[Any], **options: Any) -> Clustering:
+    def spy(problem: Problem, centers: NDArray[Any], **options: Any) -> Clustering:
         depths.append(len(centers) - 10)
         return run_lloyd(problem, centers, **options)
 
-    for min_gain, expected in ((0.0, [5, 0, 4, 0, 3, 0, 2, 0, 1, 0, 0]), (1e-3, [5, 0, 0])):
-        depths.clear()
-        found = breathe(problem, best, solve, open_stream(0), max_iter=1000, min_gain=min_gain)
-        assert depths == expected
-        assert found.inertia == best.inertia
+    monkeypatch.setattr(breathing, "run_lloyd", spy)
+    found = improve(problem, best, min_gain=min_gain)
+    assert depths == expected
+    assert found.inertia == best.inertia
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_plateau_ends_the_last_passes(seed: int) -> None:
+    """With a tolerance of the inertia the last passes end sooner, and count as converged."""
+    X, _ = draw_blobs(seed, n=600, d=4, k=12, gap=0.5)
+    problem = make_problem(X)
+    start = run_lloyd(problem, X[:12].copy(), max_iter=2)
+    whole = improve(problem, start, min_gain=0.5)
+    early = improve(problem, start, min_gain=0.5, inertia_tol=0.01)
+    assert early.n_iter < whole.n_iter
+    assert early.history == whole.history[: early.n_iter]
+    assert early.converged
 
 
 def test_rows_are_drawn_in_the_clusters_of_most_inertia() -> None:

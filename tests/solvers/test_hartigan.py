@@ -11,9 +11,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from projected_kmeans import _native
-from projected_kmeans.blocks.column_scan import scan_columns
 from projected_kmeans.blocks.element_types import compute_type
-from projected_kmeans.blocks.memory_blocks import ArrayBlocks
 from projected_kmeans.passes.frame import Frame
 from projected_kmeans.passes.problem import Problem
 from projected_kmeans.results import Clustering
@@ -21,12 +19,7 @@ from projected_kmeans.solvers.hartigan import move_single_points
 from projected_kmeans.solvers.lloyd import run_lloyd
 from tests import reference
 from tests.support.layouts import TYPES, lay_out, layouts, seeds, types
-
-
-def make_problem(X: NDArray[Any], weights: NDArray[Any] | None = None) -> Problem:
-    """Return the problem of some rows."""
-    source = ArrayBlocks(X)
-    return Problem(source, scan_columns(source), weights, 1)
+from tests.support.problems import make_problem
 
 
 def describe(problem: Problem, labels: NDArray[Any], k: int) -> Clustering:

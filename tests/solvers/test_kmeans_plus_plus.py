@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import pytest
 from sklearn.cluster import kmeans_plusplus
-from test_seeding import ROWS, assert_distribution, make_problem
 
 from projected_kmeans.keys import open_stream
 from projected_kmeans.solvers import kmeans_plus_plus as plus_plus
@@ -19,11 +18,8 @@ from projected_kmeans.solvers.kmeans_plus_plus import (
     extend_rows,
 )
 from tests import reference
-
-
-def seed_inertia(X: Any, chosen: Any) -> float:
-    """Return the sum of squared distances to the nearest of the chosen rows."""
-    return float(np.sum(reference.lower_distances(X, X[chosen], np.inf)))
+from tests.support.problems import make_problem
+from tests.support.seedings import ROWS, assert_distribution, seed_inertia
 
 
 @pytest.mark.parametrize("weights", [np.ones(6), np.array([1.0, 2.0, 0.5, 4.0, 0.0, 3.0])])

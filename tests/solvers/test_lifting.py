@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from numpy.typing import NDArray
 
 from projected_kmeans.blocks.column_scan import scan_columns
 from projected_kmeans.blocks.memory_blocks import ArrayBlocks
@@ -17,12 +16,7 @@ from projected_kmeans.results import Clustering
 from projected_kmeans.solvers.lifting import lift
 from tests import reference
 from tests.support.layouts import draw_rows, seeds, types
-
-
-def make_problem(X: NDArray[Any], weights: NDArray[Any] | None = None) -> Problem:
-    """Return the problem of some rows."""
-    source = ArrayBlocks(X)
-    return Problem(source, scan_columns(source), weights, 1)
+from tests.support.problems import make_problem
 
 
 def make_sketched(labels: Any, centers: Any, weights: Any = None) -> Clustering:
@@ -122,8 +116,8 @@ def test_partitions_are_lifted_together_in_one_walk(
     class Watched(ArrayBlocks):
         """Counts the blocks that are read."""
 
-        def _blocks_from(self, first: int) -> Any:
-            for block in super()._blocks_from(first):
+        def blocks_from(self, first: int) -> Any:
+            for block in super().blocks_from(first):
                 walks.append(block.start)
                 yield block
 

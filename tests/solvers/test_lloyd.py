@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import dataclasses
 import itertools
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -14,26 +15,13 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from sklearn.cluster import KMeans
 
-from projected_kmeans.blocks.column_scan import scan_columns
-from projected_kmeans.blocks.memory_blocks import ArrayBlocks
 from projected_kmeans.passes.candidate_search import CandidateSearch
 from projected_kmeans.passes.problem import Problem
 from projected_kmeans.results import Clustering
-from projected_kmeans.solvers.lloyd import LloydState, run_lloyd
+from projected_kmeans.solvers.lloyd import Lloyd, LloydState, run_lloyd
 from tests import reference
 from tests.support.layouts import seeds, types
-
-
-def make_problem(
-    X: NDArray[Any],
-    weights: NDArray[Any] | None = None,
-    *,
-    block_rows: int | None = None,
-    n_threads: int = 1,
-) -> Problem:
-    """Return the problem of some rows."""
-    source = ArrayBlocks(X, block_rows)
-    return Problem(source, scan_columns(source), weights, n_threads)
+from tests.support.problems import make_problem
 
 
 def solve(X: NDArray[Any], centers: Any, max_iter: int = 300, **options: Any) -> Clustering:
@@ -303,19 +291,20 @@ def test_no_pass_is_refused() -> None:
 
 def follow_states(
     problem: Problem, centers: NDArray[Any], n_candidates: int
-) -> tuple[Clustering, list[LloydState], Any]:
-    """Return the end of a run, its state after every pass, and what goes on from one of them."""
+) -> tuple[Clustering, list[LloydState], Callable[[], Lloyd]]:
+    """Return the end of a run, its state after every pass, and what begins the same run again."""
     order = np.argsort(reference.squared_distances(problem.source.select(), centers), axis=0)
     lists = np.ascontiguousarray(order[:n_candidates].T, dtype=np.uint16)
     lists[~(lists == 0).any(axis=1), -1:] = 0  # where all rows are at first
-    states: list[LloydState] = []
 
-    def run(**options: Any) -> Clustering:
+    def begin() -> Lloyd:
         search = CandidateSearch(problem, lists.copy()) if n_candidates else None
-        return run_lloyd(problem, centers, max_iter=60, search=search, **options)
+        return Lloyd(problem, centers, max_iter=60, search=search)
 
-    whole = run(on_state=lambda state: states.append(copy.deepcopy(state)))
-    return whole, states, run
+    lloyd, states = begin(), list[LloydState]()
+    while lloyd.step():
+        states.append(copy.deepcopy(lloyd.state()))
+    return lloyd.result(), states, begin
 
 
 @pytest.mark.parametrize("n_candidates", [0, 6])
@@ -325,11 +314,15 @@ def test_a_state_goes_on_to_the_same_bits(n_candidates: int, weighted: bool) -> 
     X, _ = draw_clusters(4, 400, 6, 16, 1.0)
     weights = np.linspace(0, 2, len(X)) if weighted else None
     centers = np.concatenate([X[:10], 50 + np.arange(6.0)[:, None] + X[:6]])  # six lose all rows
-    whole, states, run = follow_states(make_problem(X, weights), centers, n_candidates)
+    whole, states, begin = follow_states(make_problem(X, weights), centers, n_candidates)
     assert len(states) > 4
     assert len(states[-1].refilled) > 0
     for state in states:
-        found = run(resume=copy.deepcopy(state))
+        lloyd = begin()
+        lloyd.resume(copy.deepcopy(state))
+        while lloyd.step():
+            pass
+        found = lloyd.result()
         np.testing.assert_array_equal(found.labels, whole.labels)
         assert found.centers.tobytes() == whole.centers.tobytes()
         assert (found.inertia, found.history) == (whole.inertia, whole.history)
@@ -339,7 +332,7 @@ def test_a_state_goes_on_to_the_same_bits(n_candidates: int, weighted: bool) -> 
 def test_a_state_of_other_rows_is_refused() -> None:
     """Sums that do not give the inertia of the last pass are not gone on from."""
     X, _ = draw_clusters(4, 100, 6, 5, 1.0)
-    _, states, run = follow_states(make_problem(X), X[:5], 0)
+    _, states, begin = follow_states(make_problem(X), X[:5], 0)
     bad = dataclasses.replace(states[0], totals=states[0].totals + 1)
     with pytest.raises(ValueError, match="does not agree with itself; use another folder"):
-        run(resume=bad)
+        begin().resume(bad)

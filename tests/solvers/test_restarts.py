@@ -9,18 +9,15 @@ import pytest
 from numpy.typing import NDArray
 
 from projected_kmeans import FitState, ProjectedKMeans
-from projected_kmeans.blocks import block_source as blocks
-from projected_kmeans.blocks.column_scan import scan_columns
-from projected_kmeans.blocks.memory_blocks import ArrayBlocks
 from projected_kmeans.fit import pipeline
-from projected_kmeans.passes.problem import Problem
 from projected_kmeans.results import Clustering
-from projected_kmeans.running.checkpoint import Checkpoint
-from projected_kmeans.running.monitor import Monitor
+from projected_kmeans.running.run import Run
 from projected_kmeans.solvers import restarts
 from projected_kmeans.solvers.lloyd import run_lloyd
 from projected_kmeans.solvers.restarts import FINALISTS, FIRST_PASSES, Effort, run_restarts
 from tests.support.blobs import assert_consistent, assert_same_fit, draw_blobs
+from tests.support.problems import make_problem
+from tests.support.small_blocks import use_small_blocks
 
 
 def watch(X: NDArray[Any], **options: Any) -> tuple[dict[int, list[FitState]], ProjectedKMeans]:
@@ -54,14 +51,10 @@ def test_the_better_half_goes_on() -> None:
 def test_a_pause_changes_nothing() -> None:
     """The winner's passes and result are those of the same restart run alone to its end."""
     X, _ = draw_blobs(gap=0.15)
-    source = ArrayBlocks(X)
-    problem = Problem(source, scan_columns(source))
+    problem = make_problem(X)
     first = [X[np.random.default_rng(seed).choice(len(X), 5, replace=False)] for seed in range(8)]
     effort = Effort("lloyd", 0, 300, 0.0, 0.0)
-    log = Monitor(None, 0)
-    found = run_restarts(
-        problem, 5, 8, lambda index, on_center: first[index], effort, log, Checkpoint()
-    )
+    found = run_restarts(problem, 5, 8, lambda index, on_center: first[index], effort, Run())
     assert len(found) == FINALISTS
     alone = [run_lloyd(problem, centers, max_iter=300) for centers in first]
     for one in found:
@@ -107,7 +100,7 @@ def test_threads_and_blocks_change_no_bit(
     X, _ = draw_blobs(gap=0.15)
     options = {"n_init": 9, "solver": solver, "projection": projection, "polish_iter": 2}
     _, one = watch(X, n_threads=1, **options)
-    monkeypatch.setattr(blocks, "BLOCK_BYTES", 17 * 8 * 200)
+    use_small_blocks(monkeypatch, 17 * 8 * 200)
     _, other = watch(X, n_threads=3, **options)
     assert_same_fit(one, other)
     assert one.n_iter_ == len(one.history_)

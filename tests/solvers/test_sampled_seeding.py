@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from test_plus_plus import seed_inertia
-from test_seeding import ROWS, assert_distribution, make_problem
 
 from projected_kmeans.keys import open_stream
 from projected_kmeans.solvers.sampled_seeding import seed_markov, seed_oversampled
 from projected_kmeans.solvers.seeding import seed_plus_plus
 from tests import reference
+from tests.support.problems import make_problem
+from tests.support.seedings import ROWS, assert_distribution, seed_inertia
 
 
 @pytest.mark.parametrize("weights", [np.ones(6), np.array([1.0, 2.0, 0.0, 4.0, 0.5, 3.0])])

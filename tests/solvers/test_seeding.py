@@ -7,13 +7,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-import scipy.stats
 from numpy.typing import NDArray
 
-from projected_kmeans.blocks.column_scan import scan_columns
-from projected_kmeans.blocks.memory_blocks import ArrayBlocks
 from projected_kmeans.keys import open_stream
-from projected_kmeans.passes.problem import Problem
 from projected_kmeans.solvers.seeding import (
     SEEDINGS,
     move_to_balls,
@@ -22,21 +18,8 @@ from projected_kmeans.solvers.seeding import (
     seed_random,
 )
 from tests import reference
-
-ROWS = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 2.0], [3.0, 3.0], [4.0, 3.0], [10.0, 1.0]])
-
-
-def make_problem(
-    X: NDArray[Any],
-    weights: NDArray[Any] | None = None,
-    *,
-    block_rows: int | None = None,
-    n_threads: int = 1,
-) -> Problem:
-    """Return the problem of some rows."""
-    source = ArrayBlocks(X, block_rows)
-    return Problem(source, scan_columns(source), weights, n_threads)
-
+from tests.support.problems import make_problem
+from tests.support.seedings import ROWS, assert_distribution
 
 # The seedings that look at distances; "random" does not know equal rows.
 BY_DISTANCE = [name for name in SEEDINGS if name != "random"]
@@ -51,17 +34,6 @@ def seed(
 ) -> NDArray[np.int64]:
     """Choose k rows from the stream of a key."""
     return SEEDINGS[name](make_problem(X, weights), k, open_stream(key, 1))
-
-
-def assert_distribution(counts: NDArray[Any], chances: NDArray[Any]) -> None:
-    """Check counts against chances by a chi-square test with failure probability 1e-6."""
-    assert not counts[chances == 0].any()
-    order = np.argsort(chances, axis=None)
-    counts, chances = counts.ravel()[order], chances.ravel()[order]
-    expected = chances / chances.sum() * counts.sum()
-    rare = max(1, int(np.searchsorted(np.cumsum(expected), 5, side="right")) + 1)
-    counts, expected = (np.append(t[:rare].sum(), t[rare:]) for t in (counts, expected))
-    assert scipy.stats.chisquare(counts, expected).pvalue > 1e-6
 
 
 @pytest.mark.parametrize("weights", [None, np.array([1.0, 2.0, 0.0, 4.0, 0.5, 3.0])])

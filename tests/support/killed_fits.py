@@ -21,9 +21,8 @@ from typing import Any
 import numpy as np
 
 import projected_kmeans.commands.fit  # noqa: F401 - imported once, before the processes are
-from projected_kmeans import output_files  # noqa: F401
 from projected_kmeans.commands.main import main
-from projected_kmeans.fit import fit_checkpoint as fit_checkpoints
+from projected_kmeans.running import checkpoint
 
 
 def run(
@@ -43,7 +42,7 @@ def run(
         logging.getLogger("projected_kmeans").setLevel(logging.DEBUG)
         os.dup2(os.open(notes.with_suffix(".out"), os.O_WRONLY | os.O_CREAT), 1)
         # All that can be stored is stored at once, so that kills meet as many states as there are.
-        fit_checkpoints.SECONDS_AT_RISK = fit_checkpoints.LEAST_WORK = 0.0
+        checkpoint.SECONDS_BETWEEN_WRITES = checkpoint.WORK_PER_WRITE = 0.0
         arm()
         try:
             main(arguments)
