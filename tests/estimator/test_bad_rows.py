@@ -17,7 +17,8 @@ import zarr
 from PIL import Image
 
 from projected_kmeans.sources.array_source import as_row_source
-from projected_kmeans.sources.open_rows import UnreadableFile, open_rows
+from projected_kmeans.sources.open_rows import open_rows
+from projected_kmeans.sources.protocol import UnreadableFile
 from tests.support.row_files import BYTES, FILES, SINGLES, save_images, save_text
 
 
@@ -84,8 +85,8 @@ def test_files_of_a_folder_must_agree(tmp_path: Path) -> None:
     for name in ("x", "y"):
         pyarrow.parquet.write_table(pa.table({name: [1.0]}), tables / f"{name}.parquet")
     message = sentence(tables)
-    assert "y.parquet names its columns other than " in message
-    assert "x.parquet" in message
+    assert "y.parquet and " in message
+    assert "x.parquet have different column names; give all files" in message
 
 
 def test_folder_types_are_widened(tmp_path: Path) -> None:
@@ -134,7 +135,7 @@ def test_choices_that_mean_nothing(tmp_path: Path) -> None:
     message = sentence(tmp_path / "rows.npy", columns=["a"])
     assert "is read as .npy, so columns=['a'] cannot be chosen; leave it out" in message
     save_text(tmp_path)
-    assert "has no names of columns" in sentence(tmp_path / "rows.csv", columns=["a"])
+    assert "has no column names" in sentence(tmp_path / "rows.csv", columns=["a"])
 
 
 @pytest.mark.parametrize("name", ["rows.parquet", "rows.feather"])
@@ -237,7 +238,7 @@ def test_bad_vectors(tmp_path: Path) -> None:
     path.write_bytes(np.array([-1, 5], "<i4").tobytes())
     assert "does not start with the length" in sentence(path)
     path.write_bytes(np.array([2, 5, 5, 2, 5], "<i4").tobytes())
-    assert "has 20 bytes, which is no multiple of the 12" in sentence(path)
+    assert "has 20 bytes, which is not a multiple of the 12" in sentence(path)
     path.write_bytes(np.array([2, 5, 5, 7, 5, 5], "<i4").tobytes())
     assert "row 1 has 7 numbers where the first has 2" in sentence(path)
 

@@ -22,8 +22,8 @@ from projected_kmeans.blocks.stored_blocks import StoredBlocks
 from projected_kmeans.planning import memory_plan as memory_limits
 from projected_kmeans.projections.map_protocol import fit_shape
 from projected_kmeans.sources.array_source import as_row_source
-from projected_kmeans.sources.open_rows import UnreadableFile, open_rows
-from projected_kmeans.sources.protocol import RowSource
+from projected_kmeans.sources.open_rows import open_rows
+from projected_kmeans.sources.protocol import RowSource, UnreadableFile
 from tests.support.blobs import assert_same_fit
 from tests.support.stored_rows import SpyRows, draw_eighths, reading_threads
 

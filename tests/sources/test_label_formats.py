@@ -7,10 +7,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 import scipy.io
-from test_files import LABELS, ROWS
 
 from projected_kmeans.sources.label_formats import read_labels
 from projected_kmeans.sources.protocol import UnreadableFile
+from tests.sources.test_open_rows import LABELS, ROWS
 
 
 def test_labels_from_every_format(tmp_path: Path) -> None:

@@ -17,7 +17,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from projected_kmeans.sources.open_rows import UnreadableFile, read_matrix
+from projected_kmeans.sources.open_rows import read_matrix
+from projected_kmeans.sources.protocol import UnreadableFile
 
 ROWS = np.arange(12, dtype=np.uint8).reshape(4, 3)
 LABELS = np.array([0, 0, 1, 1], dtype=np.int32)

@@ -8,8 +8,9 @@ import subprocess
 import sys
 import tomllib
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -18,12 +19,15 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from projected_kmeans.sources import folder_source as joined_rows
 from projected_kmeans.sources.array_source import as_row_source
-from projected_kmeans.sources.file_source import FileRows, LazyHandle
-from projected_kmeans.sources.formats import arrow as arrow_rows
+from projected_kmeans.sources.file_reader import LazyHandle
+from projected_kmeans.sources.file_source import FileRows
+from projected_kmeans.sources.folder_source import JoinedRows
+from projected_kmeans.sources.format_table import FORMATS
+from projected_kmeans.sources.formats.columnar import ColumnarRows
+from projected_kmeans.sources.formats.parquet import ParquetFile
 from projected_kmeans.sources.formats.text import TextRows
-from projected_kmeans.sources.open_rows import FORMATS, open_rows, read_matrix
+from projected_kmeans.sources.open_rows import open_rows, read_matrix
 from projected_kmeans.sources.protocol import RowSource
 from tests.support.row_files import CONTAINERS, FILES, NAMES, SINGLES, Case, save_text
 
@@ -180,12 +184,11 @@ def test_another_process_opens_its_own_handle(monkeypatch: pytest.MonkeyPatch) -
 
 def test_folders_keep_few_files_open(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """However many files have been looked into, only a few of them stay open."""
-    monkeypatch.setattr(joined_rows, "N_OPEN", 2)
     closed: list[str] = []
     monkeypatch.setattr(FileRows, "close", lambda self: closed.append(self.files[0].stem))
     for number in range(6):
         np.save(tmp_path / f"{number}.npy", SINGLES[number * 10 : number * 10 + 10])
-    source = open_rows(tmp_path)
+    source = JoinedRows(cast(JoinedRows, open_rows(tmp_path)).sources, n_open=2)
     closed.clear()
     for number in (0, 1, 2, 3, 2, 4, 0):
         rows = source.read(number * 10, number * 10 + 5)
@@ -224,7 +227,8 @@ class Absent:
         if name.partition(".")[0] in {"pyarrow", "h5py", "zarr", "pandas", "polars"}:
             raise ModuleNotFoundError(f"No module named {name!r}", name=name)
 sys.meta_path.insert(0, Absent())
-from projected_kmeans.sources.open_rows import UnreadableFile, open_rows
+from projected_kmeans.sources.open_rows import open_rows
+from projected_kmeans.sources.protocol import UnreadableFile
 from projected_kmeans.sources.array_source import as_row_source
 for path in sys.argv[1:]:
     try:
@@ -272,13 +276,12 @@ def test_the_page_names_every_format_and_extra() -> None:
         assert entry.extra is None or (entry.extra in extras and f"`[{entry.extra}]`" in page)
 
 
-def test_walks_over_parquet_in_small_batches(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_walks_over_parquet_in_small_batches(tmp_path: Path) -> None:
     """Ranges that end within batches and row groups have their rows, on several threads too."""
-    monkeypatch.setattr(arrow_rows, "BATCH_ROWS", 300)
     case = FILES["parquet"]
-    source = open_case(case, tmp_path)
+    path = case.make(tmp_path)
+    reader = ColumnarRows(path, partial(ParquetFile, batch_rows=300))
+    source = FileRows([path], ".parquet", None, reader)
     test_neighbouring_ranges((case, source))
     test_several_threads_read_at_once((case, source))
 

@@ -45,7 +45,7 @@ class WatchedRows(ArrayRows):
             self.n_reads += 1
             self.alive += 1
             self.most = max(self.most, self.alive)
-        weakref.finalize(rows, self.forget)
+        weakref.finalize(rows, self.rows_reassigned)
         return rows
 
     def rows_reassigned(self) -> None:

@@ -75,7 +75,7 @@ class StoredBlocks(LocalBlocks):
         self.shape = source.shape
         self.sparse = source.sparse
         self.feature_names = source.feature_names
-        self.forward_only = getattr(source, "forward_only", False)
+        self.forward_only = source.forward_only
         native = as_native(np.empty(0, source.dtype)).dtype
         self.dtype = compute_type(native) if self.sparse else native
         self.nnz = _count_nonzeros(source) if self.sparse else None

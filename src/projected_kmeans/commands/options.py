@@ -11,7 +11,7 @@ from typing import Any
 
 import click
 
-from projected_kmeans.sources.open_rows import FORMATS
+from projected_kmeans.sources.format_table import FORMATS
 from projected_kmeans.sources.side_columns import SideColumn, leave_out, open_side_column
 
 

@@ -1,1 +1,66 @@
-"""Room."""
+"""READ: where rows come from. Any range of rows of an array, a table, a file or a folder.
+
+A *row source* knows its shape and reads any range of its rows, from any thread. The rest of the
+library sees row sources and never a file: `blocks` makes blocks of them.
+
+    path    -> open_rows      -> file_search, format_table -> formats/* -> FileRows or JoinedRows
+    in memory -> as_row_source -> ArrayRows or TableRows
+                                  all of them are a RowSource -> read_ahead -> blocks
+
+Modules
+-------
+protocol         `RowSource`, what every source promises; defaults that sources share; two checks
+row_layout       the layout of rows that are handed on: CSR or C-contiguous, native byte order
+open_rows        `open_rows`, from a path to a source; `read_matrix`, all rows at once
+file_search      which files a path stands for, and of which format they are
+format_table     `FORMATS`, the table of all file formats
+file_format      what a format is (`Format`), and what may be chosen in a file (`Choice`)
+file_reader      what formats build on: the reader protocol, lazy handles, one-sentence errors
+file_source      `FileRows`, the source of one file
+folder_source    `JoinedRows`, the files of a folder as one source
+array_source     `ArrayRows`, the source of an array or sparse matrix; `as_row_source`
+table_source     `TableRows`, the source of a pandas, polars or pyarrow table
+read_ahead       blocks of a source, the next ones read while the caller works on one
+feature_columns  which of the named columns are features
+side_columns     named columns that are not features: ids and true labels
+label_formats    `read_labels`, a vector of labels from a file of its own
+formats/         one module a file format
+
+Promises
+--------
+- Rows have the stored element type (bytes stay bytes) and are views of the data if possible. They
+  are not checked for NaN: the first walk of a fit does that.
+- A pickled source carries the place of its data and opens it again where it arrives, so that a
+  Dask worker gets a path and not the rows.
+- `identity()` changes if the data change: size, modification time and some bytes of a file, or
+  evenly spread numbers of an array. Checkpoints compare it.
+- Whatever is wrong with a file is an `UnreadableFile` of one sentence with the file, the line and
+  column if there are any, and what to do.
+- No optional package is imported before a file or table needs it.
+
+Why it is built so
+------------------
+A reader (a class in formats/) knows its format and nothing else. `FileRows` adds checked ranges,
+plain layout, errors and fingerprints, so that a reader is one page long. What can be memory-mapped
+is: ranges of ``.npy``, of ``.npz`` that is not compressed, and of ``.fvecs`` are views of the file.
+Formats that can only be decoded forwards are marked ``forward_only`` and read by one thread,
+because a second thread would decode the same piece again; all others are read by two.
+
+Add a file format
+-----------------
+1. ``formats/<name>.py``: a reader, which inherits `SourceDefaults` and has `shape`, `dtype` and
+   `read`, and at the end of the module its `Format`. `npy` is the shortest model; `hdf5` is the
+   model for files with several arrays, `parquet` for files with named columns, `images` for many
+   files that one reader reads together.
+2. ``format_table.py``: import that `Format` and list it in `TABLE`. `open_rows`, the command line,
+   labels (`Format.load_labels`) and ids (`Format.named_columns`) find it there.
+3. ``formats/__init__.py``: a line in its map.
+4. If the format needs a package: an extra in ``pyproject.toml``, named by `Format.extra`.
+5. ``tests/support/row_files.py`` writes a file of the format, and ``tests/support/row_cases.py``
+   lists it in `FILES`: all tests of sources then run on it. What is special goes to
+   ``tests/sources/formats/test_<name>.py``.
+6. ``docs/files.md``: a row in the table of formats (a test compares it with `FORMATS`).
+
+A new choice for the user (such as ``variable``) is in addition a field of `Choice`, a parameter of
+`open_rows` and an option in ``commands/options.py``.
+"""

@@ -1,6 +1,6 @@
-"""READ: row sources of what is in memory already: arrays, memory maps, sparse matrices, tables.
+"""Row sources of data in memory: arrays, memory maps and sparse matrices; tables by their module.
 
-Copies as little as it can; it does not judge the numbers.
+Rows are views of the array if its layout allows it. NaN and infinity are passed on.
 """
 
 from __future__ import annotations
@@ -8,8 +8,7 @@ from __future__ import annotations
 import hashlib
 import mmap
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 import scipy.sparse
@@ -19,38 +18,34 @@ from projected_kmeans.sources.formats.npy import MappedArray
 from projected_kmeans.sources.protocol import (
     Rows,
     RowSource,
+    SourceDefaults,
     check_matrix,
     check_range,
     is_row_source,
-    plain_dtype,
-    plain_rows,
-    to_csr,
 )
+from projected_kmeans.sources.row_layout import plain_dtype, plain_rows, to_csr
 from projected_kmeans.sources.table_source import TABLES, TableRows, package_of
 
-# Bytes of an array that a fingerprint looks at, in this many pieces.
+# A fingerprint looks at 4 MB of an array, in 64 pieces that are spread evenly over it.
 SAMPLE_BYTES = 2**22
 N_SAMPLES = 64
 
 
-class ArrayRows:
+class ArrayRows(SourceDefaults):
     """The row source of an array, a memory map, or CSR rows.
 
     Parameters
     ----------
     array : ndarray or CSR (n, d)
-        Of numbers. Reading gives views where rows are contiguous, else copies of the range.
+        Of numbers. Ranges are views if rows are contiguous, else copies.
     mapped : MappedArray, optional
-        Where in a file the array lies, if it is a memory map; it is then pickled by that.
+        Where in a file the array lies, if it is a memory map; it is pickled in place of the array.
 
     Attributes
     ----------
     origin : RowSource or None
-        What the array was read from as a whole: it then tells the identity.
+        The source that the whole array was read from, if any; the fingerprint is then its own.
     """
-
-    feature_names: tuple[str, ...] | None = None
-    labels: NDArray[Any] | None = None
 
     def __init__(self, array: Any, mapped: MappedArray | None = None) -> None:
         check_matrix(array.shape, array.dtype, "the array")
@@ -67,7 +62,7 @@ class ArrayRows:
         return plain_rows(self.array[start:stop], self.dtype)
 
     def identity(self) -> str:
-        """Return a hash of shape, type and evenly spread numbers: of all in arrays up to 4 MB."""
+        """Return a hash of shape, type and evenly spread numbers; of all numbers up to 4 MB."""
         if self.origin is not None:
             return self.origin.identity()
         digest = hashlib.sha256(repr((self.shape, self.dtype.str, self.sparse)).encode())
@@ -81,20 +76,6 @@ class ArrayRows:
                 digest.update(np.ascontiguousarray(piece).tobytes())
         return digest.hexdigest()
 
-    def close(self) -> None:
-        """Do nothing: the array is the caller's."""
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self.close()
-
     def __reduce__(self) -> tuple[Any, ...]:
         if self._mapped is None:
             return ArrayRows, (self.array,)
@@ -107,7 +88,7 @@ def as_row_source(data: Any) -> RowSource:
     Parameters
     ----------
     data : ndarray, memmap, SciPy sparse, pandas, polars or pyarrow table, RowSource, array-like
-        Sparse rows other than CSR are converted once. A memory map of a file stays one, also where
+        Sparse rows other than CSR are converted once. A memory map of a file stays one, also if
         the source is pickled.
 
     Examples
@@ -129,8 +110,7 @@ def as_row_source(data: Any) -> RowSource:
     if package_of(data) in TABLES:
         return TableRows(data)
     if is_row_source(data):
-        source: RowSource = data
-        return source
+        return data
     return ArrayRows(np.asarray(data))
 
 
@@ -143,7 +123,7 @@ def _sample(array: NDArray[Any]) -> list[NDArray[Any]]:
 
 
 def _find_mapping(array: Any) -> MappedArray | None:
-    """Return where in its file a memory map, or a part of it, lies."""
+    """Return where in its file a memory map lies, or a part of one; None if it has no file."""
     if array.filename is None or array.base is None or not isinstance(array._mmap, mmap.mmap):
         return None
     first = np.frombuffer(array._mmap, np.uint8).__array_interface__["data"][0]

@@ -1,6 +1,6 @@
-"""READ: which columns of a file with named columns are the features.
+"""Which of the named columns of a file are the features.
 
-Knows names only; whether a column holds numbers is its reader's to say.
+Only names are compared here; the reader of a format checks that a column holds numbers.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from projected_kmeans.sources.protocol import UnreadableFile
 from projected_kmeans.suggestions import suggest
 
-# Names that an error lists before it says how many more there are.
+# An error lists the first 8 names and says how many more there are.
 N_LISTED = 8
 
 
@@ -27,9 +27,14 @@ def choose_columns(
     names : sequence of str or None
         The names in the file; None if it has no names.
     columns, drop : sequence of str or None
-        The names to keep, in this order, or those to leave out.
+        The names to keep, in this order, or the names to leave out.
     where : str
         What an error calls the file.
+
+    Examples
+    --------
+    >>> choose_columns(["id", "width", "height"], None, ["id"], "table.csv")
+    [1, 2]
     """
     if columns is None and drop is None:
         return None
@@ -38,8 +43,8 @@ def choose_columns(
     asked = list(columns if columns is not None else drop or ())
     if names is None:
         raise UnreadableFile(
-            f"{where} has no names of columns, so {asked[0]!r} cannot be found; leave out columns "
-            "and drop"
+            f"{where} has no column names, so {asked[0]!r} cannot be found; leave out columns and "
+            "drop"
         )
     missing = [name for name in asked if name not in names]
     if missing:
@@ -55,7 +60,7 @@ def choose_columns(
 
 
 def list_names(names: Sequence[str]) -> str:
-    """Return names for an error, all of them or the first few."""
+    """Return names for an error: all of them, or the first 8 and the number of the others."""
     shown = ", ".join(names[:N_LISTED])
     more = len(names) - N_LISTED
     return f"{shown} and {more} more" if more > 0 else shown

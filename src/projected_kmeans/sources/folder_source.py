@@ -1,46 +1,41 @@
-"""READ: the files of a folder as one row source.
-
-Reads each through its own source; it knows no format.
-"""
+"""The files of a folder as one row source; each file is read through its own source."""
 
 from __future__ import annotations
 
 import hashlib
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
-from pathlib import Path
-from types import TracebackType
-from typing import Any, Self
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import scipy.sparse
 
-from projected_kmeans.sources.file_source import FileRows, Reader, one_sentence
-from projected_kmeans.sources.protocol import (
-    Rows,
-    RowSource,
-    UnreadableFile,
-    check_range,
-    plain_rows,
-)
+from projected_kmeans.sources.file_source import FileRows
+from projected_kmeans.sources.protocol import Rows, SourceDefaults, UnreadableFile, check_range
+from projected_kmeans.sources.row_layout import plain_rows
 
-# A folder may have more files than a process may open, or than the memory holds if they are loaded.
+# At most 4 files stay open, because a folder may have more files than a process may open, and more
+# rows than memory holds if its format is loaded whole.
 N_OPEN = 4
 
 
-class JoinedRows:
-    """Several sources as one, the rows of the first before those of the second.
+class JoinedRows(SourceDefaults):
+    """Several files as one source: the rows of the first file, then those of the second, and so on.
 
     Parameters
     ----------
     sources : sequence of FileRows
-        They agree in columns and in being sparse; numbers are read in a type that holds all.
+        They agree in their columns and are all dense or all sparse. If their element types differ,
+        rows are read in a type that holds all of them.
+    n_open : int, default=4
+        How many files may stay open.
     """
 
-    def __init__(self, sources: Sequence[FileRows]) -> None:
+    def __init__(self, sources: Sequence[FileRows], n_open: int = N_OPEN) -> None:
         _check_alike(sources)
         self.sources = tuple(sources)
+        self._n_open = n_open
         self._open: OrderedDict[int, FileRows] = OrderedDict()
         self._lock = threading.Lock()
         ends = np.cumsum([source.shape[0] for source in sources])
@@ -70,48 +65,24 @@ class JoinedRows:
         return np.concatenate(parts, axis=0, dtype=self.dtype)
 
     def identity(self) -> str:
-        """Return a hash of what identifies the parts."""
+        """Return a hash of the fingerprints of the files."""
         return hashlib.sha256("".join(one.identity() for one in self.sources).encode()).hexdigest()
 
-    def _close_others(self, index: int) -> None:
-        """Close the source that was not read for longest, if too many are open."""
-        with self._lock:
-            self._open[index] = self.sources[index]
-            self._open.move_to_end(index)
-            if len(self._open) > N_OPEN:
-                self._open.popitem(last=False)[1].close()
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return JoinedRows, (self.sources,)
-
     def close(self) -> None:
-        """Let go of open files; a later read opens them again."""
+        """Close open files; a later `read` opens them again."""
         for source in self.sources:
             source.close()
 
-    def __enter__(self) -> Self:
-        return self
+    def _close_others(self, index: int) -> None:
+        """Note that a file was read; if too many are open, close the least recently read one."""
+        with self._lock:
+            self._open[index] = self.sources[index]
+            self._open.move_to_end(index)
+            if len(self._open) > self._n_open:
+                self._open.popitem(last=False)[1].close()
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self.close()
-
-
-def open_each(
-    files: Sequence[Path], format: str, choice: object, open_reader: Callable[[Path], Reader]
-) -> RowSource:
-    """Return one source of files that are opened one by one."""
-    sources = []
-    for file in files:
-        with one_sentence(file, format):
-            sources.append(FileRows([file], format, choice, open_reader(file)))
-        if len(files) > 1:
-            sources[-1].close()
-    return sources[0] if len(sources) == 1 else JoinedRows(sources)
+    def __reduce__(self) -> tuple[Any, ...]:
+        return JoinedRows, (self.sources, self._n_open)
 
 
 def _check_alike(sources: Sequence[FileRows]) -> None:
@@ -120,11 +91,11 @@ def _check_alike(sources: Sequence[FileRows]) -> None:
         if other.shape[1] != first.shape[1]:
             raise UnreadableFile(
                 f"{other.name} has {other.shape[1]} columns and {first.name} has {first.shape[1]}; "
-                "give all files of a folder the same"
+                "give all files of a folder the same columns"
             )
         if other.feature_names != first.feature_names:
             raise UnreadableFile(
-                f"{other.name} names its columns other than {first.name}; give all files of a "
+                f"{other.name} and {first.name} have different column names; give all files of a "
                 "folder the same names in the same order"
             )
         if other.sparse != first.sparse:

@@ -1,12 +1,13 @@
-"""READ: the protocol of row sources, data of any size that is read by ranges of rows.
+"""What every row source promises, and the defaults that most sources share.
 
-Says what a source promises; it opens no file and knows no format.
+`RowSource` is what the rest of the library asks of rows that may lie anywhere: in an array, in a
+table, in a file, in a folder of files. This module opens no file and knows no format.
 """
 
 from __future__ import annotations
 
 from types import TracebackType
-from typing import Any, Protocol, Self, TypeAlias
+from typing import Any, Protocol, Self, TypeAlias, TypeGuard, runtime_checkable
 
 import numpy as np
 import scipy.sparse
@@ -14,56 +15,64 @@ from numpy.typing import NDArray
 
 Rows: TypeAlias = "NDArray[Any] | scipy.sparse.csr_array[Any]"
 
-# Rows that are turned together, fewer if they would not stay in the cache.
-TURNED_ROWS = 256
-TURNED_BYTES = 2**20
-
 
 class UnreadableFile(ValueError):
-    """A file that cannot be used; its message says what, why, and what to do."""
+    """Data that cannot be used as rows; the message says what is wrong and what to do."""
 
 
 class RowSource(Protocol):
     """Rows in memory, on disk or elsewhere, of which any range can be read at any time.
 
-    A source is a value that travels: pickled, it carries where the data is rather than what it
-    holds, and opens it again where it arrives. Several threads may read at once.
+    Several threads may read at once. A pickled source carries the place of its data, such as a
+    path, and not the rows; it opens the data again in the process where it is unpickled. (Sources
+    of arrays and tables in memory have no such place: they are pickled with their rows.)
+
+    A class of your own is a row source if it has these members. `SourceDefaults` has all of them
+    but `shape`, `dtype`, `read` and `identity`.
     """
 
     @property
     def shape(self) -> tuple[int, int]:
-        """Rows and columns in all."""
+        """Number of rows and number of columns."""
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """The element type of what `read` returns, as narrow as it is stored."""
+        """The element type of the rows that `read` returns: the stored type, not a wider one."""
 
     @property
     def sparse(self) -> bool:
         """Whether `read` returns CSR rows."""
 
     @property
+    def forward_only(self) -> bool:
+        """Whether reading the range after the last one is cheaper than reading any other range.
+
+        True for compressed formats that are decoded from the start of a piece on. Such a source
+        is read by one thread at a time, because two threads would decode the same piece twice.
+        """
+
+    @property
     def feature_names(self) -> tuple[str, ...] | None:
-        """The names of the columns, where the data has them."""
+        """The names of the columns, or None if the data has none."""
 
     @property
     def labels(self) -> NDArray[Any] | None:
-        """A label for each row, where the data comes with them."""
+        """A label for each row, or None if the data has none."""
 
     def read(self, start: int, stop: int) -> Rows:
-        """Return the rows start, ..., stop - 1, as CSR or C-contiguous.
+        """Return the rows start, ..., stop - 1: CSR, or a C-contiguous array.
 
-        They may be a view of the data, so they are not to be written to.
+        The array may be a view of the data, so do not write to it.
         """
 
     def identity(self) -> str:
-        """Return a fingerprint that tells these rows from others without reading them all."""
+        """Return a fingerprint of the rows that is computed without reading all of them."""
 
     def close(self) -> None:
-        """Let go of open files; a later read opens them again."""
+        """Close open files; a later `read` opens them again."""
 
     def __enter__(self) -> Self:
-        """Return the source, to be closed at the end of the block."""
+        """Return the source, which is closed at the end of the ``with`` block."""
 
     def __exit__(
         self,
@@ -74,51 +83,61 @@ class RowSource(Protocol):
         """Close the source."""
 
 
-def is_row_source(data: Any) -> bool:
-    """Return whether data is a row source rather than an array, a table or a list."""
-    return callable(getattr(data, "read", None)) and callable(getattr(data, "identity", None))
+class SourceDefaults:
+    """What a row source has unless its class says otherwise; readers of files inherit it too.
 
-
-def plain_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
-    """Return the type in which numbers of a stored type are read: native, booleans as bytes."""
-    return np.dtype(np.uint8) if dtype.kind == "b" else dtype.newbyteorder("=")
-
-
-def plain_rows(rows: Any, dtype: np.dtype[Any]) -> Rows:
-    """Return rows C-contiguous in a plain type, as they are if they are that already."""
-    if scipy.sparse.issparse(rows):
-        found: scipy.sparse.csr_array[Any] = to_csr(rows).astype(dtype, copy=False)
-        return found
-    if rows.ndim == 2 and rows.strides[0] == rows.itemsize < rows.strides[1]:
-        turned = np.empty(rows.shape, dtype)
-        turn_columns(rows.T, turned)
-        return turned
-    return np.ascontiguousarray(rows, dtype=dtype)
-
-
-def turn_columns(columns: NDArray[Any], rows: NDArray[Any]) -> None:
-    """Write columns (d, n) as rows (n, d), a few rows at a time through a buffer.
-
-    Columns are often a power of two apart, and then evict one another from the cache; in the
-    buffer they are not, which makes this five times as fast as a plain copy.
+    The rows are dense, have neither names nor labels, can be read in any order at the same cost,
+    and hold nothing open. A source is a context manager that closes itself.
     """
-    n_features, n_rows = columns.shape
-    step = max(16, min(TURNED_ROWS, TURNED_BYTES // max(1, n_features * rows.itemsize)))
-    buffer = np.empty((n_features, step + 16), rows.dtype)
-    for start in range(0, n_rows, step):
-        part = columns[:, start : start + step]
-        held = buffer[:, : part.shape[1]]
-        held[:] = part
-        rows[start : start + step] = held.T
+
+    sparse: bool = False
+    forward_only: bool = False
+    feature_names: tuple[str, ...] | None = None
+    labels: NDArray[Any] | None = None
+
+    def close(self) -> None:
+        """Do nothing, because nothing is held open between two reads."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
 
 
-def to_csr(rows: Any) -> scipy.sparse.csr_array[Any]:
-    """Return any sparse matrix or array as a CSR array, without a copy if it is CSR."""
-    return scipy.sparse.csr_array(rows)
+@runtime_checkable
+class _ReadsRanges(Protocol):
+    """The two methods that tell a row source from arrays, tables, lists and open files."""
+
+    def read(self, start: int, stop: int) -> Rows: ...
+
+    def identity(self) -> str: ...
+
+
+def is_row_source(data: Any) -> TypeGuard[RowSource]:
+    """Return whether data is a row source rather than an array, a table or a list.
+
+    The class is asked and not the object, because a pandas table answers for its columns: one
+    with columns called "read" and "identity" is still a table.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from projected_kmeans.sources.array_source import as_row_source
+    >>> rows = np.ones((2, 3))
+    >>> is_row_source(rows), is_row_source(as_row_source(rows))
+    (False, True)
+    """
+    return issubclass(type(data), _ReadsRanges)
 
 
 def check_range(start: int, stop: int, n_rows: int) -> None:
-    """Raise where a range does not lie within so many rows."""
+    """Raise if start, ..., stop - 1 are not rows of a source with this number of rows."""
     if not 0 <= start <= stop <= n_rows:
         raise ValueError(
             f"rows {start}:{stop} are not within the {n_rows} of the source; give "
@@ -127,7 +146,15 @@ def check_range(start: int, stop: int, n_rows: int) -> None:
 
 
 def check_matrix(shape: tuple[int, ...], dtype: np.dtype[Any], where: str) -> None:
-    """Raise where an array is not a matrix of real numbers with a row and a column."""
+    """Raise if an array is not a matrix of real numbers with at least one row and one column.
+
+    Parameters
+    ----------
+    shape, dtype
+        Of the array.
+    where : str
+        What the error calls the array, such as "X in rows.npz".
+    """
     if dtype.kind == "c":
         raise UnreadableFile(f"{where} holds complex numbers; give real ones, such as abs(X)")
     if dtype.kind not in "biuf":

@@ -1,8 +1,4 @@
-"""READ: blocks of a row source one after another, the next ones read while one is worked on.
-
-Knows which sources are better read by one thread; what is computed from a block is the caller's
-business.
-"""
+"""Walk over the blocks of a source; the next blocks are read while the caller works on one."""
 
 from __future__ import annotations
 
@@ -15,8 +11,8 @@ import numpy as np
 
 from projected_kmeans.sources.protocol import Rows
 
-# Blocks that are read before they are asked for, and threads that read: decoding is often slower
-# than what is computed from it, and two threads then take little more than half of the time.
+# Two blocks are read before they are asked for, by two threads: decoding is often slower than the
+# computation, and two threads take little more than half the time of one.
 DEPTH = 2
 N_READERS = 2
 
@@ -24,11 +20,15 @@ PAGE_BYTES = 4096
 
 
 class Ranges(Protocol):
-    """What is asked of a row source here."""
+    """What this module asks of a source: a part of `RowSource`, which block sources have too."""
 
     @property
     def shape(self) -> tuple[int, int]:
-        """Rows and columns in all."""
+        """Number of rows and number of columns."""
+
+    @property
+    def forward_only(self) -> bool:
+        """Whether one thread should read, because ranges are decoded from the last one on."""
 
     def read(self, start: int, stop: int) -> Any:
         """Return the rows start, ..., stop - 1."""
@@ -37,20 +37,21 @@ class Ranges(Protocol):
 def read_ahead(
     source: Ranges, rows_per_block: int, *, depth: int = DEPTH, first: int = 0
 ) -> Iterator[tuple[int, Rows]]:
-    """Yield the index of the first row and the rows of each block, from the first to the last.
+    """Yield for each block, from the first to the last, the index of its first row and its rows.
 
-    Beside the block that the caller holds, at most `depth` blocks are in memory. What reading
-    raises is raised here as it is. Leaving early waits for reads under way and ends their threads.
-    A source that is marked ``forward_only`` is read by one thread.
+    Besides the block that the caller holds, at most `depth` blocks are in memory. Errors of the
+    source are raised unchanged, in the order of the rows. If the caller stops early, reads that
+    are under way are awaited and their threads end. A source that is ``forward_only`` is read by
+    one thread, others by two.
 
     Parameters
     ----------
     source : Ranges
         The rows, such as a `RowSource`.
     rows_per_block : int
-        Rows of a block; the last may have fewer.
+        Rows of a block; the last block may have fewer.
     depth : int
-        How many blocks are read ahead.
+        The number of blocks that are read ahead.
     first : int
         The row to begin with.
 
@@ -72,8 +73,7 @@ def read_ahead(
 def _walk(
     source: Ranges, rows_per_block: int, depth: int, first: int
 ) -> Iterator[tuple[int, Rows]]:
-    # Sources that can only decode forwards go on where the last block ended, if one thread reads.
-    n_readers = 1 if getattr(source, "forward_only", False) else min(N_READERS, depth)
+    n_readers = 1 if source.forward_only else min(N_READERS, depth)
     pool = ThreadPoolExecutor(n_readers, thread_name_prefix="read-ahead")
     pending: deque[tuple[int, Future[Rows]]] = deque()
     try:
@@ -96,6 +96,6 @@ def _first_of(pending: deque[tuple[int, Future[Rows]]]) -> tuple[int, Rows]:
 def _read(source: Ranges, start: int, stop: int) -> Rows:
     rows: Rows = source.read(start, stop)
     if isinstance(rows, np.ndarray) and rows.base is not None and rows.size:
-        # Perhaps a memory map: one byte of each page brings it in here rather than in a kernel.
+        # Perhaps a memory map: touching a byte of each page loads it here and not in a kernel.
         np.max(rows.reshape(-1).view(np.uint8)[::PAGE_BYTES])
     return rows

@@ -1,6 +1,6 @@
-"""READ: row sources of tables in memory: pandas, polars and pyarrow.
+"""Row sources of tables in memory: pandas, polars and pyarrow.
 
-Imports a package only where one of its tables is handed over, so that it is there.
+None of these packages is needed: one is imported only if a table of it is passed.
 """
 
 from __future__ import annotations
@@ -8,8 +8,7 @@ from __future__ import annotations
 import hashlib
 import importlib
 from collections.abc import Callable, Sequence
-from types import TracebackType
-from typing import Any, Protocol, Self
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,14 +17,14 @@ from projected_kmeans.sources.feature_columns import list_names
 from projected_kmeans.sources.formats.arrow_columns import find_vectors
 from projected_kmeans.sources.protocol import (
     Rows,
+    SourceDefaults,
     UnreadableFile,
     check_matrix,
     check_range,
-    plain_dtype,
-    plain_rows,
 )
+from projected_kmeans.sources.row_layout import plain_dtype, plain_rows
 
-# Rows at the start, in the middle and at the end that a fingerprint looks at.
+# A fingerprint looks at 1,000 rows at the start, in the middle and at the end.
 SAMPLE_ROWS = 1000
 
 
@@ -37,7 +36,7 @@ class Table(Protocol):
     names: tuple[str, ...] | None
 
     def read(self, start: int, stop: int) -> NDArray[Any]:
-        """Return rows in any layout; what is missing is NaN."""
+        """Return rows in any layout; missing numbers are NaN."""
 
 
 class PandasTable:
@@ -49,16 +48,16 @@ class PandasTable:
         self.names: tuple[str, ...] | None = tuple(map(str, frame.columns))
         _check_numeric(self.names, [types.is_numeric_dtype(kind) for kind in kinds])
         self.shape: tuple[int, int] = frame.shape
-        # Types with a mark for missing values name the NumPy type that their values have.
+        # A nullable type of pandas names the NumPy type of its values.
         plain = [kind if isinstance(kind, np.dtype) else kind.numpy_dtype for kind in kinds]
         self.dtype = plain_dtype(np.result_type(*plain)) if plain else np.dtype(np.float64)
-        marked = [index for index, kind in enumerate(kinds) if not isinstance(kind, np.dtype)]
-        if self.dtype.kind != "f" and frame.iloc[:, marked].isna().to_numpy().any():
+        nullable = [index for index, kind in enumerate(kinds) if not isinstance(kind, np.dtype)]
+        if self.dtype.kind != "f" and frame.iloc[:, nullable].isna().to_numpy().any():
             self.dtype = np.dtype(np.float64)
         self._frame = frame
 
     def read(self, start: int, stop: int) -> NDArray[Any]:
-        """Return rows in any layout; what is missing is NaN."""
+        """Return rows in any layout; missing numbers are NaN."""
         filled = {"na_value": np.nan} if self.dtype.kind == "f" else {}
         rows: NDArray[Any] = self._frame.iloc[start:stop].to_numpy(dtype=self.dtype, **filled)
         return rows
@@ -71,8 +70,8 @@ class PolarsTable:
         polars = importlib.import_module("polars")
         if not isinstance(frame, polars.DataFrame):
             raise UnreadableFile(
-                f"the polars {type(frame).__name__} is no table; give a DataFrame, such as by "
-                "collect()"
+                f"the polars {type(frame).__name__} is not a table; give a DataFrame, such as "
+                "by collect()"
             )
         kinds = frame.dtypes
         self._frame = frame
@@ -84,14 +83,14 @@ class PolarsTable:
         self.names = tuple(frame.columns)
         _check_numeric(self.names, [kind.is_numeric() or kind == polars.Boolean for kind in kinds])
         self.shape = (frame.height, frame.width)
-        # A column with missing values becomes one of floats.
+        # A column with missing values becomes a column of floats.
         types = [plain_dtype(series.clear().to_numpy().dtype) for series in frame]
         if frame.null_count().sum_horizontal().sum():
             types.append(np.dtype(np.float64))
         self.dtype = np.result_type(*types) if types else np.dtype(np.float64)
 
     def read(self, start: int, stop: int) -> NDArray[Any]:
-        """Return rows in any layout; what is missing is NaN."""
+        """Return rows in any layout; missing numbers are NaN."""
         part = self._frame.slice(start, stop - start)
         if self.names is None:
             vectors: NDArray[Any] = part.to_series().to_numpy()
@@ -110,7 +109,7 @@ class ArrowTable:
         if isinstance(table, arrow.RecordBatch):
             table = arrow.Table.from_batches([table])
         if not isinstance(table, arrow.Table):
-            raise UnreadableFile(f"the pyarrow {type(table).__name__} is no table; give a Table")
+            raise UnreadableFile(f"the pyarrow {type(table).__name__} is not a table; give a Table")
         self._vectors = find_vectors(table.schema, None, None, "the table")
         length = self._vectors.length
         if length is None:
@@ -121,7 +120,7 @@ class ArrowTable:
         self._table = table
 
     def read(self, start: int, stop: int) -> NDArray[Any]:
-        """Return rows in any layout; what is missing is NaN."""
+        """Return rows in any layout; missing numbers are NaN."""
         rows = np.empty((stop - start, self.shape[1]), self.dtype)
         begin = 0
         for batch in self._table.slice(start, stop - start).to_batches():
@@ -138,17 +137,14 @@ TABLES: dict[str, Callable[[Any], Table]] = {
 }
 
 
-class TableRows:
+class TableRows(SourceDefaults):
     """The row source of a table.
 
     Parameters
     ----------
     data : pandas, polars or pyarrow table
-        Of numbers; its names are the feature names.
+        Of numbers. The names of its columns are the feature names.
     """
-
-    sparse = False
-    labels: NDArray[Any] | None = None
 
     def __init__(self, data: Any) -> None:
         self._data = data
@@ -164,27 +160,13 @@ class TableRows:
         return plain_rows(self._table.read(start, stop), self.dtype)
 
     def identity(self) -> str:
-        """Return a hash of shape, type, names and the rows at three places."""
+        """Return a hash of shape, type, names and 3,000 rows at three places."""
         digest = hashlib.sha256(repr((self.shape, self.dtype.str, self.feature_names)).encode())
         n_rows = self.shape[0]
         for start in (0, n_rows // 2, max(0, n_rows - SAMPLE_ROWS)):
             rows = self._table.read(start, min(n_rows, start + SAMPLE_ROWS))
             digest.update(np.ascontiguousarray(rows, dtype=self.dtype).tobytes())
         return digest.hexdigest()
-
-    def close(self) -> None:
-        """Do nothing: the table is the caller's."""
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self.close()
 
     def __reduce__(self) -> tuple[Any, ...]:
         return TableRows, (self._data,)
@@ -199,5 +181,5 @@ def _check_numeric(names: Sequence[str], is_number: Sequence[bool]) -> None:
     others = [name for name, fits in zip(names, is_number, strict=True) if not fits]
     if others:
         raise UnreadableFile(
-            f"the table has columns that hold no numbers ({list_names(others)}); leave them out"
+            f"the table has columns that do not hold numbers ({list_names(others)}); leave them out"
         )

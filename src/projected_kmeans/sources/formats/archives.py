@@ -1,47 +1,42 @@
-"""READ: a matrix among the arrays of a ``.npz`` or MatLab file, and labels beside it.
+"""Files that hold several arrays: which one is the matrix of rows, and which one its labels.
 
-Chooses by name or because there is no choice; how an array is loaded is the format's business.
+An array is chosen by its name, by a usual name, or because there is only one that fits. The modules
+of the formats (npz, matlab, hdf5, zarr) say which arrays a file has and how one of them is loaded.
 """
 
 from __future__ import annotations
 
-import zipfile
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import scipy.io
 import scipy.sparse
 from numpy.typing import NDArray
 
-from projected_kmeans.sources.file_source import LazyHandle, Reader
-from projected_kmeans.sources.formats.npy import MappedArray, MappedRows, read_npy_header
-from projected_kmeans.sources.protocol import UnreadableFile, check_matrix, to_csr
+from projected_kmeans.sources.file_reader import LazyHandle
+from projected_kmeans.sources.protocol import SourceDefaults, UnreadableFile, check_matrix
+from projected_kmeans.sources.row_layout import to_csr
 
 MATRIX_NAMES = ("X", "x", "data", "fea", "features")
 LABEL_NAMES = ("y", "Y", "gnd", "labels", "target")
 
-# What scipy.sparse.save_npz writes beside the shape.
-SPARSE_MEMBERS = {"format", "shape", "data"}
-SPARSE_NAME = "the matrix"
-
 
 @dataclass(frozen=True)
 class Variable:
-    """One array of a file that holds several, known before it is loaded."""
+    """One array of a file, as far as it is known before it is loaded."""
 
     name: str
     shape: tuple[int, ...]
     kind: str  # "number", "sparse" or "other"
 
     def is_matrix(self) -> bool:
-        """Tell whether rows may be in it."""
+        """Return whether it can hold rows."""
         return self.kind != "other" and len(self.shape) == 2
 
     def is_vector(self) -> bool:
-        """Tell whether labels may be in it."""
+        """Return whether it can hold labels."""
         return self.kind == "number" and sum(extent != 1 for extent in self.shape) == 1
 
     def __str__(self) -> str:
@@ -50,14 +45,14 @@ class Variable:
 
 @dataclass(frozen=True)
 class Archive:
-    """The variables of a file, and how to load one by its name."""
+    """The arrays of a file, and a function that loads one by its name."""
 
     path: Path
     variables: tuple[Variable, ...]
     load: Callable[[Path, str], Any]
 
     def choose_matrix(self, variable: str | None) -> Variable:
-        """Return the variable of a name, or the one that is clearly meant."""
+        """Return the array of this name, or without a name the only one that can be meant."""
         if variable is not None:
             named = [one for one in self.variables if one.name.strip("/") == variable.strip("/")]
             if not named:
@@ -77,7 +72,7 @@ class Archive:
         return (named or others)[0]
 
     def find_labels(self, n_rows: int) -> NDArray[Any] | None:
-        """Return the labels of so many rows, if they are there under a usual name."""
+        """Return the labels of this number of rows if a usual name has them, else None."""
         for name in LABEL_NAMES:
             for one in self.variables:
                 if one.name == name and one.is_vector() and max(one.shape) == n_rows:
@@ -85,7 +80,7 @@ class Archive:
         return None
 
     def load_labels(self) -> NDArray[Any]:
-        """Return the one vector, or the one with a usual name."""
+        """Return the vector with a usual name, or the only vector."""
         vectors = [one for one in self.variables if one.is_vector()]
         named = [one for name in LABEL_NAMES for one in vectors if one.name == name]
         if not named and len(vectors) != 1:
@@ -98,36 +93,24 @@ class Archive:
         return ", ".join(map(str, self.variables)) or "nothing"
 
 
-class LoadedRows:
-    """Reader of a matrix that its file can only give as a whole, kept in memory until closed.
+class LoadedRows(SourceDefaults):
+    """Reader of a matrix that can only be loaded whole; it stays in memory until it is closed.
 
     Parameters
     ----------
-    path : Path
-        The file.
+    archive : Archive
+        What the file holds.
     name : str
-        The variable.
-    load : callable
-        From path and name to the array.
-    find_labels : callable
-        From the number of rows to their labels.
+        The array to load.
     """
 
-    feature_names: tuple[str, ...] | None = None
-
-    def __init__(
-        self,
-        path: Path,
-        name: str,
-        load: Callable[[Path, str], Any],
-        find_labels: Callable[[int], NDArray[Any] | None],
-    ) -> None:
-        self._handle = LazyHandle(_load_rows, path, name, load)
+    def __init__(self, archive: Archive, name: str) -> None:
+        self._handle = LazyHandle(_load_matrix, archive.path, name, archive.load)
         rows = self._handle.get()
         self.shape = (int(rows.shape[0]), int(rows.shape[1]))
         self.dtype = rows.dtype
         self.sparse = bool(scipy.sparse.issparse(rows))
-        self.labels = find_labels(self.shape[0])
+        self.labels = archive.find_labels(self.shape[0])
 
     def read(self, start: int, stop: int) -> Any:
         """Return rows of the array in memory."""
@@ -138,81 +121,9 @@ class LoadedRows:
         self._handle.close()
 
 
-def open_npz(path: Path, variable: str | None) -> Reader:
-    """Return the reader of a ``.npz`` file: a memory map where the array is not compressed."""
-    archive = list_npz(path)
-    chosen = archive.choose_matrix(variable)
-    mapped = None if chosen.kind == "sparse" else _find_member(path, chosen.name)
-    if mapped is None:
-        return LoadedRows(path, chosen.name, archive.load, archive.find_labels)
-    check_matrix(mapped.shape, mapped.dtype, f"{chosen.name} in {path}")
-    return MappedRows(mapped, archive.find_labels(mapped.shape[0]))
-
-
-def open_mat(path: Path, variable: str | None) -> Reader:
-    """Return the reader of a MatLab file up to version 7."""
-    archive = list_mat(path)
-    chosen = archive.choose_matrix(variable)
-    return LoadedRows(path, chosen.name, archive.load, archive.find_labels)
-
-
-def list_npz(path: Path) -> Archive:
-    """Return what a ``.npz`` file holds; only the heads of its arrays are read."""
-    variables = []
-    with zipfile.ZipFile(path) as members:
-        for member in members.namelist():
-            with members.open(member) as handle:
-                shape, dtype, _ = read_npy_header(handle)
-            kind = "number" if dtype.kind in "biufc" else "other"
-            variables.append(Variable(member.removesuffix(".npy"), shape, kind))
-    if {one.name for one in variables} >= SPARSE_MEMBERS:
-        shape = tuple(_load_member(path, "shape").tolist())
-        variables = [Variable(SPARSE_NAME, shape, "sparse")]
-    return Archive(path, tuple(variables), _load_member)
-
-
-def list_mat(path: Path) -> Archive:
-    """Return what a MatLab file holds."""
-    special = {"sparse": "sparse"} | dict.fromkeys(("cell", "struct", "object", "char"), "other")
-    variables = [
-        Variable(name, shape, special.get(kind, "number"))
-        for name, shape, kind in scipy.io.whosmat(path)
-    ]
-    return Archive(path, tuple(variables), _load_variable)
-
-
-def _load_member(path: Path, name: str) -> Any:
-    if name == SPARSE_NAME:
-        return scipy.sparse.load_npz(path)
-    with np.load(path, allow_pickle=False) as arrays:
-        return np.asarray(arrays[name])
-
-
-def _load_variable(path: Path, name: str) -> Any:
-    found = scipy.io.loadmat(path, variable_names=[name])[name]
-    return found if scipy.sparse.issparse(found) else np.asarray(found)
-
-
-def _load_rows(path: Path, name: str, load: Callable[[Path, str], Any]) -> Any:
+def _load_matrix(path: Path, name: str, load: Callable[[Path, str], Any]) -> Any:
     rows = load(path, name)
     check_matrix(rows.shape, rows.dtype, f"{name} in {path}")
     if scipy.sparse.issparse(rows):
         return to_csr(rows)
-    return np.ascontiguousarray(rows)  # MatLab's order would be turned again with every range
-
-
-def _find_member(path: Path, name: str) -> MappedArray | None:
-    """Return where an array lies in the file, or None if it is compressed."""
-    with zipfile.ZipFile(path) as members:
-        entry = members.getinfo(name if name in members.namelist() else f"{name}.npy")
-        if entry.compress_type != zipfile.ZIP_STORED:
-            return None
-        with members.open(entry) as member:
-            shape, dtype, strides = read_npy_header(member)
-            in_member = member.tell()
-    with open(path, "rb") as handle:
-        # The local head may be longer than the one in the directory, so it is asked itself.
-        handle.seek(entry.header_offset + 26)
-        lengths = np.frombuffer(handle.read(4), "<u2")
-    begin = entry.header_offset + 30 + int(lengths.sum())
-    return MappedArray(path, dtype, shape, strides, begin + in_member)
+    return np.ascontiguousarray(rows)  # once, because MatLab's order would be turned at each read

@@ -1,6 +1,6 @@
-"""READ: Arrow columns as rows: which columns hold the vectors, and batches of them as a matrix.
+"""Arrow columns as rows: which columns hold the features, and record batches as a matrix.
 
-Knows pyarrow's types; files and tables are opened elsewhere.
+Serves files (`arrow`) and tables in memory (`table_source`), which open the data themselves.
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from projected_kmeans.sources.feature_columns import choose_columns, list_names
-from projected_kmeans.sources.protocol import UnreadableFile, plain_dtype, turn_columns
+from projected_kmeans.sources.protocol import UnreadableFile
+from projected_kmeans.sources.row_layout import plain_dtype, turn_columns
 
 
 @dataclass(frozen=True)
@@ -24,13 +25,13 @@ class VectorColumns:
     Attributes
     ----------
     names : tuple of str
-        Their names: one a feature, or that of the one column of vectors.
+        Their names: one for each feature, or the name of the one column of vectors.
     dtype : dtype
-        Holds the numbers of all.
+        A type that holds the numbers of all columns.
     is_list : bool
         Whether one column holds whole vectors.
     length : int or None
-        How long vectors are, where the type tells.
+        The number of features; None if the type of a column of vectors leaves it open.
     where : str
         What errors call the data.
     """
@@ -51,7 +52,7 @@ class VectorColumns:
         batch : pyarrow.RecordBatch
             Has these columns, and n rows.
         first_row : int
-            Which row of the data is the batch's first, for errors.
+            The index of the batch's first row in the data, for errors.
         """
         if self.is_list:
             rows[:] = self.view(batch, rows.shape[1], first_row)
@@ -64,7 +65,7 @@ class VectorColumns:
         turn_columns(columns, rows)
 
     def view(self, batch: Any, n_features: int, first_row: int) -> NDArray[Any]:
-        """Return the vectors of a record batch where they lie, as a copy only where some miss."""
+        """Return the vectors of a record batch: a view of it, or a copy if numbers are missing."""
         name = self.names[0]
         vectors = batch.column(name)
         if vectors.null_count:
@@ -85,7 +86,7 @@ class VectorColumns:
         return _numbers(cells).reshape(len(vectors), n_features)
 
     def _check_filled(self, cells: Any, name: str, first_row: int) -> None:
-        # Nothing is NaN among floats; integers have no number for it.
+        # A missing float is read as NaN; for a missing integer there is no such number.
         if cells.null_count and self.dtype.kind != "f":
             index = int(np.argmax(np.asarray(cells.is_null())))
             row = first_row + (index // (self.length or 1) if self.is_list else index)
@@ -98,18 +99,18 @@ class VectorColumns:
 def find_vectors(
     schema: Any, columns: Sequence[str] | None, drop: Sequence[str] | None, where: str
 ) -> VectorColumns:
-    """Return which columns of a schema hold the features; raise where that is not clear.
+    """Return which columns of a schema hold the features; raise if that is not clear.
 
     Parameters
     ----------
     schema : pyarrow.Schema
-        The columns; the index that pandas stores beside them is none.
+        The columns. The index that pandas stores beside them is not a feature.
     columns, drop : sequence of str or None
         Names to keep, or to leave out.
     where : str
         What errors call the data.
     """
-    index = [name for name in (schema.pandas_metadata or {}).get("index_columns", ())]
+    index = (schema.pandas_metadata or {}).get("index_columns", ())
     hidden = [name for name in index if columns is None and name not in (drop or ())]
     names = [name for name in schema.names if name not in hidden]
     kept = choose_columns(names, columns, drop, where)
@@ -133,8 +134,8 @@ def find_vectors(
     if not others:
         raise UnreadableFile(f"{where} has no columns; give at least one of numbers")
     raise UnreadableFile(
-        f"{where} has columns that hold no numbers ({list_names(others)}); leave them out with "
-        f"drop={others[:8]!r}, or choose with columns=[...]"
+        f"{where} has columns that do not hold numbers ({list_names(others)}); leave them out "
+        f"with drop={others[:8]!r}, or choose with columns=[...]"
     )
 
 
@@ -143,7 +144,7 @@ def _arrow() -> Any:
 
 
 def _dtype_of(kind: Any) -> Any:
-    """Return the NumPy type of a column of numbers, or None."""
+    """Return the NumPy type of a column of numbers, or None for other columns."""
     types = _arrow().types
     if types.is_boolean(kind):
         return np.dtype(np.uint8)

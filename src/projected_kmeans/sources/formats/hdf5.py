@@ -1,11 +1,10 @@
-"""READ: ranges of rows of HDF5 files and of MatLab 7.3 files, which are HDF5 inside.
+"""HDF5 files, read by h5py; MatLab 7.3 files are HDF5 inside and are read here too.
 
-Reads data sets by h5py; MatLab's are stored column by column and turned here.
+MatLab stores matrices column by column, so its data sets are turned when they are read.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -15,46 +14,36 @@ import scipy.sparse
 from numpy.typing import NDArray
 
 from projected_kmeans.optional_packages import load_extra
-from projected_kmeans.sources.file_source import LazyHandle, Reader
+from projected_kmeans.sources.file_format import Format, each_file
+from projected_kmeans.sources.file_reader import LazyHandle, Reader
 from projected_kmeans.sources.formats.archives import Archive, LoadedRows, Variable
-from projected_kmeans.sources.protocol import check_matrix
+from projected_kmeans.sources.protocol import SourceDefaults, check_matrix
 
-MATLAB_HEAD = b"MATLAB 7.3"
+# The attribute with which MatLab marks a group that holds a sparse matrix; it has the row count.
 MATLAB_SPARSE = "MATLAB_sparse"
 
 
-class Hdf5Rows:
+class Hdf5Rows(SourceDefaults):
     """Reader of a data set.
 
     Parameters
     ----------
-    path : Path
-        The file.
+    archive : Archive
+        What the file holds.
     name : str
         The data set.
     turned : bool
         Whether rows are stored as columns.
-    find_labels : callable
-        From the number of rows to their labels.
     """
 
-    sparse = False
-    feature_names: tuple[str, ...] | None = None
-
-    def __init__(
-        self,
-        path: Path,
-        name: str,
-        turned: bool,
-        find_labels: Callable[[int], NDArray[Any] | None],
-    ) -> None:
-        self._handle = LazyHandle(_open_dataset, path, name)
+    def __init__(self, archive: Archive, name: str, turned: bool) -> None:
+        self._handle = LazyHandle(_open_dataset, archive.path, name)
         self._turned = turned
         dataset = self._handle.get()[1]
-        check_matrix(dataset.shape or (), dataset.dtype, f"{name} in {path}")
+        check_matrix(dataset.shape or (), dataset.dtype, f"{name} in {archive.path}")
         self.shape: tuple[int, int] = dataset.shape[::-1] if turned else dataset.shape
-        self.dtype = dataset.dtype
-        self.labels = find_labels(self.shape[0])
+        self.dtype: np.dtype[Any] = dataset.dtype
+        self.labels = archive.find_labels(self.shape[0])
 
     def read(self, start: int, stop: int) -> NDArray[Any]:
         """Return rows of a range."""
@@ -64,37 +53,40 @@ class Hdf5Rows:
         return rows
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         self._handle.close()
 
 
-def is_matlab_hdf5(path: Path) -> bool:
-    """Tell whether a ``.mat`` file is of version 7.3."""
-    with open(path, "rb") as handle:
-        return handle.read(len(MATLAB_HEAD)) == MATLAB_HEAD
-
-
 def open_hdf5(path: Path, variable: str | None, *, matlab: bool = False) -> Reader:
-    """Return the reader of one data set of an HDF5 file, chosen as in other archives."""
+    """Return the reader of one data set.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    variable : str or None
+        The data set; None for the only one that can be meant.
+    matlab : bool
+        Whether MatLab wrote the file, so that data sets are stored column by column.
+    """
     archive = list_hdf5(path, matlab=matlab)
     chosen = archive.choose_matrix(variable)
     if chosen.kind == "sparse":
-        return LoadedRows(path, chosen.name, archive.load, archive.find_labels)
-    return Hdf5Rows(path, chosen.name, matlab, archive.find_labels)
+        return LoadedRows(archive, chosen.name)
+    return Hdf5Rows(archive, chosen.name, matlab)
 
 
 def list_hdf5(path: Path, *, matlab: bool = False) -> Archive:
-    """Return the data sets of an HDF5 file, in all its groups."""
+    """Return the data sets of a file, in all its groups."""
     h5py = load_extra("h5py", "hdf5", str(path))
     variables: list[Variable] = []
 
     def visit(name: str, item: Any) -> None:
         if MATLAB_SPARSE in item.attrs:
-            shape = (int(item.attrs[MATLAB_SPARSE]), len(item["jc"]) - 1)
-            variables.append(Variable(name, shape, "sparse"))
-        elif isinstance(item, h5py.Dataset) and not _belongs_elsewhere(item, name):
+            variables.append(Variable(name, _sparse_shape(item), "sparse"))
+        elif isinstance(item, h5py.Dataset) and not _is_part_of_another(item, name):
             is_number = item.shape is not None and item.dtype.kind in "biufc"
-            # MatLab keeps texts as numbers and tells by the class.
+            # MatLab stores text as numbers; only the class tells them apart.
             is_text = item.attrs.get("MATLAB_class", b"") in (b"char", b"cell")
             kind = "number" if is_number and not is_text else "other"
             extents = item.shape or ()
@@ -105,9 +97,13 @@ def list_hdf5(path: Path, *, matlab: bool = False) -> Archive:
     return Archive(path, tuple(variables), partial(_load_dataset, matlab=matlab))
 
 
-def _belongs_elsewhere(item: Any, name: str) -> bool:
-    """Tell whether a data set is a part of a sparse matrix or of MatLab's own book-keeping."""
+def _is_part_of_another(item: Any, name: str) -> bool:
+    """Return whether a data set belongs to a sparse matrix or to MatLab's own bookkeeping."""
     return name.startswith("#") or MATLAB_SPARSE in item.parent.attrs
+
+
+def _sparse_shape(group: Any) -> tuple[int, int]:
+    return int(group.attrs[MATLAB_SPARSE]), len(group["jc"]) - 1
 
 
 def _open_dataset(path: Path, name: str) -> tuple[Any, Any]:
@@ -119,8 +115,15 @@ def _open_dataset(path: Path, name: str) -> tuple[Any, Any]:
 def _load_dataset(path: Path, name: str, *, matlab: bool) -> Any:
     _file, item = _open_dataset(path, name)
     if MATLAB_SPARSE in item.attrs:
-        shape = (int(item.attrs[MATLAB_SPARSE]), len(item["jc"]) - 1)
         entries = item["data"][:], item["ir"][:].astype(np.int64), item["jc"][:].astype(np.int64)
-        return scipy.sparse.csc_array(entries, shape=shape)
+        return scipy.sparse.csc_array(entries, shape=_sparse_shape(item))
     array = np.asarray(item[()])
     return array.T if matlab else array
+
+
+HDF5 = Format(
+    (".h5", ".hdf5"),
+    each_file(lambda path, choice: open_hdf5(path, choice.variable)),
+    choices=("variable",),
+    extra="hdf5",
+)

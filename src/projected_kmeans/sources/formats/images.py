@@ -1,6 +1,7 @@
-"""READ: images as rows of bytes, one image a row, by Pillow.
+"""Images as rows of bytes, one image a row, read by Pillow.
 
-Turns colours into grey or RGB and, if asked, images to one size; it does nothing else to them.
+Images are converted to grey or RGB and, if asked, resized to one size; nothing else is done to
+them.
 """
 
 from __future__ import annotations
@@ -13,44 +14,45 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from projected_kmeans.sources.file_source import one_sentence
-from projected_kmeans.sources.protocol import UnreadableFile
+from projected_kmeans.sources.file_format import Format, files_together
+from projected_kmeans.sources.file_reader import explain_errors
+from projected_kmeans.sources.protocol import SourceDefaults, UnreadableFile
 
+EXTENSIONS = (".png", ".jpg", ".jpeg", ".bmp", ".tif", ".tiff", ".gif", ".webp", ".pgm", ".ppm")
+
+# Pillow's modes with 8 bits a sample; the others have more and would lose some.
 GREY_MODES = {"1", "L", "LA", "La"}
 COLOUR_MODES = {"P", "PA", "RGB", "RGBA", "RGBX", "RGBa", "CMYK", "YCbCr", "LAB", "HSV"}
 
-# Pillow decodes without the interpreter's lock.
+# Threads that decode side by side, which works because Pillow releases the interpreter's lock.
 N_THREADS = 4
 
 
-class ImageRows:
-    """Reader of images; rows are bytes, pixel after pixel, with three bytes a pixel in colour.
+class ImageRows(SourceDefaults):
+    """Reader of images; a row has the bytes of all pixels, three bytes a pixel in colour.
 
     Parameters
     ----------
     paths : sequence of Path
-        The images in the order of the rows. If any is in colour, grey ones become RGB too;
-        transparency is left out.
+        The images in the order of the rows. If any is in colour, grey ones become RGB too.
+        Transparency is left out.
     size : (int, int), optional
-        Width and height to which all are resized; without it all must have one size.
+        Width and height to which all images are resized; without it all must have one size.
     """
 
-    sparse = False
     dtype: np.dtype[Any] = np.dtype(np.uint8)
-    feature_names: tuple[str, ...] | None = None
-    labels: NDArray[Any] | None = None
 
     def __init__(self, paths: Sequence[Path], size: tuple[int, int] | None = None) -> None:
         if size is not None and (len(size) != 2 or min(size) < 1):
             raise UnreadableFile(
-                f"image_size={size} is no size; give width and height, such as (64, 64)"
+                f"image_size={size} is not a size; give width and height, such as (64, 64)"
             )
         self._paths = tuple(paths)
         self._resize = size
         self._mode = "L"
         first: tuple[int, int] | None = None
         for path in paths:
-            mode, found = _look_at(path)
+            mode, found = _read_header(path)
             first = first or found
             if size is None and found != first:
                 raise UnreadableFile(
@@ -68,30 +70,34 @@ class ImageRows:
         rows = np.empty((stop - start, self.shape[1]), np.uint8)
         with ThreadPoolExecutor(N_THREADS) as pool:
             for _ in pool.map(self._decode, self._paths[start:stop], rows):
-                pass  # only to raise what a thread has raised
+                pass  # the loop raises what a thread has raised
         return rows
-
-    def close(self) -> None:
-        """Do nothing: files are opened for each read."""
 
     def _decode(self, path: Path, row: NDArray[np.uint8]) -> None:
         from PIL import Image  # here, so that other formats are read without it
 
-        with one_sentence(path, "image"), Image.open(path) as image:
+        with explain_errors(path, "image"), Image.open(path) as image:
             picture = image.convert(self._mode)
             if self._resize is not None:
                 picture = picture.resize(self._resize, Image.Resampling.BILINEAR)
             row[:] = np.asarray(picture, np.uint8).reshape(-1)
 
 
-def _look_at(path: Path) -> tuple[str, tuple[int, int]]:
-    """Return mode and size from an image's head."""
+def _read_header(path: Path) -> tuple[str, tuple[int, int]]:
+    """Return mode and size of an image without decoding it."""
     from PIL import Image
 
-    with one_sentence(path, "image"), Image.open(path) as image:
+    with explain_errors(path, "image"), Image.open(path) as image:
         mode, size = image.mode, image.size
     if mode not in GREY_MODES | COLOUR_MODES:
         raise UnreadableFile(
             f"{path} has more than 8 bits a sample (mode {mode}); save it with 8, or all as .npy"
         )
     return mode, size
+
+
+IMAGES = Format(
+    EXTENSIONS,
+    files_together(lambda files, choice: ImageRows(files, choice.image_size)),
+    choices=("image_size",),
+)

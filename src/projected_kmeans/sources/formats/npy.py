@@ -1,6 +1,6 @@
-"""READ: rows that lie in a file as numbers at fixed places, through a memory map; ``.npy``.
+"""``.npy`` files, and any matrix whose numbers lie at fixed places of a file, as a memory map.
 
-Reads nothing until rows are used; compressed or textual files have other readers.
+Opening reads the header only. Rows are read from disk when they are used.
 """
 
 from __future__ import annotations
@@ -13,13 +13,14 @@ import numpy as np
 from numpy.lib import format as npy
 from numpy.typing import NDArray
 
-from projected_kmeans.sources.file_source import LazyHandle
-from projected_kmeans.sources.protocol import check_matrix
+from projected_kmeans.sources.file_format import Choice, Format, each_file
+from projected_kmeans.sources.file_reader import LazyHandle
+from projected_kmeans.sources.protocol import SourceDefaults, check_matrix
 
 
 @dataclass(frozen=True)
 class MappedArray:
-    """Where in a file an array lies; as a value it travels in place of the array."""
+    """Where in a file an array lies; it is pickled in place of the array."""
 
     path: Path
     dtype: np.dtype[Any]
@@ -39,8 +40,8 @@ class MappedArray:
         return np.ndarray(self.shape, self.dtype, content, self.offset, self.strides)
 
 
-class MappedRows:
-    """Reader of a memory-mapped matrix; ranges are views where their rows are contiguous.
+class MappedRows(SourceDefaults):
+    """Reader of a memory-mapped matrix; ranges are views if their rows are contiguous.
 
     Parameters
     ----------
@@ -50,15 +51,12 @@ class MappedRows:
         A label for each row.
     """
 
-    sparse = False
-    feature_names: tuple[str, ...] | None = None
-
     def __init__(self, mapped: MappedArray, labels: NDArray[Any] | None = None) -> None:
         self.shape = (mapped.shape[0], mapped.shape[1])
         self.dtype = mapped.dtype
         self.labels = labels
         self._handle = LazyHandle(mapped.open)
-        self._handle.get()  # a file that is too short is told at once
+        self._handle.get()  # opened now, so that a file that is too short is refused at once
 
     def read(self, start: int, stop: int) -> NDArray[Any]:
         """Return rows as they lie in the file."""
@@ -67,13 +65,6 @@ class MappedRows:
     def close(self) -> None:
         """Forget the memory map."""
         self._handle.close()
-
-
-def open_npy(path: Path) -> MappedRows:
-    """Return the reader of a ``.npy`` file, in C or Fortran order."""
-    mapped = find_array(path)
-    check_matrix(mapped.shape, mapped.dtype, str(path))
-    return MappedRows(mapped)
 
 
 def find_array(path: Path) -> MappedArray:
@@ -86,10 +77,19 @@ def find_array(path: Path) -> MappedArray:
 def read_npy_header(
     handle: IO[bytes],
 ) -> tuple[tuple[int, ...], np.dtype[Any], tuple[int, ...]]:
-    """Return shape, type and strides from the head of an array; the data follows."""
+    """Return shape, type and strides of an array; the handle is then where the numbers begin."""
     version = npy.read_magic(handle)
     read = {(1, 0): npy.read_array_header_1_0}.get(version, npy.read_array_header_2_0)
     shape, fortran, dtype = read(handle)
     steps = np.cumprod([dtype.itemsize, *(shape[:-1] if fortran else shape[:0:-1])])
     strides = tuple(steps.tolist() if fortran else steps[::-1].tolist())
     return shape, dtype, strides if shape else ()
+
+
+def _open_reader(path: Path, choice: Choice) -> MappedRows:
+    mapped = find_array(path)
+    check_matrix(mapped.shape, mapped.dtype, str(path))
+    return MappedRows(mapped)
+
+
+NPY = Format((".npy",), each_file(_open_reader), load_labels=lambda path: find_array(path).open())

@@ -1,4 +1,4 @@
-"""READ: sparse rows of svmlight (libsvm) text files, with their labels.
+"""Text files of svmlight (libsvm): sparse rows with a label each.
 
 One scan counts rows and finds the largest index; ranges are parsed again when they are read.
 """
@@ -14,29 +14,29 @@ import numpy as np
 import scipy.sparse
 from numpy.typing import NDArray
 
+from projected_kmeans.sources.file_format import Format, files_together
 from projected_kmeans.sources.formats.text_index import whole_lines
-from projected_kmeans.sources.protocol import UnreadableFile
+from projected_kmeans.sources.protocol import SourceDefaults, UnreadableFile
 
-# Text that is parsed together: what a read of a single row costs.
+# Text is parsed in pieces of 1 MB, so a single row costs the parsing of 1 MB.
 PIECE_BYTES = 2**20
 
 
-class SvmlightRows:
+class SvmlightRows(SourceDefaults):
     """Reader of svmlight files; rows are CSR of float64.
 
-    Indices are taken as zero-based if any file has an index 0, and as one-based otherwise.
+    Indices are zero-based if any file has an index 0, and one-based otherwise.
 
     Parameters
     ----------
     paths : sequence of Path
         The files, in the order of their rows.
     n_features : int, optional
-        How many columns; by default as many as the largest index asks for.
+        The number of columns; by default the largest index decides.
     """
 
     sparse = True
     dtype: np.dtype[Any] = np.dtype(np.float64)
-    feature_names: tuple[str, ...] | None = None
 
     def __init__(self, paths: Sequence[Path], n_features: int | None = None) -> None:
         self._pieces: list[tuple[Path, int, int]] = []
@@ -44,7 +44,7 @@ class SvmlightRows:
         smallest, largest = np.iinfo(np.int64).max, -1
         for path in paths:
             n_before = len(self._pieces)
-            for begin, line, text in _pieces_of(path):
+            for begin, line, text in _walk_pieces(path):
                 rows, targets = _parse(text, path, line)
                 if rows.shape[0] == 0:
                     continue
@@ -64,7 +64,7 @@ class SvmlightRows:
             )
         self._starts = np.concatenate([[0], np.cumsum(counts)])
         self.shape = (int(self._starts[-1]), n_features or needed)
-        self.labels: NDArray[Any] | None = _plain_labels(np.concatenate(labels))
+        self.labels = _plain_labels(np.concatenate(labels))
 
     def read(self, start: int, stop: int) -> Any:
         """Return rows of a range."""
@@ -85,12 +85,9 @@ class SvmlightRows:
         ]
         return scipy.sparse.vstack(stacked, format="csr")[start - before : stop - before]
 
-    def close(self) -> None:
-        """Do nothing: files are opened for each read."""
 
-
-def _pieces_of(path: Path) -> Iterator[tuple[int, int, bytes]]:
-    """Yield pieces of whole lines, with the bytes and lines before each."""
+def _walk_pieces(path: Path) -> Iterator[tuple[int, int, bytes]]:
+    """Yield pieces of whole lines, with the number of bytes and of lines before each."""
     begin = line = 0
     for text in whole_lines(path, 0, PIECE_BYTES):
         yield begin, line, text
@@ -98,7 +95,11 @@ def _pieces_of(path: Path) -> Iterator[tuple[int, int, bytes]]:
 
 
 def _parse(text: bytes, path: Path, n_lines: int | None) -> tuple[Any, NDArray[np.float64]]:
-    """Return rows with indices as they are written, and labels."""
+    """Return rows, with their indices as they are written, and labels.
+
+    If a line is wrong, the error names it. It is counted from `n_lines`, the number of lines before
+    the text; None leaves the line unnamed.
+    """
     from sklearn.datasets import load_svmlight_file  # slow to import, and only needed here
 
     try:
@@ -119,6 +120,13 @@ def _parse(text: bytes, path: Path, n_lines: int | None) -> tuple[Any, NDArray[n
 
 
 def _plain_labels(labels: NDArray[np.float64]) -> NDArray[Any]:
-    """Return labels as integers where they are."""
+    """Return labels as integers if all of them are whole numbers."""
     whole = labels.astype(np.int64, casting="unsafe") if np.isfinite(labels).all() else labels
     return whole if np.array_equal(whole, labels) else labels
+
+
+SVMLIGHT = Format(
+    (".svm", ".svmlight", ".libsvm"),
+    files_together(lambda files, choice: SvmlightRows(files, choice.n_features)),
+    choices=("n_features",),
+)

@@ -1,6 +1,6 @@
-"""READ: ranges of rows of ``.csv`` and ``.tsv`` files, parsed by pyarrow where it is there.
+"""``.csv`` and ``.tsv`` files, parsed by pyarrow if it is installed and by NumPy otherwise.
 
-Text is not kept in memory; where lines lie is known from `text_index`.
+The text is not kept in memory: `text_index` knows where the lines of any range of rows lie.
 """
 
 from __future__ import annotations
@@ -16,19 +16,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from projected_kmeans.sources.feature_columns import choose_columns
+from projected_kmeans.sources.file_format import Format, each_file
+from projected_kmeans.sources.formats.text_columns import load_text_labels, named_text_columns
 from projected_kmeans.sources.formats.text_index import (
     TextIndex,
     index_text,
     is_number,
     split_lines,
 )
-from projected_kmeans.sources.protocol import UnreadableFile, turn_columns
+from projected_kmeans.sources.protocol import SourceDefaults, UnreadableFile
+from projected_kmeans.sources.row_layout import turn_columns
 
-# Text that pyarrow parses on one thread at a time.
+# pyarrow parses 1 MB of text at a time on each of its threads, more if two lines are longer.
 PARSE_BYTES = 2**20
 
 
-class TextRows:
+class TextRows(SourceDefaults):
     """Reader of delimited text; rows are float64.
 
     Parameters
@@ -36,14 +39,12 @@ class TextRows:
     path : Path
         The file, in UTF-8.
     delimiter : str
-        What stands between two cells.
+        The character between two cells.
     columns, drop : sequence of str, optional
         Names of the header to keep, or to leave out.
     """
 
-    sparse = False
     dtype: np.dtype[Any] = np.dtype(np.float64)
-    labels: NDArray[Any] | None = None
 
     def __init__(
         self,
@@ -60,7 +61,7 @@ class TextRows:
         kept = range(self._index.n_cells) if self._kept is None else self._kept
         self.shape = (self._index.n_rows, len(kept))
         self.feature_names = None if header is None else tuple(header[column] for column in kept)
-        self.read(0, 1)  # a column that holds no numbers is told at once
+        self.read(0, 1)  # so that a column that holds no numbers is refused at once
 
     def read(self, start: int, stop: int) -> NDArray[np.float64]:
         """Return rows of a range."""
@@ -72,11 +73,8 @@ class TextRows:
             rows = self._parse_by_numpy(text, n_lines)
         return rows
 
-    def close(self) -> None:
-        """Do nothing: the file is opened for each read."""
-
     def _read_text(self, start: int, stop: int) -> tuple[bytes, int]:
-        """Return the lines of a range of rows, and how many lines stand before them."""
+        """Return the lines of a range of rows, and the number of lines before them."""
         index: TextIndex = self._index
         first, last = index.find(start, stop)
         begin, end = int(index.offsets[first]), int(index.offsets[last])
@@ -94,7 +92,7 @@ class TextRows:
         return text[cut : int(lines.ends[closing]) + 1], int(index.lines[first]) + opening
 
     def _parse_by_pyarrow(self, text: bytes) -> NDArray[np.float64] | None:
-        """Return the numbers, or None where pyarrow is absent or stumbles."""
+        """Return the numbers, or None if pyarrow is not installed or cannot parse the text."""
         try:
             arrow: Any = importlib.import_module("pyarrow")
             parser: Any = importlib.import_module("pyarrow.csv")
@@ -127,7 +125,7 @@ class TextRows:
         return rows
 
     def _parse_by_numpy(self, text: bytes, n_lines: int) -> NDArray[np.float64]:
-        """Return the numbers, or raise with the first cell that is none."""
+        """Return the numbers; raise with the first cell that is not a number."""
         dialect: Any = {"comments": None, "delimiter": self._delimiter, "quotechar": '"'}
         try:
             lines = io.StringIO(text.decode("utf-8"), newline=None)
@@ -139,7 +137,7 @@ class TextRows:
             raise UnreadableFile(culprit) from error
 
     def _find_culprit(self, text: bytes, n_lines: int) -> str | None:
-        """Return the sentence on the first cell that is no number: a slow pass after a failure."""
+        """Return what is wrong with the first cell that is not a number: a slow second pass."""
         lines = csv.reader(
             io.StringIO(text.decode("utf-8"), newline=None), delimiter=self._delimiter
         )
@@ -155,6 +153,20 @@ class TextRows:
         return None
 
     def _offer(self, column: int) -> str:
-        """Return how to leave a column out, where it has a name."""
+        """Return how to leave a column out, if it has a name."""
         header = self._index.header
         return "" if header is None else f" or leave the column out with drop=[{header[column]!r}]"
+
+
+def _format_of(extension: str, delimiter: str) -> Format:
+    return Format(
+        (extension,),
+        each_file(lambda path, choice: TextRows(path, delimiter, choice.columns, choice.drop)),
+        choices=("columns", "drop"),
+        load_labels=lambda path: load_text_labels(path, delimiter),
+        named_columns=named_text_columns(delimiter),
+    )
+
+
+CSV = _format_of(".csv", ",")
+TSV = _format_of(".tsv", "\t")

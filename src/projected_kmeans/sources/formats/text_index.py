@@ -1,6 +1,7 @@
-"""READ: where the lines of a delimited text file lie, from one scan of its bytes.
+"""Where the lines of a delimited text file lie, found by one scan of its bytes.
 
-Finds the header, counts rows and cells, and names lines that do not fit; it parses no number.
+The scan compares bytes with line ends and delimiters. It finds the header, counts rows and cells,
+and refuses lines with another number of cells; it parses no number.
 """
 
 from __future__ import annotations
@@ -15,9 +16,11 @@ from numpy.typing import NDArray
 
 from projected_kmeans.sources.protocol import UnreadableFile
 
-# Text between two entries of the index: what a read of a single row looks through.
+# The index has an entry every 256 KB of text, so reading a single row scans at most about 256 KB.
 STEP_BYTES = 2**18
+# The first scan reads 4 MB at a time.
 SCAN_BYTES = 2**22
+# Longer lines are refused (1 GB): they are most likely not text, and a line must fit into memory.
 LONGEST_LINE = 2**30
 
 NEWLINE, RETURN, QUOTE = b'\n\r"'
@@ -26,16 +29,17 @@ BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 @dataclass(frozen=True, eq=False)
 class TextIndex:
-    """The lines of a file that hold rows.
+    """Where the rows of a file lie.
 
     Attributes
     ----------
     header : tuple of str or None
         The names of the columns.
     n_rows, n_cells : int
-        Rows in all, and cells of each.
+        The number of rows, and of cells in each row.
     offsets, rows, lines : ndarray of int64
-        Entries: bytes, rows and lines before a line that starts there; the last is the end.
+        Each entry stands at the start of a line: the number of bytes, rows and lines before it.
+        The last entry is the end of the file.
     """
 
     header: tuple[str, ...] | None
@@ -46,7 +50,7 @@ class TextIndex:
     lines: NDArray[np.int64]
 
     def find(self, start: int, stop: int) -> tuple[int, int]:
-        """Return the entries between which the rows of a range lie."""
+        """Return the two entries between which the rows start, ..., stop - 1 lie."""
         first = int(np.searchsorted(self.rows[:-1], start, side="right")) - 1
         last = int(np.searchsorted(self.rows, stop, side="left"))
         return first, max(last, first + 1)
@@ -54,7 +58,19 @@ class TextIndex:
 
 @dataclass(frozen=True, eq=False)
 class Lines:
-    """Whole lines of a text: where each ends, which hold rows, and how many cells they have."""
+    """Lines of a text.
+
+    Attributes
+    ----------
+    ends : ndarray of int64
+        Where each line ends, in bytes.
+    filled : ndarray of bool
+        Whether it is not empty.
+    n_cells : ndarray of int64
+        Its number of cells.
+    open_quotes : ndarray of bool
+        Whether a quote is still open at its end.
+    """
 
     ends: NDArray[np.int64]
     filled: NDArray[np.bool_]
@@ -63,7 +79,7 @@ class Lines:
 
 
 def split_lines(text: bytes, delimiter: str) -> Lines:
-    """Return the lines of a text; what follows the last line end is not one of them."""
+    """Return the lines of a text; text after the last line end is ignored."""
     content = np.frombuffer(text, np.uint8)
     is_end = content == NEWLINE
     marks = is_end | (content == ord(delimiter))
@@ -82,14 +98,14 @@ def split_lines(text: bytes, delimiter: str) -> Lines:
 
 
 def index_text(path: Path, delimiter: str) -> TextIndex:
-    """Scan a file once; raise where a line has other than the first line's number of cells.
+    """Scan a file once; raise if a line has more or fewer cells than the first one.
 
     Parameters
     ----------
     path : Path
         The file, in UTF-8.
     delimiter : str
-        What stands between two cells.
+        The character between two cells.
     """
     header, offset, line = find_header(path, delimiter)
     entries = [(offset, 0, line)]
@@ -117,9 +133,9 @@ def index_text(path: Path, delimiter: str) -> TextIndex:
 
 
 def whole_lines(path: Path, offset: int, n_bytes: int) -> Iterator[bytes]:
-    """Yield the text from an offset on in pieces of whole lines, of about so many bytes each.
+    """Yield the text from an offset on in pieces of whole lines, each of about `n_bytes` bytes.
 
-    A last line that does not end gets its end.
+    A last line without a line end gets one.
     """
     with open(path, "rb") as handle:
         handle.seek(offset)
@@ -138,7 +154,7 @@ def whole_lines(path: Path, offset: int, n_bytes: int) -> Iterator[bytes]:
 
 
 def is_number(cell: str) -> bool:
-    """Tell whether a cell holds a number as both parsers read it."""
+    """Return whether a cell holds a number for both parsers, pyarrow and NumPy."""
     try:
         float(cell)
     except ValueError:
@@ -147,7 +163,7 @@ def is_number(cell: str) -> bool:
 
 
 def _steps(ends: NDArray[np.int64]) -> list[int]:
-    """Return the lines after which an entry stands; the last one always."""
+    """Return the lines after which the index gets an entry; the last line is one of them."""
     marks = np.arange(STEP_BYTES, int(ends[-1]), STEP_BYTES)
     found: list[int] = np.unique([*np.searchsorted(ends, marks), len(ends) - 1]).tolist()
     return found
@@ -169,7 +185,10 @@ def _check_lines(lines: Lines, n_before: int, first: tuple[int, int], path: Path
 
 
 def find_header(path: Path, delimiter: str) -> tuple[tuple[str, ...] | None, int, int]:
-    """Return the header, if the first line holds no number, and the bytes and lines before rows."""
+    """Return the header, and the number of bytes and of lines before the rows.
+
+    The first line that is not empty is the header if none of its cells is a number; None otherwise.
+    """
     offset = line = 0
     with open(path, "rb") as handle:
         if handle.read(len(BYTE_ORDER_MARK)) == BYTE_ORDER_MARK:
@@ -177,7 +196,8 @@ def find_header(path: Path, delimiter: str) -> tuple[tuple[str, ...] | None, int
         handle.seek(offset)
         while text := handle.readline(LONGEST_LINE):
             n_lines = 1
-            # A name may have a line end in quotes; a quote that never ends is no such name.
+            # A name in quotes may contain a line end. A quote that is still open after 256 KB is
+            # taken for a mistake, which the scan of the lines reports.
             while text.count(b'"') % 2 and len(text) < STEP_BYTES and (more := handle.readline()):
                 text, n_lines = text + more, n_lines + 1
             if text.strip(b"\r\n"):

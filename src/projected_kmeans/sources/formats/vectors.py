@@ -1,6 +1,6 @@
-"""READ: rows of ``.fvecs``, ``.bvecs`` and ``.ivecs`` files, through a memory map.
+"""``.fvecs``, ``.bvecs`` and ``.ivecs`` files, as memory maps.
 
-In these files a vector is its length, as four bytes, and then its numbers.
+In these files a vector is its length, as an integer of four bytes, followed by its numbers.
 """
 
 from __future__ import annotations
@@ -11,9 +11,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from projected_kmeans.sources.file_source import LazyHandle
+from projected_kmeans.sources.file_format import Format, each_file
+from projected_kmeans.sources.file_reader import LazyHandle
 from projected_kmeans.sources.formats.npy import MappedArray
-from projected_kmeans.sources.protocol import UnreadableFile
+from projected_kmeans.sources.protocol import SourceDefaults, UnreadableFile
 
 ELEMENT_TYPES: dict[str, np.dtype[Any]] = {
     ".fvecs": np.dtype("<f4"),
@@ -23,7 +24,7 @@ ELEMENT_TYPES: dict[str, np.dtype[Any]] = {
 LENGTH_TYPE = np.dtype("<i4")
 
 
-class VectorRows:
+class VectorRows(SourceDefaults):
     """Reader of a file of vectors.
 
     Parameters
@@ -31,12 +32,8 @@ class VectorRows:
     path : Path
         The file.
     dtype : dtype
-        Of the numbers.
+        The type of the numbers.
     """
-
-    sparse = False
-    feature_names: tuple[str, ...] | None = None
-    labels: NDArray[Any] | None = None
 
     def __init__(self, path: Path, dtype: np.dtype[Any]) -> None:
         size = path.stat().st_size
@@ -50,8 +47,8 @@ class VectorRows:
         step = LENGTH_TYPE.itemsize + length * dtype.itemsize
         if size % step:
             raise UnreadableFile(
-                f"{path} has {size} bytes, which is no multiple of the {step} of a vector of "
-                f"{length} numbers; check that it is complete"
+                f"{path} has {size} bytes, which is not a multiple of the {step} bytes of a "
+                f"vector of {length} numbers; check that it is complete"
             )
         self._path = path
         self.shape = (size // step, length)
@@ -62,7 +59,7 @@ class VectorRows:
         self._rows, self._lengths = LazyHandle(rows.open), LazyHandle(lengths.open)
 
     def read(self, start: int, stop: int) -> NDArray[Any]:
-        """Return rows of a range, after checking that each has the length of the first."""
+        """Return rows of a range, after checking that each has the length of the first vector."""
         lengths = self._lengths.get()[start:stop]
         if (lengths != self.shape[1]).any():
             row = int(np.argmax(lengths != self.shape[1]))
@@ -78,6 +75,8 @@ class VectorRows:
         self._lengths.close()
 
 
-def open_vectors(path: Path, extension: str) -> VectorRows:
-    """Return the reader of a file, whose extension tells the type of its numbers."""
-    return VectorRows(path, ELEMENT_TYPES[extension])
+def _format_of(extension: str, dtype: np.dtype[Any]) -> Format:
+    return Format((extension,), each_file(lambda path, choice: VectorRows(path, dtype)))
+
+
+FVECS, BVECS, IVECS = (_format_of(*entry) for entry in ELEMENT_TYPES.items())

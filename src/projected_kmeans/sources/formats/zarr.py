@@ -1,11 +1,8 @@
-"""READ: ranges of rows of Zarr stores.
-
-Reads arrays by the zarr package, of version 2 or 3; a store is a folder.
-"""
+"""Zarr stores of versions 2 and 3, read by the zarr package; a store is a folder."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,64 +10,47 @@ import numpy as np
 from numpy.typing import NDArray
 
 from projected_kmeans.optional_packages import load_extra
-from projected_kmeans.sources.file_source import LazyHandle
+from projected_kmeans.sources.file_format import Choice, Format, each_file
+from projected_kmeans.sources.file_reader import LazyHandle
 from projected_kmeans.sources.formats.archives import Archive, Variable
-from projected_kmeans.sources.protocol import UnreadableFile, check_matrix
+from projected_kmeans.sources.protocol import SourceDefaults, UnreadableFile, check_matrix
 
-# What a folder has that is a store, in versions 2 and 3 of the format.
+# A folder with one of these files is a store: the first two in version 2, the last in version 3.
 STORE_FILES = (".zarray", ".zgroup", "zarr.json")
 
 
-class ZarrRows:
+class ZarrRows(SourceDefaults):
     """Reader of an array.
 
     Parameters
     ----------
-    path : Path
-        The store.
+    archive : Archive
+        What the store holds.
     name : str
-        The array; empty if the store is one.
-    find_labels : callable
-        From the number of rows to their labels.
+        The array; empty if the store itself is an array.
     """
 
-    sparse = False
-    feature_names: tuple[str, ...] | None = None
-
-    def __init__(
-        self, path: Path, name: str, find_labels: Callable[[int], NDArray[Any] | None]
-    ) -> None:
-        self._handle = LazyHandle(_open_array, path, name)
+    def __init__(self, archive: Archive, name: str) -> None:
+        self._handle = LazyHandle(_open_array, archive.path, name)
         array = self._handle.get()
-        check_matrix(tuple(array.shape), np.dtype(array.dtype), f"{name or 'the array'} in {path}")
+        where = f"{name or 'the array'} in {archive.path}"
+        check_matrix(tuple(array.shape), np.dtype(array.dtype), where)
         self.shape: tuple[int, int] = tuple(array.shape)
-        self.dtype = np.dtype(array.dtype)
-        self.labels = find_labels(self.shape[0])
+        self.dtype: np.dtype[Any] = np.dtype(array.dtype)
+        self.labels = archive.find_labels(self.shape[0])
 
     def read(self, start: int, stop: int) -> NDArray[Any]:
         """Return rows of a range."""
         return np.asarray(self._handle.get()[start:stop])
 
     def close(self) -> None:
-        """Let go of the store."""
+        """Close the store."""
         self._handle.close()
-
-
-def is_store(path: Path) -> bool:
-    """Tell whether a folder is a Zarr store."""
-    return any((path / name).is_file() for name in STORE_FILES)
-
-
-def open_zarr(path: Path, variable: str | None) -> ZarrRows:
-    """Return the reader of one array of a store, chosen as in other archives."""
-    archive = list_zarr(path)
-    return ZarrRows(path, archive.choose_matrix(variable).name, archive.find_labels)
 
 
 def list_zarr(path: Path) -> Archive:
     """Return the arrays of a store, in all its groups."""
-    root = _open_store(path)
-    arrays = dict(_arrays_of(root, ""))
+    arrays = dict(_walk_arrays(_load_zarr(path), _open_array(path, ""), ""))
     if not arrays:
         raise UnreadableFile(f"{path} holds no array; save one under the name X")
     variables = [
@@ -80,29 +60,43 @@ def list_zarr(path: Path) -> Archive:
     return Archive(path, tuple(variables), _load_array)
 
 
-def _arrays_of(item: Any, name: str) -> Iterator[tuple[str, Any]]:
-    if not hasattr(item, "groups"):
+def _open_reader(path: Path, choice: Choice) -> ZarrRows:
+    archive = list_zarr(path)
+    return ZarrRows(archive, archive.choose_matrix(choice.variable).name)
+
+
+def _walk_arrays(zarr: Any, item: Any, name: str) -> Iterator[tuple[str, Any]]:
+    """Yield the names and arrays of a group and of the groups in it."""
+    if not isinstance(item, zarr.Group):
         yield name, item
         return
     for inner, array in item.arrays():
         yield f"{name}/{inner}".lstrip("/"), array
     for inner, group in item.groups():
-        yield from _arrays_of(group, f"{name}/{inner}")
+        yield from _walk_arrays(zarr, group, f"{name}/{inner}")
 
 
 def _is_numeric(array: Any) -> bool:
     return np.dtype(array.dtype).kind in "biufc"
 
 
-def _open_store(path: Path) -> Any:
-    zarr = load_extra("zarr", "zarr", str(path))
-    return zarr.open(str(path), mode="r")
+def _load_zarr(path: Path) -> Any:
+    return load_extra("zarr", "zarr", str(path))
 
 
 def _open_array(path: Path, name: str) -> Any:
-    root = _open_store(path)
+    root = _load_zarr(path).open(str(path), mode="r")
     return root[name] if name else root
 
 
 def _load_array(path: Path, name: str) -> NDArray[Any]:
     return np.asarray(_open_array(path, name)[...])
+
+
+def _is_store(path: Path) -> bool:
+    return any((path / name).is_file() for name in STORE_FILES)
+
+
+ZARR = Format(
+    (".zarr",), each_file(_open_reader), choices=("variable",), extra="zarr", is_store=_is_store
+)

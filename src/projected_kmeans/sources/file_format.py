@@ -1,0 +1,113 @@
+"""What a file format is: its extensions, how its files are opened, and what may be chosen.
+
+Each module of formats/ ends with its `Format`; `format_table` lists them all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from numpy.typing import NDArray
+
+from projected_kmeans.sources.file_reader import Reader, explain_errors
+from projected_kmeans.sources.file_source import FileRows
+from projected_kmeans.sources.folder_source import JoinedRows
+from projected_kmeans.sources.protocol import RowSource
+
+
+@dataclass(frozen=True)
+class Choice:
+    """Which part of a file is to be read, if there is a choice; see `open_rows` for each field.
+
+    The repr is part of the fingerprint of a source, so a new field changes the fingerprints of all
+    files, and checkpoints of fits that are under way no longer match their data.
+    """
+
+    variable: str | None = None
+    columns: Sequence[str] | None = None
+    drop: Sequence[str] | None = None
+    image_size: tuple[int, int] | None = None
+    n_features: int | None = None
+
+
+# From files in the order of their rows, the extension that names their format, and a choice, to
+# their row source.
+Opener: TypeAlias = Callable[[Sequence[Path], str, Choice], RowSource]
+
+
+@dataclass(frozen=True)
+class NamedColumns:
+    """How columns that are not features are read from a format whose columns have names.
+
+    Attributes
+    ----------
+    names : callable
+        From a file to the names of its columns.
+    walk : callable
+        From a file and a name to the cells of that column, from the first row to the last.
+    arrow_type : callable
+        From a file and a name to the type of that column in Arrow, for writing it to Parquet.
+    """
+
+    names: Callable[[Path], Sequence[str]]
+    walk: Callable[[Path, str], Iterator[Any]]
+    arrow_type: Callable[[Path, str], Any]
+
+
+@dataclass(frozen=True)
+class Format:
+    """A format of files.
+
+    Attributes
+    ----------
+    extensions : tuple of str
+        The extensions of its files, in lower case. Files of a folder that have any of them are
+        read together.
+    open : Opener
+        Made by `each_file` or `files_together`.
+    choices : tuple of str
+        The fields of `Choice` that this format understands; the others are refused.
+    extra : str or None
+        The extra in pyproject.toml that installs the package which reads this format.
+    load_labels : callable or None
+        From a file of labels to a vector; None if labels are not read from this format.
+    named_columns : NamedColumns or None
+        None if columns have no names.
+    is_store : callable or None
+        For a format whose data set is a folder: from a folder to whether it is such a data set.
+    """
+
+    extensions: tuple[str, ...]
+    open: Opener
+    choices: tuple[str, ...] = ()
+    extra: str | None = None
+    load_labels: Callable[[Path], NDArray[Any]] | None = None
+    named_columns: NamedColumns | None = None
+    is_store: Callable[[Path], bool] | None = None
+
+
+def each_file(open_reader: Callable[[Path, Choice], Reader]) -> Opener:
+    """Return the opener of a format in which every file has a reader of its own."""
+
+    def open_all(files: Sequence[Path], extension: str, choice: Choice) -> RowSource:
+        sources = []
+        for file in files:
+            with explain_errors(file, extension):
+                sources.append(FileRows([file], extension, choice, open_reader(file, choice)))
+            if len(files) > 1:
+                sources[-1].close()
+        return sources[0] if len(sources) == 1 else JoinedRows(sources)
+
+    return open_all
+
+
+def files_together(open_reader: Callable[[Sequence[Path], Choice], Reader]) -> Opener:
+    """Return the opener of a format in which one reader reads all files of a folder."""
+
+    def open_all(files: Sequence[Path], extension: str, choice: Choice) -> RowSource:
+        return FileRows(files, extension, choice, open_reader(files, choice))
+
+    return open_all

@@ -1,0 +1,86 @@
+"""``.npz`` files of NumPy, and sparse matrices that SciPy writes as such.
+
+An array that is not compressed is memory-mapped inside the archive; others are loaded whole.
+"""
+
+from __future__ import annotations
+
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import scipy.sparse
+
+from projected_kmeans.sources.file_format import Choice, Format, each_file
+from projected_kmeans.sources.file_reader import Reader
+from projected_kmeans.sources.formats.archives import Archive, LoadedRows, Variable
+from projected_kmeans.sources.formats.npy import MappedArray, MappedRows, read_npy_header
+from projected_kmeans.sources.protocol import check_matrix
+
+# The arrays that scipy.sparse.save_npz writes for every sparse format, and the name under which
+# the matrix that they describe is chosen here.
+SPARSE_MEMBERS = {"format", "shape", "data"}
+SPARSE_NAME = "the matrix"
+
+# In a zip file, the header in front of a member has 30 bytes, then the member's name and an extra
+# field, whose lengths are two integers of two bytes at byte 26.
+ZIP_HEADER_BYTES = 30
+ZIP_LENGTHS_AT = 26
+
+
+def list_npz(path: Path) -> Archive:
+    """Return the arrays of a ``.npz`` file; only their headers are read."""
+    variables = []
+    with zipfile.ZipFile(path) as members:
+        for member in members.namelist():
+            with members.open(member) as handle:
+                shape, dtype, _ = read_npy_header(handle)
+            kind = "number" if dtype.kind in "biufc" else "other"
+            variables.append(Variable(member.removesuffix(".npy"), shape, kind))
+    if {one.name for one in variables} >= SPARSE_MEMBERS:
+        shape = tuple(_load_member(path, "shape").tolist())
+        variables = [Variable(SPARSE_NAME, shape, "sparse")]
+    return Archive(path, tuple(variables), _load_member)
+
+
+def _open_reader(path: Path, choice: Choice) -> Reader:
+    archive = list_npz(path)
+    chosen = archive.choose_matrix(choice.variable)
+    mapped = None if chosen.kind == "sparse" else _find_member(path, chosen.name)
+    if mapped is None:
+        return LoadedRows(archive, chosen.name)
+    check_matrix(mapped.shape, mapped.dtype, f"{chosen.name} in {path}")
+    return MappedRows(mapped, archive.find_labels(mapped.shape[0]))
+
+
+def _load_member(path: Path, name: str) -> Any:
+    if name == SPARSE_NAME:
+        return scipy.sparse.load_npz(path)
+    with np.load(path, allow_pickle=False) as arrays:
+        return np.asarray(arrays[name])
+
+
+def _find_member(path: Path, name: str) -> MappedArray | None:
+    """Return where an array lies in the file, or None if it is compressed."""
+    with zipfile.ZipFile(path) as members:
+        entry = members.getinfo(name if name in members.namelist() else f"{name}.npy")
+        if entry.compress_type != zipfile.ZIP_STORED:
+            return None
+        with members.open(entry) as member:
+            shape, dtype, strides = read_npy_header(member)
+            in_member = member.tell()
+    with open(path, "rb") as handle:
+        # The lengths are read here because the directory at the end of the file may have others.
+        handle.seek(entry.header_offset + ZIP_LENGTHS_AT)
+        lengths = np.frombuffer(handle.read(4), "<u2")
+    begin = entry.header_offset + ZIP_HEADER_BYTES + int(lengths.sum())
+    return MappedArray(path, dtype, shape, strides, begin + in_member)
+
+
+NPZ = Format(
+    (".npz",),
+    each_file(_open_reader),
+    choices=("variable",),
+    load_labels=lambda path: list_npz(path).load_labels(),
+)
