@@ -1,52 +1,42 @@
-"""SCORE: what a lower bound proves of a clustering: the certificate.
+"""What a lower bound proves about a clustering: the certificate.
 
-States the proof; the bound is found by `lower_bounds`.
+States the result; `lower_bounds` computes the bound.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from projected_kmeans import documents
 from projected_kmeans.blocks.block_source import BlockSource
 from projected_kmeans.certificates.lower_bounds import LowerBound, bound_inertia, kmeans_lower_bound
+from projected_kmeans.certificates.prover import EFFORTS
 from projected_kmeans.checks import check_choice, check_not_negative
 from projected_kmeans.keys import RandomState
 from projected_kmeans.passes.scoring import inertia
 from projected_kmeans.results import FitState, Floats
 from projected_kmeans.running.monitor import Monitor
 
-# What a certificate is stored as, and the types that JSON gives back.
-FIELDS: Mapping[str, Any] = {
-    "inertia": int | float,
-    "lower_bound": int | float,
-    "ratio": int | float | None,
-    "method": str,
-    "certain": bool,
-    "confidence": int | float,
-    "seconds": int | float,
-    "skipped": dict,
-}
-
 
 @dataclass(frozen=True)
 class Certificate:
-    """How far a clustering can be from the best one with as many clusters.
+    """How far a clustering can be from the best one with the same number of clusters.
 
     Attributes
     ----------
     inertia : float
-        F, of the clustering.
+        F, the inertia of the clustering.
     lower_bound : float
-        No clustering has less.
+        No clustering into as many clusters has a smaller inertia.
     ratio : float
-        Inertia / optimum is at most this: 1.0 where the inertia is 0, infinity where no bound
-        above 0 was found.
+        The inertia is at most this many times the minimum. It is 1.0 if the inertia is 0, and
+        infinity if no bound above 0 was found.
     method, certain, confidence, seconds, skipped
         As in `LowerBound`.
 
@@ -67,19 +57,23 @@ class Certificate:
 
     @classmethod
     def of(cls, value: float, bound: LowerBound) -> Certificate:
-        """Return what a bound proves of an inertia."""
+        """Return what a lower bound proves about an inertia.
+
+        The ratio is rounded up. It is at least 1; a smaller quotient can only come from the
+        rounding of the inertia.
+        """
         if value <= 0:
             ratio = 1.0
         elif bound.value <= 0:
             ratio = math.inf
-        else:  # the quotient is rounded up; below 1 it can only be by the rounding of the inertia
+        else:
             ratio = max(1.0, math.nextafter(value / bound.value, math.inf))
         best = (bound.method, bound.certain, bound.confidence, bound.seconds, bound.skipped)
         return cls(value, bound.value, ratio, *best)
 
     @classmethod
-    def from_document(cls, document: Mapping[str, Any]) -> Certificate:
-        """Return the certificate that `to_document` described.
+    def from_document(cls, document: Any) -> Certificate:
+        """Return the certificate that `to_document` wrote; raise a ValueError if it is damaged.
 
         Examples
         --------
@@ -87,18 +81,17 @@ class Certificate:
         >>> Certificate.from_document(proof.to_document()) == proof
         True
         """
-        for name, kind in FIELDS.items():
-            value = document.get(name)
-            if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
-                raise ValueError(f"the certificate has {name}={value!r}; certify again")
-        values = {name: document[name] for name in FIELDS}
-        ratio = values.pop("ratio")
-        return cls(**values, ratio=math.inf if ratio is None else ratio)
+        if isinstance(document, dict) and document.get("ratio", 0.0) is None:
+            document = {**document, "ratio": math.inf}
+        return documents.from_document(cls, document, "the certificate", "certify again")
 
     def to_document(self) -> dict[str, Any]:
-        """Return the certificate and its sentence as JSON holds them, an infinite ratio as None."""
+        """Return the certificate and its sentence as JSON holds them.
+
+        JSON has no infinity, so that an infinite ratio becomes None.
+        """
         ratio = self.ratio if math.isfinite(self.ratio) else None
-        return {**asdict(self), "ratio": ratio, "sentence": self.describe()}
+        return {**documents.to_document(self), "ratio": ratio, "sentence": self.describe()}
 
     def describe(self) -> str:
         """Return the certificate as a sentence."""
@@ -106,7 +99,7 @@ class Certificate:
             return "inertia is 0, the best possible"
         if math.isinf(self.ratio):
             reasons = "; ".join(f"{name}: {reason}" for name, reason in self.skipped.items())
-            nothing = "no bound above 0 was found, so that nothing is proven of the inertia"
+            nothing = "no bound above 0 was found, so nothing is proven about the inertia"
             return f"{nothing} ({reasons})" if reasons else nothing
         near = self.ratio <= 1 + 1e-6
         share = "a millionth of" if near else f"{math.ceil(self.ratio * 1000) / 1000:g} times"
@@ -125,12 +118,12 @@ def certify(
     random_state: RandomState = None,
     callback: Callable[[FitState], object] | None = None,
 ) -> Certificate:
-    """Return how far a clustering can be from the best one with as many clusters.
+    """Return how far a clustering can be from the best one with the same number of clusters.
 
     Parameters
     ----------
     X : array-like or sparse matrix (n, d)
-        Rows; sparse ones are never made dense.
+        Rows; sparse rows are never made dense.
     labels : array-like (n,)
         The cluster of every row; k is the number of different labels.
     method, time_limit, confidence, random_state, callback : optional
@@ -216,7 +209,7 @@ def certify_fit(
         source.select(),
         weights,
         n_clusters,
-        method=method,
+        effort=EFFORTS[method],
         key=key,
         monitor=monitor,
         time_limit=time_limit,

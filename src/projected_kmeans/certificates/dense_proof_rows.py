@@ -1,6 +1,9 @@
-"""SCORE: rows about their mean and in a power-of-two unit, with all that rounding did to them.
+"""Dense rows for proofs: centred, scaled by a power of two, with a record of the rounding errors.
 
-Prepares rows for proofs; it does not bound anything itself.
+Rows are centred twice. The first subtraction removes an approximate mean; the second removes the
+mean of what is left, which is tiny. What still remains of the mean is measured as `drift`.
+
+Prepares rows; the bounds stand in their own modules.
 """
 
 from __future__ import annotations
@@ -28,30 +31,31 @@ from projected_kmeans.certificates.proof_rows import (
 )
 from projected_kmeans.results import Floats
 
+# Numbers in one block of rows: 16 MB.
 BLOCK_ENTRIES = 2**21
+# Multiplications per stretch of distances, about 1 s: with many columns a stretch has fewer rows.
 STRETCH_PRODUCTS = 2**31
 
 
 class DenseProofRows:
-    """Rows y = (x - mean) 2^-e in float64, block by block, with weights of at most 1.
+    """Rows y = (x - mean) 2^-e in float64, computed block by block, with weights of at most 1.
 
-    The least inertia of the rows y is that of the rows x, but for the unit and for rounding:
-    its square root is a distance to a set of matrices, so it moves by at most the norm of what
-    rounding did to the rows (see `to_original`).
+    Without rounding, the minimum inertia of the rows y would be that of the rows x times a power of
+    two. `to_original` accounts for the rounding.
 
     Parameters
     ----------
     rows : ndarray (n, d)
-        Of a type that kernels read.
+        Of an element type that the kernels accept.
     weights : ndarray of float64 (n,) or None
         Not negative; None counts every row once.
     check : callable, optional
-        Called at every block of every walk over the rows; may raise to end it.
+        Called before every block of every walk over the rows; may raise to stop it.
 
     Attributes
     ----------
     weights : ndarray of float64 (n,)
-        In a power-of-two unit, the largest from 1/2 to 1; ones where none were given.
+        Scaled by a power of two so that the largest lies in [1/2, 1); ones if none were given.
     is_weighted : bool
         Whether weights were given.
     shape : (int, int)
@@ -59,7 +63,7 @@ class DenseProofRows:
     squares : float
         Sum of w ||y||^2.
     drift : float
-        At least ||sum of w y||^2 / sum of w, which exact centring would make zero.
+        An upper bound on ||sum of w y||^2 / sum of w, which would be 0 without rounding.
     """
 
     def __init__(
@@ -77,7 +81,7 @@ class DenseProofRows:
         ranges = scan_columns(self._source, on_block=lambda done: check())
         self._exponent = 0
         self._first = self._second = np.zeros(self.shape[1])
-        # The mean of numbers in a range lies in it; clipping keeps rounding from leaving it.
+        # The exact mean of a column lies within its range. Clipping keeps a rounded one there.
         self._first = np.clip(self._mean(), ranges.minimum, ranges.maximum)
         reach = np.maximum(ranges.maximum - self._first, self._first - ranges.minimum).max()
         self._exponent = int(np.frexp(reach)[1])
@@ -85,13 +89,14 @@ class DenseProofRows:
         self._measure()
 
     def _mean(self) -> Floats:
-        """Return the mean of the rows as they stand, about as exact as float64 allows."""
+        """Return the mean of the rows with the present shift and exponent."""
         sums = np.zeros(self.shape[1])
         for block in self:
             sums += self.weights[block.span] @ block.rows
         return sums / self._total_weight
 
     def _measure(self) -> None:
+        """Set `squares`, `drift` and the largest squared norm, the last two rounded up."""
         squares, sums, sizes = [], np.zeros(self.shape[1]), np.zeros(self.shape[1])
         self._largest = 0.0
         for block in self:
@@ -107,16 +112,17 @@ class DenseProofRows:
         self.drift = float(drift @ drift) / self._total_weight * (1 + sum_error(self.shape[1]))
 
     def __iter__(self) -> Iterator[Block]:
-        """Walk over the rows y."""
+        """Yield the blocks of rows y."""
         for block in self._source:
             self._check()
             moved = np.ldexp(block.rows - self._first, -self._exponent)
             yield Block(block.start, moved - self._second)
 
     def gram(self) -> Gram:
-        """Return the smaller Gram matrix: of rows at once, of columns block by block.
+        """Return the smaller Gram matrix.
 
-        The products add gamma ||Y||^2 to the Frobenius norm, and to the trace; twice that is told.
+        Rounding changes the matrix by at most gamma ||Y||^2 in the Frobenius norm, and its trace by
+        at most as much. The reported error is twice that.
         """
         n_rows, n_columns = self.shape
         roots = np.sqrt(self.weights)[:, None]
@@ -135,7 +141,7 @@ class DenseProofRows:
         return Gram(matrix, error, self.drift + error)
 
     def walk_half_squares(self) -> Iterator[Floats]:
-        """Walk over stretches of rows: half their squared distances to all, none of them above."""
+        """Yield, for one stretch of rows after another, lower bounds on ||y_i - y_j||^2 / 2."""
         rows = self._take_all()
         n_rows, n_columns = self.shape
         squares = np.einsum("ij,ij->i", rows, rows)
@@ -146,7 +152,7 @@ class DenseProofRows:
             yield bound_half_squares(products, squares, first, n_columns)
 
     def take(self, indices: NDArray[np.int64]) -> DenseProofRows:
-        """Return some rows, each counted once."""
+        """Return some of the rows, each with weight 1."""
         return DenseProofRows(self._source.select(indices), check=self._check)
 
     def _take_all(self) -> Floats:
@@ -154,13 +160,13 @@ class DenseProofRows:
 
     @property
     def reach(self) -> float:
-        """At least the largest squared distance of a row from the mean, plus their mean."""
+        """An upper bound on the largest ||y - mean||^2 plus the mean of all ||y - mean||^2."""
         drift = math.sqrt(self.drift / self._total_weight)
         return (math.sqrt(self._largest) + drift) ** 2 + self.squares / self._total_weight
 
     @property
     def unit(self) -> float:
-        """What a squared distance of 1 between rows y is between rows x."""
+        """The squared distance between rows x that corresponds to 1 between rows y."""
         return math.ldexp(1.0, 2 * self._exponent)
 
     @property
@@ -169,10 +175,10 @@ class DenseProofRows:
         return math.ldexp(self._total_weight, self._weight_exponent)
 
     def to_original(self, bound: float) -> float:
-        """Return what a bound for the rows y proves for the rows x, rounded downwards.
+        """Return what a bound for the rows y proves for the rows x, rounded down.
 
-        Each of the two subtractions moves a row by ROUNDING times the norm of its result, and so
-        does the root of a weight that multiplies it.
+        Each of the two subtractions moves a row by at most `ROUNDING` times the norm of its result,
+        and multiplying by the root of a weight moves it by a similar amount.
         """
         second = math.sqrt(self._total_weight * float(np.sum(np.square(self._second))))
         moved = 8 * ROUNDING * (math.sqrt(self.squares) + second) + UNDERFLOW

@@ -1,6 +1,6 @@
-"""SCORE: the best lower bound on the inertia of every clustering that a given effort finds.
+"""The best lower bound on the inertia of every clustering into k clusters.
 
-Chooses among the bounds; each of them is computed in a module of its own.
+Checks the input, runs the `Prover`, and returns the best of its bounds.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from projected_kmeans.blocks.element_types import as_native, as_native_sparse
 from projected_kmeans.blocks.inputs import check_weights
 from projected_kmeans.certificates.dense_proof_rows import DenseProofRows
 from projected_kmeans.certificates.proof_rows import ProofRows
-from projected_kmeans.certificates.prover import EFFORTS, N_SUBSETS, Prover
+from projected_kmeans.certificates.prover import EFFORTS, N_SUBSETS, Effort, Prover
 from projected_kmeans.certificates.sparse_proof_rows import SparseProofRows
 from projected_kmeans.checks import check_choice, check_count, check_not_negative
 from projected_kmeans.keys import RandomState, resolve_key
@@ -29,25 +29,25 @@ from projected_kmeans.running.monitor import Monitor
 
 @dataclass(frozen=True)
 class LowerBound:
-    """A number that the inertia of no clustering into k clusters can be below.
+    """A lower bound: no clustering into k clusters has a smaller inertia.
 
     Attributes
     ----------
     value : float
         The bound.
     method : str
-        Which bound is the best: "spectral", "neighbour", "tightened" or "sampled"; "none" where
-        none was made, so that the value is 0.
+        The method that gave the best bound: "spectral", "neighbour", "tightened" or "sampled";
+        "none" if no bound was computed and the value is 0.
     certain : bool
-        Whether it is proven; else it holds with probability `confidence`.
+        Whether the bound is proven. If not, it holds with probability `confidence`.
     confidence : float
-        1.0 where it is certain.
+        1.0 if the bound is certain.
     seconds : float
-        It took so long.
+        The time that all bounds took together.
     values : dict
-        The bound by each of the methods tried.
+        The bound of each method that was tried.
     skipped : dict
-        From bounds that were not made, or not to their end, to the reason: rows or time.
+        Maps each bound that was skipped or cut short to the reason: too many rows, or no time.
     """
 
     value: float
@@ -70,38 +70,41 @@ def kmeans_lower_bound(
     random_state: RandomState = None,
     callback: Callable[[FitState], object] | None = None,
 ) -> LowerBound:
-    """Return a number that the inertia of no clustering of X into k clusters can be below.
+    """Return a lower bound on the inertia of every clustering of X into k clusters.
 
     Parameters
     ----------
     X : array-like or sparse matrix (n, d)
-        Rows; sparse ones are never made dense.
+        Rows; sparse rows are never made dense.
     n_clusters : int
         k.
     method : {"auto", "spectral", "neighbour", "full"}, default="auto"
-        "spectral" uses singular values, "neighbour" distances between rows (up to 16384 rows, 8192
-        with weights), "full" both and the tightened neighbour bound (up to 4096 rows). "auto" does
-        the same for fewer rows: 8192, and 1024 for tightening. Beyond, and where "spectral" has
-        more than 4096 rows and columns, the bound comes from four subsets of the rows.
+        - "spectral" uses singular values.
+        - "neighbour" uses distances between rows: up to 16384 rows, or 8192 with weights.
+        - "full" uses both, and improves the neighbour bound step by step for up to 4096 rows.
+        - "auto" does the same as "full" with lower limits: 8192 rows, 1024 for the improvement.
+
+        With more rows than that (for "spectral": if both rows and columns exceed 4096), the bound
+        comes from four random subsets of the rows, and holds with the probability ``confidence``.
     sample_weight : array-like (n,), optional
         Weight of every row, not negative.
     time_limit : float, optional
-        Seconds after which the work stops between two blocks of rows, and what is proven until then
-        counts. Eigenvalues, which nothing can stop, are left out where they would take longer than
-        the time left. By default only the number of steps is limited, and the result depends on
-        nothing but X and ``random_state``.
+        Stop after this many seconds, between two blocks of rows, and return what was proven until
+        then. Eigenvalues cannot be stopped; they are skipped if they would take longer than the
+        time that is left. By default there is no limit, and the result depends only on X and
+        ``random_state``.
     confidence : float, default=0.99
-        The probability with which a bound from subsets has to hold, in (0, 1).
+        The probability with which a bound from random subsets has to hold, in (0, 1).
     random_state : int, RandomState instance or None, default=None
-        What fixes the subsets.
+        Fixes the random subsets.
     callback : callable, optional
-        Called with a `FitState` after every unit of work; a true answer stops as the time limit
-        does.
+        Called with a `FitState` after every unit of work. A true return value stops the work, as
+        the time limit does.
 
     Returns
     -------
     LowerBound
-        The best of the bounds, all less their rounding errors.
+        The best of the bounds, with rounding errors subtracted.
 
     Examples
     --------
@@ -117,7 +120,7 @@ def kmeans_lower_bound(
     if time_limit is not None:
         check_not_negative("time_limit", time_limit)
     if not 0 < confidence < 1:
-        raise ValueError(f"confidence={confidence} is no such probability; use one in (0, 1)")
+        raise ValueError(f"confidence={confidence} is out of range; use a probability in (0, 1)")
     if n_clusters > rows.shape[0]:
         raise ValueError(
             f"n_clusters={n_clusters} exceeds n_samples={rows.shape[0]}; "
@@ -127,7 +130,7 @@ def kmeans_lower_bound(
         rows,
         check_weights(sample_weight, rows),
         n_clusters,
-        method=method,
+        effort=EFFORTS[method],
         key=resolve_key(random_state),
         monitor=Monitor(callback, verbose=0),
         confidence=confidence,
@@ -140,33 +143,35 @@ def bound_inertia(
     weights: Floats | None,
     n_clusters: int,
     *,
-    method: str,
+    effort: Effort,
     key: int,
     monitor: Monitor,
     confidence: float = 0.99,
     time_limit: float | None = None,
 ) -> LowerBound:
-    """Return the best bound for rows that were checked already, as the step "certify".
+    """Return the best bound for rows that have been checked, as the step "certify".
 
     Parameters
     ----------
     rows : ndarray or CSR (n, d)
-        Of a type that kernels read.
+        Of an element type that the kernels accept.
     weights : ndarray of float64 (n,) or None
         None counts every row once.
-    n_clusters, method, confidence, time_limit
+    n_clusters, confidence, time_limit
         As in `kmeans_lower_bound`.
+    effort : Effort
+        How much work to do; `EFFORTS` has the effort of each method.
     key : int
-        What fixes the subsets.
+        Fixes the random subsets.
     monitor : Monitor
-        Told of the units of work; it may stop them as the time limit does.
+        Receives the units of work; it may stop the work, as the time limit does.
     """
     begin = time.perf_counter()
     if weights is not None and not weights.all():
         rows, weights = rows[weights > 0], weights[weights > 0]
-    with monitor.step("certify", (2 + EFFORTS[method].steps) * (1 + N_SUBSETS)):
+    with monitor.step("certify", (2 + effort.max_tightening_steps) * (1 + N_SUBSETS)):
         deadline = Deadline(time_limit, monitor.is_over)
-        prover = Prover(n_clusters, EFFORTS[method], deadline, monitor)
+        prover = Prover(n_clusters, effort, deadline, monitor)
         values: dict[str, float] = {}
         try:
             whole = _prepare(rows, weights, deadline.check)

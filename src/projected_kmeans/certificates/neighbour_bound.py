@@ -1,16 +1,27 @@
-"""SCORE: lower bounds on the inertia of every clustering from distances between rows.
+"""The neighbour bound: a lower bound on the inertia from the distances between rows.
 
-A dual of k-means: any prices give a bound, good ones are found by search; margins are subtracted.
+It is a dual of k-means: a price p >= 0 for a cluster and a share v_i for every row give a bound,
+and a search finds good ones. With c_ij = ||y_i - y_j||^2 / 2 and weights w_i,
 
-A row i in a cluster C of weight W pays w_i / W times the sum over C of w_j c_ij, where
-c_ij = ||y_i - y_j||^2 / 2, and the w_i / W of all rows sum up to the number of clusters. With a
-price p for every cluster, shared in the same way, the row pays at least w_i v_i if no set of weight
-W that it is in has (p + sum of w_j c_ij) / W below v_i, which is to say that
-
+    inertia >= sum of w_i v_i - p k    if, for every row i,
     slack_i = p - w_i v_i - sum over j != i of w_j max(0, v_i - c_ij) >= 0.
 
-So inertia >= sum of w_i v_i - p k for all such v. Instead of c_ij also c_ij + s_ij serves, where
-s_ij = -s_ji: in the sum over a cluster s cancels.
+Proof. A cluster C of weight W has the inertia (1 / W) sum over i, j in C of w_i w_j c_ij. So row i
+contributes w_i (sum over j in C of w_j c_ij) / W. Let each cluster also pay the price p, divided
+among its rows in proportion to their weights; this adds at most p k in all. Row i then pays
+w_i (p + sum over j in C of w_j c_ij) / W. This is at least w_i v_i if and only if
+p + sum over j in C of w_j (c_ij - v_i) >= 0. The set C for which this is smallest consists of row i
+itself, where c_ii = 0, and all j with c_ij < v_i; for that set it is slack_i.
+
+The costs c_ij may be replaced by c_ij + s_ij with s_ij = -s_ji, because the s cancel in the sum
+over a cluster (`tightened_bound`).
+
+Search. For a given p, the largest allowed v_i is the root of slack_i, found by Newton's method.
+This needs no sorting, allows weights, and allows lists with only the nearest rows, as long as v_i
+does not exceed the largest cost in its list. The value sum of w_i v_i - p k is concave in p.
+
+Rounding. The costs are lower bounds on the exact ones. `Neighbours.prove` computes every slack_i,
+subtracts the rounding error of the sum, and lowers v_i until the slack is not negative.
 """
 
 from __future__ import annotations
@@ -18,6 +29,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -31,54 +43,73 @@ from projected_kmeans.certificates.proof_rows import (
 from projected_kmeans.results import Floats
 from projected_kmeans.running.deadlines import OutOfTime
 
-# Numbers in the lists of neighbours: 512 MB.
-LIST_ENTRIES = 2**26
-NEWTON_STEPS = 60
-PRICE_STEPS = 60
-# Rows of the lists worked on at a time: what fits into a cache.
+# Numbers in all lists of neighbours together: 512 MB.
+MAX_LIST_ENTRIES = 2**26
+MAX_NEWTON_STEPS = 60
+MAX_PRICE_STEPS = 60
+# Numbers that are worked on at a time, so that they stay in the processor's cache: 512 kB.
 PIECE_ENTRIES = 2**16
 
 
 @dataclass(frozen=True)
 class Dual:
-    """Prices that prove a bound, as far as rounding lets them.
+    """A price and shares, which give a bound up to rounding; `Neighbours.prove` makes it a proof.
 
     Attributes
     ----------
     price : float
-        p, of a cluster.
+        p, the price of a cluster.
     shares : ndarray (n,)
-        v_i, what row i pays at least for a unit of its weight.
-    inside : ndarray (n,)
-        The weight of the set that pays least.
+        v_i, the least that row i pays per unit of its weight.
+    set_weights : ndarray (n,)
+        The weight of the set that gives slack_i: row i and all j with c_ij < v_i. Infinity if v_i
+        was limited by the end of its list.
     value : float
-        Sum of w v - p k.
+        Sum of w_i v_i - p k.
     """
 
     price: float
     shares: Floats
-    inside: Floats
+    set_weights: Floats
     value: float
 
 
+class Slacks(NamedTuple):
+    """The slacks of some rows.
+
+    Attributes
+    ----------
+    slack : ndarray (m,)
+        slack_i.
+    saved : ndarray (m,)
+        Sum over j != i of w_j max(0, v_i - c_ij).
+    set_weights : ndarray (m,)
+        As in `Dual`; slack_i falls at this rate as v_i grows.
+    """
+
+    slack: Floats
+    saved: Floats
+    set_weights: Floats
+
+
 class Neighbours:
-    """For every row the smallest c_ij, all of them where memory allows.
+    """For every row a list of its smallest costs c_ij; all n of them if memory allows.
 
     Parameters
     ----------
     costs : ndarray (n, m)
-        Lists of c_ij without row i itself, or with infinity in its place; not sorted.
+        The lists, not sorted. Row i itself is left out, or has the cost infinity.
     weights : ndarray (n,)
-        Of the rows; all 1 where lists are shorter than n.
+        Weights of the rows; all must be 1 if the lists are shorter than n.
     n_clusters : int
         k.
     check : callable, optional
-        Called between the pieces of a search; raises `OutOfTime` to end it.
+        Called between the pieces of a search; raises `OutOfTime` to stop it.
 
     Attributes
     ----------
-    is_cut : bool
-        Whether a search was ended by this.
+    was_cut_short : bool
+        Whether `maximise` was stopped by the check.
     """
 
     def __init__(
@@ -89,79 +120,93 @@ class Neighbours:
         check: Callable[[], None] = never_stop,
     ) -> None:
         self.costs, self.weights, self.n_clusters = costs, weights, n_clusters
-        self.is_cut = False
+        self.was_cut_short = False
         self._check = check
-        self._listed = weights if costs.shape[1] == len(costs) else np.ones(costs.shape[1])
-        self._is_even = bool((weights == 1).all())
-        # What is not listed costs at least as much as all that is: shares must not exceed it.
-        full = costs.shape[1] == len(costs)
-        self._reach = np.full(len(costs), np.inf) if full else costs.max(axis=1)
+        is_complete = costs.shape[1] == len(costs)
+        self._list_weights = weights if is_complete else np.ones(costs.shape[1])
+        self._has_equal_weights = bool((weights == 1).all())
+        # A cost that is not listed is at least the largest listed one. As long as shares do not
+        # exceed that, unlisted rows add nothing to the slack.
+        self._max_shares = np.full(len(costs), np.inf) if is_complete else costs.max(axis=1)
 
     def replace_costs(self, costs: Floats) -> Neighbours:
-        """Return the same rows with other costs."""
+        """Return the same rows with other costs, such as c_ij + s_ij."""
         return Neighbours(costs, self.weights, self.n_clusters, self._check)
 
     def start(self, squares: float) -> Dual:
-        """Return the dual to search from, for rows of this sum of squared norms."""
+        """Return the dual from which a search starts.
+
+        Parameters
+        ----------
+        squares : float
+            The sum of w ||y - mean||^2; the first price is a k-th of it.
+        """
         nothing = np.zeros(len(self.costs))
         return self.solve(max(squares / self.n_clusters, UNDERFLOW), nothing)
 
     def solve(self, price: float, start: Floats) -> Dual:
-        """Return the largest shares at this price, by Newton's method from near ones.
+        """Return the largest shares at a price, by Newton's method.
 
-        The slack is concave and falls with v, so steps come from above after the first.
+        slack_i is concave in v_i and falls. So after the first step every v_i is at or above the
+        root, and the next steps come down to it.
+
+        Parameters
+        ----------
+        price : float
+            p.
+        start : ndarray (n,)
+            Shares to start from; the closer, the fewer steps.
         """
-        shares, inside = start.copy(), np.empty(len(start))
+        shares, set_weights = start.copy(), np.empty(len(start))
         for piece in self._pieces():
             self._check()
-            for _ in range(NEWTON_STEPS):
-                slack, _, mass = self._slack(piece, price, shares[piece])
-                step = slack / mass
+            for _ in range(MAX_NEWTON_STEPS):
+                found = self._measure_slack(piece, price, shares[piece])
+                step = found.slack / found.set_weights
                 shares[piece] += step
-                inside[piece] = mass
-                if (np.abs(slack) <= 1e-9 * price).all():
+                set_weights[piece] = found.set_weights
+                if (np.abs(found.slack) <= 1e-9 * price).all():
                     break
-        capped = shares > self._reach
-        np.minimum(shares, self._reach, out=shares)
-        inside[capped] = np.inf
-        return self._describe(price, shares, inside)
-
-    def _describe(self, price: float, shares: Floats, inside: Floats) -> Dual:
+        set_weights[shares > self._max_shares] = np.inf
+        np.minimum(shares, self._max_shares, out=shares)
         value = float(self.weights @ shares) - price * self.n_clusters
-        return Dual(price, shares, inside, value)
+        return Dual(price, shares, set_weights, value)
 
     def prove(self, dual: Dual) -> float:
-        """Return the bound that these prices prove: shares lowered until no slack is negative.
+        """Return the bound that a dual proves, after lowering shares until no slack is negative.
 
-        A slack is at most 1/w_i steep in v_i at the least, so lowering v_i by the want of slack
-        over w_i suffices. Its rounding: that of a sum, and of every c_ij + s_ij.
+        slack_i falls at rate at least w_i as v_i grows, so lowering v_i by deficit_i / w_i makes it
+        non-negative. This lowers the bound by deficit_i. The slack's own rounding error, including
+        that of the costs c_ij + s_ij, counts as part of the deficit.
         """
         total = math.fsum(self.weights)
         lowered = []
         for piece in self._pieces():
             shares, weights = dual.shares[piece], self.weights[piece]
-            slack, paid, _ = self._slack(piece, dual.price, shares)
-            sizes = dual.price + 2 * total * np.abs(shares) + 2 * paid
-            want = np.minimum(slack - sum_error(self.costs.shape[1]) * sizes - UNDERFLOW, 0.0)
-            lowered.append(weights * shares + want)
+            found = self._measure_slack(piece, dual.price, shares)
+            sizes = dual.price + 2 * total * np.abs(shares) + 2 * found.saved
+            least_slack = found.slack - sum_error(self.costs.shape[1]) * sizes - UNDERFLOW
+            lowered.append(weights * shares + np.minimum(least_slack, 0.0))
         terms = np.concatenate([*lowered, [-dual.price * self.n_clusters]])
         return math.fsum(terms) - 8 * ROUNDING * math.fsum(np.abs(terms)) - UNDERFLOW
 
     def maximise(self, start: Dual) -> Dual:
-        """Return the dual at the best price, or the best so far where there is no time for more."""
+        """Return the dual at the best price, or the best one found before the time was over."""
         best = start
         try:
             for dual in self._search(start):
                 best = max(dual, best, key=lambda one: one.value)
-        except OutOfTime:  # any price that was solved for is as true as the best
-            self.is_cut = True
+        except OutOfTime:  # every dual found so far gives a bound
+            self.was_cut_short = True
         return best
 
     def _search(self, start: Dual) -> Iterator[Dual]:
-        """Walk over duals towards the best price: the value is concave in it, tangents show where.
+        """Yield duals with better and better prices.
 
-        The first are a bracket, one price below and one above the best, or 18 digits away from the
-        start. So far only go rows of which no more than k differ, or whose mean is one cluster.
+        First the price is multiplied or divided by 4 until one price below the best and one above
+        it are known. This stops at a factor of 1e18 from the first price; that happens only if at
+        most k rows differ, or if one cluster is best. Then, because the value is concave in the
+        price, the tangents at the two prices meet near the best one. Every third step bisects.
         """
         low = high = self.solve(start.price, start.shares)
         yield low
@@ -172,7 +217,7 @@ class Neighbours:
             high, low = low, self.solve(low.price / 4, low.shares)
             yield low
         best = max(low.value, high.value)
-        for step in range(PRICE_STEPS):
+        for step in range(MAX_PRICE_STEPS):
             gap = self._slope(low) - self._slope(high)
             if high.price - low.price <= 1e-9 * high.price or gap <= 0:
                 break
@@ -189,43 +234,50 @@ class Neighbours:
             low, high = (middle, high) if self._slope(middle) > 0 else (low, middle)
 
     def _slope(self, dual: Dual) -> float:
-        """Return how the value grows with the price: clusters in the sets, beyond k.
+        """Return the derivative of the value with respect to the price.
 
-        What is only rounding is no slope: it would lead to prices beside which all values vanish.
+        v_i grows at the rate 1 / set_weights_i. A slope that is only rounding error counts as 0,
+        because following it would lead to prices so large that the value is lost in rounding.
         """
-        slope = float(np.sum(self.weights / dual.inside)) - self.n_clusters
+        slope = float(np.sum(self.weights / dual.set_weights)) - self.n_clusters
         return 0.0 if abs(slope) <= 1e-12 * self.n_clusters else slope
 
     def _pieces(self) -> list[slice]:
         length = max(1, PIECE_ENTRIES // self.costs.shape[1])
         return [slice(at, at + length) for at in range(0, len(self.costs), length)]
 
-    def _slack(self, piece: slice, price: float, shares: Floats) -> tuple[Floats, Floats, Floats]:
-        """Return slack, what a row's set saves it, and the set's weight, for some rows."""
+    def _measure_slack(self, piece: slice, price: float, shares: Floats) -> Slacks:
         own = self.weights[piece]
-        saved = shares[:, None] - self.costs[piece]
-        inside = saved > 0
-        mass = own + (inside.sum(axis=1) if self._is_even else inside @ self._listed)
-        paid = np.maximum(saved, 0.0, out=saved) @ self._listed
-        return price - own * shares - paid, paid, mass
+        savings = shares[:, None] - self.costs[piece]
+        inside = savings > 0
+        # Counting is faster than a product, if all weights are 1.
+        others = inside.sum(axis=1) if self._has_equal_weights else inside @ self._list_weights
+        saved = np.maximum(savings, 0.0, out=savings) @ self._list_weights
+        return Slacks(price - own * shares - saved, saved, own + others)
 
 
 def measure_neighbours(
-    rows: ProofRows, n_clusters: int, check: Callable[[], None] = never_stop
+    rows: ProofRows,
+    n_clusters: int,
+    check: Callable[[], None] = never_stop,
+    max_entries: int = MAX_LIST_ENTRIES,
 ) -> Neighbours:
-    """Return lists of ||y_i - y_j||^2 / 2, none of them above the exact number.
+    """Return the lists of neighbours, with costs that are at most the exact ||y_i - y_j||^2 / 2.
 
     Parameters
     ----------
     rows : ProofRows
-        What to measure.
+        The rows.
     n_clusters : int
         k.
     check : callable, optional
-        Called in every search; raises `OutOfTime` to end it.
+        Called in every search; raises `OutOfTime` to stop it.
+    max_entries : int, optional
+        The most numbers in all lists together. Beyond, each list holds only the nearest rows. Rows
+        with weights always have complete lists.
     """
     n_rows = rows.shape[0]
-    length = n_rows if rows.is_weighted else min(n_rows, max(1, LIST_ENTRIES // n_rows))
+    length = n_rows if rows.is_weighted else min(n_rows, max(1, max_entries // n_rows))
     costs = np.empty((n_rows, length))
     first = 0
     for halves in rows.walk_half_squares():

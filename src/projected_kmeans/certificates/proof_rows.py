@@ -1,4 +1,9 @@
-"""SCORE: what a bound asks of rows, and the rounding arithmetic that all kinds of rows share."""
+"""What a bound asks of the rows (`ProofRows`), and the rounding arithmetic that bounds share.
+
+The two kinds of rows stand in `dense_proof_rows` and `sparse_proof_rows`. Both call the given rows
+x and the rows that bounds are computed for y = (x - shift) 2^-e. The shift is close to the mean for
+dense rows and zero for sparse rows; the exponent e is chosen so that no value of y exceeds 1.
+"""
 
 from __future__ import annotations
 
@@ -11,42 +16,40 @@ from numpy.typing import NDArray
 
 from projected_kmeans.results import Floats
 
-# Half the distance from 1 to the next float64: the relative error of one operation.
+# Half the distance from 1 to the next float64: the largest relative error of one operation.
 ROUNDING = 2.0**-53
-
-
-# More than all underflow can add up to, as rows are scaled to reach 1.
+# Larger than the sum of all underflow errors, because rows are scaled to values of at most 1.
 UNDERFLOW = 1e-250
-
-
-# Rows whose distances to all are computed at a time, fewer where it would take long.
+# Products and distances are computed for this many rows at a time; time limits are checked between.
 STRETCH_ROWS = 512
 
 
 def never_stop() -> None:
-    """Let work go on to its end."""
+    """Do nothing; the default for a check that may raise to stop the work."""
 
 
 def sum_error(n_terms: int) -> float:
-    """Return gamma, the relative error of a float64 sum of so many products in any order.
+    """Return gamma, the largest relative error of a float64 sum of products in any order.
 
-    Higham (2002), section 3.1: n u / (1 - n u); 8 terms more pay for what is done to the sum.
+    gamma = m u / (1 - m u), where u is `ROUNDING` and m is the number of products plus 8 (Higham
+    2002, section 3.1). The 8 extra terms cover the few operations that follow the sum.
     """
     errors = (n_terms + 8) * ROUNDING
     return errors / (1 - errors)
 
 
 class Gram(NamedTuple):
-    """The smaller Gram matrix of rows about their mean, times the roots of their weights.
+    """The smaller Gram matrix of the centred rows, each multiplied by the root of its weight.
 
     Attributes
     ----------
     matrix : ndarray (m, m)
-        As computed; m is the number of rows or of columns.
+        As computed; m is the number of rows or of columns, whichever is smaller.
     error : float
-        At least the Frobenius norm of what rounding did to the matrix.
+        At least the Frobenius norm of the rounding error of the matrix.
     loss : float
-        At least what its trace is above the squared distances from the exact mean.
+        At least the amount by which the trace exceeds the sum of squared distances from the exact
+        mean.
     """
 
     matrix: Floats
@@ -55,9 +58,10 @@ class Gram(NamedTuple):
 
 
 class ProofRows(Protocol):
-    """What a bound asks of rows y, which are rows x in a power-of-two unit and about some point.
+    """The rows y, as a bound sees them.
 
-    Every walk over the rows may be left between two blocks by whoever opened them.
+    Every walk over the rows calls the check that the rows were opened with, between blocks. The
+    check may raise `OutOfTime` to stop the walk.
     """
 
     @property
@@ -66,7 +70,7 @@ class ProofRows(Protocol):
 
     @property
     def weights(self) -> Floats:
-        """Of the rows, in a power-of-two unit; ones where none were given."""
+        """The weights of the rows, scaled by a power of two; ones if none were given."""
 
     @property
     def is_weighted(self) -> bool:
@@ -74,15 +78,15 @@ class ProofRows(Protocol):
 
     @property
     def squares(self) -> float:
-        """About the sum of w ||y - mean||^2."""
+        """The approximate sum of w ||y - mean||^2."""
 
     @property
     def reach(self) -> float:
-        """At least the largest ||y - mean||^2, plus their mean."""
+        """An upper bound on the largest ||y - mean||^2 plus the mean of all ||y - mean||^2."""
 
     @property
     def unit(self) -> float:
-        """What a squared distance of 1 between rows y is between rows x."""
+        """The squared distance between rows x that corresponds to 1 between rows y."""
 
     @property
     def original_weight(self) -> float:
@@ -92,19 +96,30 @@ class ProofRows(Protocol):
         """Return the smaller Gram matrix."""
 
     def walk_half_squares(self) -> Iterator[Floats]:
-        """Walk over stretches of rows: half their squared distances to all, none of them above."""
+        """Yield, for one stretch of rows after another, lower bounds on ||y_i - y_j||^2 / 2."""
 
     def take(self, indices: NDArray[np.int64]) -> Self:
-        """Return some rows, each counted once."""
+        """Return some of the rows, each with weight 1."""
 
     def to_original(self, bound: float) -> float:
-        """Return what a bound for the rows y proves for the rows x, rounded downwards."""
+        """Return what a bound for the rows y proves for the rows x, rounded down."""
 
 
 def scale_back(bound: float, moved: float, exponent: int) -> float:
-    """Return a bound 2^exponent, less what rows that moved by a norm ``moved`` can take from it.
+    """Return 2^exponent times what a bound proves for rows that have moved.
 
-    The root of the least inertia is a distance to a set of matrices. Rounded downwards.
+    The square root of the minimum inertia is the distance of the matrix of rows from the set of
+    matrices with at most k different rows. Moving the rows by a matrix of norm ``moved`` changes
+    this distance by at most ``moved``. The result is rounded down.
+
+    Parameters
+    ----------
+    bound : float
+        A lower bound on the minimum inertia of the moved rows; may be negative.
+    moved : float
+        An upper bound on the (weighted) Frobenius norm of the move.
+    exponent : int
+        The power of two that undoes the scaling of squared distances and weights.
     """
     root = max(0.0, math.sqrt(max(0.0, bound)) - moved)
     proven = root * root * (1 - 8 * ROUNDING)
@@ -113,7 +128,10 @@ def scale_back(bound: float, moved: float, exponent: int) -> float:
 
 
 def scale_weights(weights: Floats | None, n_rows: int) -> tuple[Floats, int]:
-    """Return weights in a power-of-two unit, the largest from 1/2 to 1, and its exponent."""
+    """Return the weights times 2^-e, and e, chosen so that the largest lies in [1/2, 1).
+
+    Without weights, return ones and 0.
+    """
     if weights is None:
         return np.ones(n_rows), 0
     exponent = int(np.frexp(weights.max())[1])
@@ -121,19 +139,22 @@ def scale_weights(weights: Floats | None, n_rows: int) -> tuple[Floats, int]:
 
 
 def bound_half_squares(products: Floats, squares: Floats, first: int, n_terms: int) -> Floats:
-    """Return half the squared distances of some rows to all, from their products, in place.
+    """Turn products <y_i, y_j> into lower bounds on ||y_i - y_j||^2 / 2, in place.
 
-    Computed as (|y|^2 + |z|^2) / 2 - <y, z>; both are off by gamma (|y|^2 + |z|^2) / 2 at most.
-    A quarter more than both is subtracted, and where less than zero is left, zero is the distance.
+    The half squared distance is (|y_i|^2 + |y_j|^2) / 2 - <y_i, y_j>. With gamma = `sum_error`, the
+    first term and the product are each wrong by at most gamma (|y_i|^2 + |y_j|^2) / 2. The result
+    is lowered by 2.5 gamma (|y_i|^2 + |y_j|^2) / 2, and set to zero if it is negative.
 
     Parameters
     ----------
     products : ndarray (m, n)
-        Of rows ``first`` to ``first + m`` with all; overwritten.
+        Products of rows ``first`` to ``first + m`` with all rows; overwritten.
     squares : ndarray (n,)
         Squared norms of all rows.
-    first, n_terms : int
-        Where the rows stand, and of how many products each sum consists at most.
+    first : int
+        Index of the first row of ``products``.
+    n_terms : int
+        The largest number of products in one sum.
     """
     own = slice(first, first + len(products))
     rate = (1 - 2.5 * sum_error(n_terms)) / 2

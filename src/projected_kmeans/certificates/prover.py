@@ -1,6 +1,6 @@
-"""SCORE: the bounds that an effort allows, tried one after the other while there is time.
+"""Try one bound after another, within limits on rows and time, and record what was skipped.
 
-Decides what is tried, and remembers what was not; the proofs stand in the bounds' own modules.
+The proofs stand in the modules of the bounds.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from projected_kmeans.certificates.neighbour_bound import measure_neighbours
+from projected_kmeans.certificates.neighbour_bound import Dual, Neighbours, measure_neighbours
 from projected_kmeans.certificates.proof_rows import ProofRows
 from projected_kmeans.certificates.sampled_bound import draw_subsets, sampled_bound
 from projected_kmeans.certificates.spectral_bound import (
@@ -23,58 +23,72 @@ from projected_kmeans.running.monitor import Monitor
 
 @dataclass(frozen=True)
 class Effort:
-    """What a method may spend.
+    """How much work a method may do.
 
     Attributes
     ----------
-    spectral : bool
-        Whether the spectral bound is computed.
-    neighbour_rows, tighten_rows : int
-        Rows up to which these bounds are computed; 0 for never.
-    steps : int
-        Of tightening, at most.
     subset_rows : int
-        Rows of each of `N_SUBSETS` subsets, where there are too many rows for all of them.
+        Rows in each of the `N_SUBSETS` random subsets that are used if there are too many rows.
+    use_spectral : bool
+        Whether the spectral bound is computed.
+    max_neighbour_rows, max_tightened_rows : int
+        The most rows for which the neighbour bound and the tightened bound are computed; 0 never
+        computes them.
+    max_tightening_steps : int
+        The most steps of the tightened bound.
     """
 
-    spectral: bool
-    neighbour_rows: int
-    tighten_rows: int
-    steps: int
     subset_rows: int
+    use_spectral: bool = True
+    max_neighbour_rows: int = 0
+    max_tightened_rows: int = 0
+    max_tightening_steps: int = 0
 
 
 EFFORTS = {
-    "auto": Effort(True, 8192, 1024, 60, 2048),
-    "spectral": Effort(True, 0, 0, 0, SPECTRAL_LIMIT),
-    "neighbour": Effort(False, 16384, 0, 0, 4096),
-    "full": Effort(True, 16384, TIGHTEN_LIMIT, 300, 4096),
+    "auto": Effort(
+        subset_rows=2048,
+        max_neighbour_rows=8192,
+        max_tightened_rows=1024,
+        max_tightening_steps=60,
+    ),
+    "spectral": Effort(subset_rows=SPECTRAL_LIMIT),
+    "neighbour": Effort(subset_rows=4096, use_spectral=False, max_neighbour_rows=16384),
+    "full": Effort(
+        subset_rows=4096,
+        max_neighbour_rows=16384,
+        max_tightened_rows=TIGHTEN_LIMIT,
+        max_tightening_steps=300,
+    ),
 }
-# More subsets draw the probabilistic bound closer to its mean, larger ones raise the mean.
+
+# More subsets make the sampled bound vary less from key to key; larger subsets make it higher. Four
+# subsets are a compromise.
 N_SUBSETS = 4
 
-# With weights lists of neighbours are never cut short, so that fewer rows have room.
-WEIGHTED_ROWS = 8192
+# The most rows of the neighbour bound if they have weights. Lists of neighbours are then complete,
+# so that memory limits the number of rows earlier.
+MAX_WEIGHTED_ROWS = 8192
 
 
 class Prover:
-    """Proves bounds for some number of clusters.
+    """Computes the bounds for one number of clusters.
 
     Parameters
     ----------
     n_clusters : int
         k.
     effort : Effort
-        What may be tried.
+        How much work to do.
     deadline : Deadline
-        When to leave what is not done.
+        When to stop.
     monitor : Monitor
-        Told of every unit of work and of what is skipped.
+        Receives every unit of work, and what is skipped.
 
     Attributes
     ----------
     skipped : dict
-        From bounds that were not made, or not to their end, to the reason.
+        Maps each bound that was skipped or cut short to the reason.
     """
 
     def __init__(
@@ -85,40 +99,52 @@ class Prover:
         self._deadline, self._monitor, self._done = deadline, monitor, 0
 
     def prove(self, rows: ProofRows) -> dict[str, float]:
-        """Return bounds for these rows by name, those that there is room and time for."""
+        """Return the bounds for these rows by name, as far as limits on rows and time allow."""
         values: dict[str, float] = {}
-        if self._effort.spectral:
+        if self._effort.use_spectral:
             self._try_spectral(rows, values)
-        if self._effort.neighbour_rows:
+        if self._effort.max_neighbour_rows:
             self._try_neighbours(rows, values)
         return values
 
     def skip_all(self, reason: str) -> None:
-        """Remember why nothing was tried."""
-        if self._effort.spectral:
+        """Record why no bound was tried."""
+        if self._effort.use_spectral:
             self._skip("spectral", reason)
-        if self._effort.neighbour_rows:
+        if self._effort.max_neighbour_rows:
             self._skip("neighbour", reason)
 
     def prove_by_subsets(self, whole: ProofRows, confidence: float, key: int) -> dict[str, float]:
-        """Return the bound from subsets, where all rows are too many and the subsets enough."""
+        """Return the sampled bound if there are too many rows for the other bounds, else nothing.
+
+        Parameters
+        ----------
+        whole : ProofRows
+            All rows.
+        confidence : float
+            The probability with which the bound has to hold.
+        key : int
+            Fixes the random subsets.
+        """
         size = min(self._effort.subset_rows, whole.shape[0] // N_SUBSETS)
         if self._covers(whole):
             return {}
         if size <= self._n_clusters:
-            self._skip("sampled", f"subsets of {size} rows are too small for so many clusters")
+            self._skip(
+                "sampled", f"subsets of {size} rows are too small for {self._n_clusters} clusters"
+            )
             return {}
         if self._deadline.is_over:
-            self._skip("sampled", "the time was over before")
+            self._skip("sampled", "the time was over before it began")
             return {}
         try:
             subsets = draw_subsets(whole, N_SUBSETS, size, key)
         except OutOfTime:
             self._skip("sampled", "the time was over before the first subset")
             return {}
-        of_all = dict(self.skipped)
+        skipped_for_all_rows = dict(self.skipped)
         value = sampled_bound(whole, subsets, self._prove_best, confidence)
-        self.skipped = of_all  # what subsets had no room for is no news
+        self.skipped = skipped_for_all_rows  # what was skipped for subsets is not reported
         if self._deadline.is_over:
             self._skip("sampled", "the time was over in the middle of its subsets")
         return {"sampled": value}
@@ -127,26 +153,28 @@ class Prover:
         return max(self.prove(rows).values(), default=0.0)
 
     def _covers(self, rows: ProofRows) -> bool:
-        """Tell whether the rows are few enough for what is sharpest within the effort."""
-        if self._effort.neighbour_rows:
-            return rows.shape[0] <= self._most_neighbours(rows)
+        """Return whether the rows are few enough for the best bound that the effort includes."""
+        if self._effort.max_neighbour_rows:
+            return rows.shape[0] <= self._max_neighbour_rows(rows)
         return min(rows.shape) <= SPECTRAL_LIMIT
 
-    def _most_neighbours(self, rows: ProofRows) -> int:
-        most = self._effort.neighbour_rows
-        return min(most, WEIGHTED_ROWS) if rows.is_weighted else most
+    def _max_neighbour_rows(self, rows: ProofRows) -> int:
+        limit = self._effort.max_neighbour_rows
+        return min(limit, MAX_WEIGHTED_ROWS) if rows.is_weighted else limit
 
     def _try_spectral(self, rows: ProofRows, values: dict[str, float]) -> None:
         size, left = min(rows.shape), self._deadline.seconds_left
         if size > SPECTRAL_LIMIT:
-            self._skip("spectral", f"rows and columns, {size} at least, exceed {SPECTRAL_LIMIT}")
+            self._skip("spectral", f"both rows and columns exceed {SPECTRAL_LIMIT}")
             return
         if self._deadline.is_over:
-            self._skip("spectral", "the time was over before")
+            self._skip("spectral", "the time was over before it began")
             return
         needed = 0.0 if math.isinf(left) else predict_seconds(size)
         if needed > left:
-            self._skip("spectral", f"eigenvalues take about {needed:.2g} s, of {left:.2g} s left")
+            self._skip(
+                "spectral", f"eigenvalues take about {needed:.2g} s and {left:.2g} s are left"
+            )
             return
         try:
             bound = spectral_bound(rows, self._n_clusters)
@@ -157,9 +185,9 @@ class Prover:
         self._tick()
 
     def _try_neighbours(self, rows: ProofRows, values: dict[str, float]) -> None:
-        n_rows, most = rows.shape[0], self._most_neighbours(rows)
-        if n_rows > most:
-            self._skip("neighbour", f"{n_rows} rows exceed {most}")
+        n_rows, limit = rows.shape[0], self._max_neighbour_rows(rows)
+        if n_rows > limit:
+            self._skip("neighbour", f"{n_rows} rows exceed {limit}")
             return
         try:
             neighbours = measure_neighbours(rows, self._n_clusters, self._deadline.check)
@@ -170,25 +198,32 @@ class Prover:
         dual = neighbours.maximise(dual)
         values["neighbour"] = rows.to_original(neighbours.prove(dual))
         self._tick()
-        if neighbours.is_cut:
+        if neighbours.was_cut_short:
             self._skip("neighbour", "the time was over in the middle of its search")
-        if not self._effort.tighten_rows or dual.value <= 0:
+        if self._effort.max_tightened_rows and dual.value > 0:
+            self._try_tightening(rows, neighbours, dual, values)
+
+    def _try_tightening(
+        self, rows: ProofRows, neighbours: Neighbours, dual: Dual, values: dict[str, float]
+    ) -> None:
+        limit = self._effort.max_tightened_rows
+        if rows.shape[0] > limit:
+            self._skip("tightened", f"{rows.shape[0]} rows exceed {limit}")
             return
-        if n_rows > self._effort.tighten_rows:
-            self._skip("tightened", f"{n_rows} rows exceed {self._effort.tighten_rows}")
-        elif self._deadline.is_over:
-            self._skip("tightened", "the time was over before")
-        else:
-            bound = tighten(neighbours, dual, self._effort.steps, self._tick)
-            values["tightened"] = rows.to_original(bound)
-            if self._deadline.is_over:
-                self._skip("tightened", "the time was over in the middle of its search")
+        if self._deadline.is_over:
+            self._skip("tightened", "the time was over before it began")
+            return
+        bound = tighten(neighbours, dual, self._effort.max_tightening_steps, self._tick)
+        values["tightened"] = rows.to_original(bound)
+        if self._deadline.is_over:
+            self._skip("tightened", "the time was over in the middle of its search")
 
     def _skip(self, name: str, reason: str) -> None:
-        """Remember why a bound was not made, or not to its end."""
+        """Record why a bound was skipped or cut short."""
         self.skipped[name] = reason
         self._monitor.note("%s bound skipped or cut short: %s", name, reason)
 
     def _tick(self) -> bool:
+        """Report a unit of work; return whether to stop."""
         self._done += 1
         return self._monitor.report(self._done) or self._deadline.is_over

@@ -1,6 +1,32 @@
-"""SCORE: a lower bound on the inertia of every clustering of many rows, from a few of them.
+"""The sampled bound: a lower bound on the inertia of many rows from a few random subsets.
 
-Holds with a stated probability over the key; it is never certain.
+It holds with a stated probability over the random draws; the other bounds are certain.
+
+Inequality. Let N rows be drawn uniformly (in proportion to their weights, if they have any) and
+divided into subsets. Let x be the sum of certain lower bounds on the minimum inertia of each
+subset, divided by N. Let mu be the minimum inertia of all rows, divided by their weight, and R an
+upper bound on the squared distance of a row to the nearest of the best centers. Then
+
+    P(observing x or more) <= exp(-N kl(x / R, mu / R)),
+
+where kl is the Kullback-Leibler divergence of two coins. The bound is the smallest mu for which
+this probability is at least 1 - confidence.
+
+Proof. Let f be the squared distance of a row to the nearest of the best centers of all rows; its
+mean over all rows is mu. The minimum inertia of a subset is at most the sum of f over the subset,
+so x is at most the mean of f over the N rows drawn. As f lies in [0, R], Hoeffding's inequality in
+its sharp form applies (1963, theorem 1; section 6 for draws without replacement).
+
+R. The mean of all rows is a weighted mean of the best centers. So the squared distance of a row y
+to the nearest center is at most ||y - mean||^2 plus the variance of the centers, which is at most
+that of the rows. `ProofRows.reach` is this sum.
+
+The number of subsets is fixed before any of them is looked at. A subset for which there was no time
+counts as 0; leaving it out would make the number depend on what was seen. Only this one bound is
+random, so the probability of an error is not divided among several bounds.
+
+Rounding. Bounds of subsets are certain, with rounding included. `MARGIN` is larger than the
+rounding of the few operations here.
 """
 
 from __future__ import annotations
@@ -11,8 +37,8 @@ from collections.abc import Callable
 from projected_kmeans.certificates.proof_rows import ProofRows
 from projected_kmeans.keys import CERTIFICATE, open_stream
 
-# More than the rounding of everything that is not bounded elsewhere.
-SHARE = 1e-9
+# A relative margin, larger than the rounding errors of this module.
+MARGIN = 1e-9
 
 
 def sampled_bound(
@@ -21,50 +47,43 @@ def sampled_bound(
     bound: Callable[[ProofRows], float],
     confidence: float,
 ) -> float:
-    """Return a number that exceeds the least inertia with probability 1 - confidence at most.
-
-    Let f be the squared distance of a row to the nearest of the best centers of all rows. The best
-    inertia of a subset is at most the sum of f over it, so the mean of the subsets' bounds, a row,
-    is at most the mean of f over all rows drawn. These are drawn uniformly (by weight, where rows
-    have weights), and f lies between 0 and R; so Hoeffding's inequality in its sharp form
-    (1963, theorem 1, and section 6 for draws without replacement) holds: the mean of N draws
-    reaches x with probability at most exp(-N kl(x/R, mu/R)), where mu is the mean of f.
-
-    R: the mean of all rows is a mean of the centers, so that the nearest center is no farther
-    from a row than ||y||^2 plus the centers' own variance, which is at most that of the rows.
+    """Return a bound that exceeds the minimum inertia with probability at most 1 - confidence.
 
     Parameters
     ----------
     whole : ProofRows
         All rows.
     subsets : list of ProofRows
-        From `draw_subsets`, all of one size; their number is fixed before any is looked at.
+        What `draw_subsets` returned.
     bound : callable
-        From a subset to a certain lower bound on its least inertia; 0 will always do.
+        Returns a certain lower bound on the minimum inertia of a subset; 0 is always one.
     confidence : float
         In (0, 1).
     """
     size = subsets[0].shape[0]
     found = math.fsum(bound(one) for one in subsets) / (len(subsets) * size)
-    largest = whole.reach * whole.unit * (1 + SHARE)
+    largest = whole.reach * whole.unit * (1 + MARGIN)
     if not found > 0:
         return 0.0
     share = lower_mean(min(1.0, found / largest), size * len(subsets), 1 - confidence)
-    return share * largest * whole.original_weight * (1 - SHARE)
+    return share * largest * whole.original_weight * (1 - MARGIN)
 
 
 def draw_subsets(whole: ProofRows, n_subsets: int, size: int, key: int) -> list[ProofRows]:
-    """Return subsets that have no row in common; with weights, rows drawn anew every time.
+    """Draw random subsets of the rows.
+
+    Rows without weights are drawn without replacement, so that subsets have no row in common. Rows
+    with weights are drawn with replacement, in proportion to their weights; each draw then counts
+    once.
 
     Parameters
     ----------
     whole : ProofRows
-        At least n_subsets times size, unless they have weights; rows are drawn in proportion to
-        these, and count once each.
+        All rows; at least n_subsets * size of them if they have no weights.
     n_subsets, size : int
-        How many, and of how many rows.
+        The number of subsets, and of rows in each.
     key : int
-        What fixes the draws.
+        Fixes the draws.
     """
     stream = open_stream(key, CERTIFICATE)
     n_rows, total = whole.shape[0], n_subsets * size
@@ -76,14 +95,23 @@ def draw_subsets(whole: ProofRows, n_subsets: int, size: int, key: int) -> list[
 
 
 def lower_mean(share: float, n_draws: int, delta: float) -> float:
-    """Return the least mean, of values in [0, 1], under which a mean of draws is not too unlikely.
+    """Return the smallest mean mu for which observing ``share`` or more is not too unlikely.
+
+    Parameters
+    ----------
+    share : float
+        The observed mean of values in [0, 1].
+    n_draws : int
+        N, the number of draws.
+    delta : float
+        Smaller probabilities than this, by exp(-N kl(share, mu)), are too unlikely.
 
     Examples
     --------
     >>> 0.2 < lower_mean(0.25, 1000, 0.01) < 0.25
     True
     """
-    needed = math.log(1 / delta) * (1 + SHARE) / n_draws
+    needed = math.log(1 / delta) * (1 + MARGIN) / n_draws
     low, high = 0.0, share
     for _ in range(200):
         middle = (low + high) / 2
@@ -95,7 +123,7 @@ def lower_mean(share: float, n_draws: int, delta: float) -> float:
 
 
 def _divergence(share: float, mean: float) -> float:
-    """Return kl(share, mean) of two coins."""
+    """Return the Kullback-Leibler divergence of two coins, or 0 if share <= mean."""
     if mean >= 1 or share <= mean:
         return 0.0
     rest = 0.0 if share >= 1 else (1 - share) * (math.log1p(-share) - math.log1p(-mean))

@@ -1,11 +1,13 @@
-"""SCORE: sparse rows in a power-of-two unit, ready for proofs, with the errors of their products.
+"""Sparse rows for proofs: scaled by a power of two, with bounds on the errors of their products.
 
-Centres products and never rows, which would make them dense; it does not bound anything itself.
+Rows are not centred, because that would make them dense. Products of rows are centred instead.
 
-With S the weighted sum of squared norms about zero, every product here is off by gamma S at most in
-the Frobenius norm, and so is each of the three terms that centre it: by Cauchy and Schwarz, means
-of |y| have squares of no more than the mean of y^2. Sixteen gamma S pay for all, and for the few
-operations in between.
+Rounding: let S be the weighted sum of ||y||^2 and gamma = `sum_error`. Every product of matrices
+here is wrong by at most gamma S in the Frobenius norm. So is each of the three terms that centre a
+product, because the square of a mean of |y| is at most the mean of y^2 (Cauchy-Schwarz). 16 gamma S
+covers these four errors and the few operations in between.
+
+Prepares rows; the bounds stand in their own modules.
 """
 
 from __future__ import annotations
@@ -34,29 +36,29 @@ from projected_kmeans.results import Floats
 
 
 class SparseProofRows:
-    """CSR rows y = x 2^-e in float64, the largest number from 1/2 to 1.
+    """CSR rows y = x 2^-e in float64, whose largest absolute value lies in [1/2, 1).
 
     Parameters
     ----------
     rows : CSR matrix or array (n, d)
-        Canonical, of float32 or float64.
+        In canonical form, of float32 or float64.
     weights : ndarray of float64 (n,) or None
         Not negative; None counts every row once.
     check : callable, optional
-        Called between parts of every product; may raise to end it.
+        Called between the parts of every product; may raise to stop it.
 
     Attributes
     ----------
     weights : ndarray of float64 (n,)
-        In a power-of-two unit, the largest from 1/2 to 1; ones where none were given.
+        Scaled by a power of two so that the largest lies in [1/2, 1); ones if none were given.
     is_weighted : bool
         Whether weights were given.
     shape : (int, int)
         Rows and columns.
     squares : float
-        At least the sum of w ||y - mean||^2.
+        An upper bound on the sum of w ||y - mean||^2.
     reach : float
-        At least the largest ||y - mean||^2, plus their mean.
+        An upper bound on the largest ||y - mean||^2 plus the mean of all ||y - mean||^2.
     """
 
     def __init__(
@@ -78,7 +80,7 @@ class SparseProofRows:
         self._measure()
 
     def _measure(self) -> None:
-        """Find the mean, and how far rows are from it at most."""
+        """Set the mean, `squares` and `reach`."""
         self._mean = np.asarray(self._turned @ self.weights) / self._total_weight
         self._raw_squares = float(self.weights @ self._norms)
         raw_mean = self._raw_squares / self._total_weight
@@ -91,7 +93,7 @@ class SparseProofRows:
         self.reach = farthest + self.squares / self._total_weight + UNDERFLOW
 
     def gram(self) -> Gram:
-        """Return the smaller Gram matrix about the mean, from sparse products."""
+        """Return the smaller Gram matrix of the centred rows, from sparse products."""
         n_rows, n_columns = self.shape
         if n_rows < n_columns:
             matrix = self._multiply(self._rows, self._turned)
@@ -110,7 +112,7 @@ class SparseProofRows:
         return Gram(matrix, error, error)
 
     def walk_half_squares(self) -> Iterator[Floats]:
-        """Walk over stretches of rows: half their squared distances to all, none of them above."""
+        """Yield, for one stretch of rows after another, lower bounds on ||y_i - y_j||^2 / 2."""
         n_terms = int(np.diff(self._rows.indptr).max(initial=0))
         for first in range(0, self.shape[0], STRETCH_ROWS):
             self._check()
@@ -119,13 +121,13 @@ class SparseProofRows:
             yield bound_half_squares(products, self._norms, first, n_terms)
 
     def take(self, indices: NDArray[np.int64]) -> SparseProofRows:
-        """Return some rows, each counted once."""
+        """Return some of the rows, each with weight 1."""
         some = self._rows[indices]
         some.data = np.ldexp(some.data, self._exponent)
         return SparseProofRows(some, check=self._check)
 
     def _multiply(self, left: Any, right: Any) -> Floats:
-        """Return a product of sparse matrices as an array, in stretches of rows."""
+        """Return the product of two sparse matrices as an array, one stretch of rows at a time."""
         product = np.empty((left.shape[0], right.shape[1]))
         for first in range(0, len(product), STRETCH_ROWS):
             self._check()
@@ -135,7 +137,7 @@ class SparseProofRows:
 
     @property
     def unit(self) -> float:
-        """What a squared distance of 1 between rows y is between rows x."""
+        """The squared distance between rows x that corresponds to 1 between rows y."""
         return math.ldexp(1.0, 2 * self._exponent)
 
     @property
@@ -144,15 +146,15 @@ class SparseProofRows:
         return math.ldexp(self._total_weight, self._weight_exponent)
 
     def to_original(self, bound: float) -> float:
-        """Return what a bound for the rows y proves for the rows x, rounded downwards.
+        """Return what a bound for the rows y proves for the rows x, rounded down.
 
-        A power of two moves no row but by underflow.
+        Scaling by a power of two is exact, except for underflow.
         """
         return scale_back(bound, UNDERFLOW, 2 * self._exponent + self._weight_exponent)
 
 
 def _exponent_of(rows: Any) -> int:
-    """Return the exponent of the largest number, if squares of all can be added up."""
+    """Return e such that the largest |x| is below 2^e; refuse rows whose squares overflow."""
     largest = float(np.max(np.abs(rows.data), initial=0.0))
     n_entries = rows.shape[0] * rows.shape[1]
     if largest > math.sqrt(1e300 / (4 * n_entries)):

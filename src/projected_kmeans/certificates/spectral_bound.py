@@ -1,6 +1,23 @@
-"""SCORE: the spectral lower bound on the inertia of every clustering, with its rounding margin.
+"""The spectral bound: a lower bound on the inertia from the singular values of the rows.
 
-Uses all eigenvalues of an exact Gram matrix; it never takes a randomized one for them.
+Let Y be the centred rows, each multiplied by the root of its weight, with singular values s_1 >=
+s_2 >= ... Then every clustering into k clusters has
+
+    inertia >= ||Y||^2 - (s_1^2 + ... + s_{k-1}^2).
+
+Proof. Replacing each row by the mean of its cluster is an orthogonal projection of Y to the space
+spanned by the k cluster indicators, and the inertia is ||Y||^2 minus the squared norm of what the
+projection keeps. One direction in this space is the vector of (rooted) weights, to which Y is
+orthogonal because it is centred. The other k - 1 directions keep at most s_1^2 + ... + s_{k-1}^2.
+(Proposition 1 of the paper says the same without centring and with k singular values; that bound is
+never higher.)
+
+Rounding. The squares of the singular values are the eigenvalues of the Gram matrix G. The computed
+eigenvalues are the exact ones of G + E. The Frobenius norm of E is at most the rounding error of G
+(`Gram.error`) plus 10 N^2 u ||G||_F for the N Householder steps of ``eigvalsh``, each of at most
+10 N roundings (Higham 2002, lemma 19.3). Then the sum of the k - 1 largest eigenvalues is too small
+by at most sqrt(k - 1) ||E||_F. The bound subtracts this, and what the trace of G is too large by.
+All eigenvalues are computed, because a randomized or iterative method would give no such guarantee.
 """
 
 from __future__ import annotations
@@ -15,19 +32,20 @@ from projected_kmeans.blas_threads import one_blas_thread
 from projected_kmeans.certificates.proof_rows import ROUNDING, UNDERFLOW, ProofRows
 from projected_kmeans.results import Floats
 
-# Rows or columns of the largest Gram matrix: 128 MB, and about 10 s for its eigenvalues.
+# The largest Gram matrix: 4096 x 4096, 128 MB, and about 10 s for its eigenvalues.
 SPECTRAL_LIMIT = 4096
 
-# Eigenvalues of a matrix of this size, 8 ms, are timed to tell how long those of a larger one take.
-# There are 10 operations a nanosecond here, 14 at size 2048 and 11 at 4096: the answer is too long
-# rather than too short.
+# The eigenvalues of a matrix of this size take 8 ms. They are timed to predict the time of a larger
+# matrix. Larger matrices run slightly faster per operation (10 operations per nanosecond at size
+# 384, 14 at 2048, 11 at 4096), so that the prediction is too long rather than too short.
 TIMED_SIZE = 384
 
 
 def predict_seconds(size: int) -> float:
-    """Return about how long the eigenvalues of a matrix of this size take here and now, at most.
+    """Predict how many seconds the eigenvalues of a matrix of this size take on this machine.
 
-    Nothing can stop them on their way. Their operations grow with the cube of the size.
+    The time grows with the cube of the size. A prediction is needed because LAPACK cannot be
+    stopped once it has begun.
     """
     matrix = np.add.outer(np.arange(TIMED_SIZE), np.arange(TIMED_SIZE)) % 7.0
     seconds = []
@@ -39,7 +57,7 @@ def predict_seconds(size: int) -> float:
 
 
 def spectral_bound(rows: ProofRows, n_clusters: int) -> float:
-    """Return ||Y||^2 minus the k - 1 largest squared singular values of the centred rows Y.
+    """Return the spectral bound, less its rounding margin.
 
     Parameters
     ----------
@@ -51,23 +69,13 @@ def spectral_bound(rows: ProofRows, n_clusters: int) -> float:
     Returns
     -------
     float
-        For the rows y, before `ProofRows.to_original`; may be negative.
+        A bound for the rows y, before `ProofRows.to_original`; may be negative.
     """
     return spectral_bounds(rows, [n_clusters])[0]
 
 
 def spectral_bounds(rows: ProofRows, counts: Sequence[int]) -> list[float]:
-    """Return the same for several numbers of clusters, from one decomposition.
-
-    A clustering projects Y to k dimensions, one of them the mean, which is zero: what it keeps is
-    at most what the best k - 1 dimensions keep, and its inertia is the rest. (The paper's
-    Proposition 1 is the same without centring and with k dimensions: never more.)
-
-    The margin: the computed eigenvalues are exact for G + E, where the Frobenius norm of E is what
-    the Gram matrix itself is off by, and the N Householder steps of eigvalsh, each of at most 10 N
-    roundings, add 10 N^2 u ||G||_F (Higham 2002, lemma 19.3). The k - 1 largest sum up to more by
-    at most sqrt(k - 1) ||E||_F.
-    """
+    """Return the spectral bound for each of several numbers of clusters, from one decomposition."""
     gram = rows.gram()
     size, total = len(gram.matrix), float(np.trace(gram.matrix))
     eigenvalues = np.maximum(_eigenvalues(gram.matrix), 0.0)
@@ -81,7 +89,7 @@ def spectral_bounds(rows: ProofRows, counts: Sequence[int]) -> list[float]:
 
 
 def _eigenvalues(matrix: Floats) -> Floats:
-    # Half of the work is bound by memory: threads gain little, and where cores are shared they wait
-    # for one another a hundred times as long as the work takes.
+    # One thread, because half of the work is limited by memory and threads gain little. If other
+    # programs share the cores, threads that wait for each other take 100 times as long.
     with one_blas_thread():
         return np.asarray(np.linalg.eigvalsh(matrix))

@@ -1,0 +1,116 @@
+"""The prover stays within its limits on rows and time, and says what it skipped."""
+
+from __future__ import annotations
+
+import logging
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_array
+
+from projected_kmeans import FitState, LowerBound, ProjectedKMeans, kmeans_lower_bound
+from projected_kmeans.certificates.lower_bounds import bound_inertia
+from projected_kmeans.certificates.prover import Effort
+from projected_kmeans.running.monitor import Monitor
+from tests.support.commands import ROWS
+from tests.support.proofs import draw_instance, draw_sparse
+
+# All bounds, but only for 500 rows; more rows are sampled.
+SMALL_EFFORT = Effort(subset_rows=400, max_neighbour_rows=500)
+
+
+def bound_with(
+    X: Any,
+    k: int,
+    effort: Effort = SMALL_EFFORT,
+    *,
+    weights: Any = None,
+    key: int = 0,
+    confidence: float = 0.99,
+    callback: Any = None,
+) -> LowerBound:
+    """Return the bound that an effort finds."""
+    monitor = Monitor(callback, verbose=0)
+    return bound_inertia(
+        X, weights, k, effort=effort, key=key, monitor=monitor, confidence=confidence
+    )
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_many_rows_are_sampled(weighted: bool) -> None:
+    """Beyond the limit the bound comes from subsets, says so, and is a function of the key."""
+    stream = np.random.default_rng(0)
+    X = stream.normal(size=(2000, 4)).astype(np.float32)
+    weights = stream.integers(1, 3, 2000).astype(np.float64) if weighted else None
+    first = bound_with(X, 5, weights=weights, key=1, confidence=0.95)
+    assert first.method == "sampled"
+    assert (first.certain, first.confidence) == (False, 0.95)
+    assert first.values["spectral"] < first.value
+    model = ProjectedKMeans(5, projection=None, random_state=0).fit(X, sample_weight=weights)
+    assert 1 < model.inertia_ / first.value < 2.5
+    assert bound_with(X, 5, weights=weights, key=1, confidence=0.95).value == first.value
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_sparse_and_dense_rows_have_the_same_subsets(weighted: bool) -> None:
+    """Sparse rows are sampled like dense rows, with the same bound."""
+    effort = Effort(subset_rows=200, max_neighbour_rows=300)
+    X = draw_sparse(2, 1000, 20)
+    weights = np.random.default_rng(1).random(1000) if weighted else None
+    sparse = bound_with(csr_array(X), 4, effort, weights=weights, key=3)
+    dense = bound_with(X, 4, effort, weights=weights, key=3)
+    assert dense.values["sampled"] > 0
+    assert sparse.values["sampled"] == pytest.approx(dense.values["sampled"], rel=1e-8)
+
+
+def test_subsets_without_time_count_as_zero() -> None:
+    """If the time ends among the subsets, the others count 0; their number stays the same."""
+    X = np.random.default_rng(0).normal(size=(2000, 2))
+    whole = bound_with(X, 5)
+    part = bound_with(X, 5, callback=lambda state: state.iteration >= 3)
+    assert part.values["sampled"] < whole.values["sampled"] / 2
+    assert part.skipped["sampled"] == "the time was over in the middle of its subsets"
+    assert set(whole.skipped) == {"neighbour"}
+
+
+def test_subsets_need_more_rows_than_clusters() -> None:
+    """Subsets that are too small for k clusters are not drawn."""
+    X = np.random.default_rng(0).normal(size=(2000, 2))
+    found = bound_with(X, 450)
+    assert "sampled" not in found.values
+    assert found.skipped["sampled"] == "subsets of 400 rows are too small for 450 clusters"
+
+
+def test_without_time_no_bound_is_computed() -> None:
+    """A time limit of 0 gives the bound 0, with the reasons."""
+    nothing = kmeans_lower_bound(draw_instance(2, 50, 3, "normal"), 5, time_limit=0)
+    assert (nothing.value, nothing.method, nothing.values) == (0.0, "none", {})
+    assert set(nothing.skipped) == {"spectral", "neighbour"}
+
+
+def test_a_callback_sees_the_work_and_can_stop_it() -> None:
+    """Units of work are numbered and within the total; what was proven before a stop counts."""
+    X = draw_instance(2, 50, 3, "normal")
+    states: list[FitState] = []
+    full = kmeans_lower_bound(X, 5, callback=lambda state: states.append(state))
+    assert {state.step for state in states} == {"certify"}
+    assert [state.iteration for state in states] == list(range(1, len(states) + 1))
+    assert 4 < len(states) <= states[0].total
+    cut = kmeans_lower_bound(X, 5, callback=lambda state: state.iteration == 4)
+    assert 0 < cut.value <= full.value
+    assert cut.skipped["tightened"] == "the time was over in the middle of its search"
+
+
+def test_eigenvalues_that_take_too_long_are_not_begun(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """If the prediction exceeds the time left, the bound is skipped, and the log says why."""
+    monkeypatch.setattr("projected_kmeans.certificates.prover.predict_seconds", lambda size: 1e6)
+    with caplog.at_level(logging.DEBUG, logger="projected_kmeans"):
+        bound = kmeans_lower_bound(ROWS, 3, time_limit=1000)
+    assert "spectral" not in bound.values
+    assert bound.skipped["spectral"] == "eigenvalues take about 1e+06 s and 1e+03 s are left"
+    assert bound.method in ("neighbour", "tightened")
+    assert "spectral bound skipped or cut short: eigenvalues take" in caplog.text
+    assert "spectral" in kmeans_lower_bound(ROWS, 3).values
