@@ -47,6 +47,7 @@ reproduce: $(VENV)/.built
 # The notice on MkDocs 2 does not concern a build that asks for MkDocs 1, as pyproject.toml does.
 docs: $(VENV)/.built
 	$(BIN)/python man/manual_page.py
+	$(BIN)/python tools/cli_page.py
 	$(BIN)/python tools/reference_page.py
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 	@echo "open build/site/index.html"

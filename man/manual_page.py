@@ -1,6 +1,7 @@
 """The manual page: the help of every command as roff, for ``man projected-kmeans``.
 
-Run as a program it writes the page beside itself. What the commands say is decided by themselves.
+Run as a program it writes the page beside this file. The text comes from the commands themselves,
+so that only exit codes and environment variables are described here. The wheel installs the page.
 """
 
 from __future__ import annotations
@@ -12,24 +13,24 @@ from pathlib import Path
 
 import click
 
-from projected_kmeans.commands import COMMANDS, PROGRAM
+from projected_kmeans.commands.command_table import COMMANDS, PROGRAM
 from projected_kmeans.commands.main import commands
 
 PAGE = Path(__file__).with_name(f"{PROGRAM}.1")
 EXIT_STATUS = {
     "0": "Done.",
-    "1": "The reader of the output has left, as in a pipe to head.",
-    "2": "An error: one sentence on the standard error stream says what, and what to do. Nothing "
-    "was written, or what was there before is still whole.",
-    "130": "Ctrl-C. A fit that had a result by then has printed and written it.",
+    "1": "The reader of the output has closed the pipe, as head does.",
+    "2": "An error. One sentence on the standard error stream says what is wrong and what to do. "
+    "No file was written, or the file that was there before is still whole.",
+    "130": "Stopped by Ctrl-C. A fit that had a result by then has printed and written it.",
 }
 ENVIRONMENT = {
-    "NO_COLOR": "If set, nothing is printed in colour. Colours are for terminals only in any case.",
-    "OMP_NUM_THREADS": "How many threads there are where --threads does not say.",
-    "PROJECTED_KMEANS_DATA": "The folder where reproduce looks for the paper's face images.",
-    "PROJECTED_KMEANS_INSTRUCTION_SET": "Which kernels to take: portable, avx2 or avx512; else "
-    "the best that the processor has.",
-    "TMPDIR": "Where fit --memory-limit puts a sketch that is too large for the limit.",
+    "NO_COLOR": "If set, nothing is printed in colour. Colours appear on terminals only.",
+    "OMP_NUM_THREADS": "Number of threads, if --threads is not given.",
+    "PROJECTED_KMEANS_DATA": "Folder in which reproduce searches the paper's face images.",
+    "PROJECTED_KMEANS_INSTRUCTION_SET": "Kernels to use: portable, avx2 or avx512. By default the "
+    "best that the processor supports.",
+    "TMPDIR": "Folder for the sketch of fit --memory-limit, if it is too large for the limit.",
 }
 
 
@@ -73,7 +74,7 @@ def _render_command(command: click.Command, context: click.Context) -> Iterator[
 
 
 def _describe(command: click.Command) -> Iterator[str]:
-    """Yield the paragraphs of a help; what click is not to fill is not filled here either."""
+    """Yield the paragraphs of a help text; those that click does not wrap are not wrapped here."""
     for number, paragraph in enumerate(cleandoc(command.help or "").split("\n\n")):
         if number:
             yield ".PP"
@@ -85,7 +86,7 @@ def _describe(command: click.Command) -> Iterator[str]:
 
 
 def _escape(text: str) -> str:
-    """Return text that roff prints as it is, hyphens as they are typed."""
+    """Return text that roff prints unchanged, with hyphens that can be copied to a shell."""
     plain = text.replace("\\", r"\e").replace("-", r"\-").strip()
     return rf"\&{plain}" if plain.startswith((".", "'")) else plain
 

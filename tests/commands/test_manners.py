@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import json
 import os
-import re
 import shutil
 import subprocess
 import sys
@@ -13,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 import click
-import manual_page
 import numpy as np
 import pandas as pd
 import pyarrow.parquet as pq
@@ -21,7 +19,6 @@ import pytest
 from click.shell_completion import BashComplete
 
 from projected_kmeans import ProjectedKMeans
-from projected_kmeans.commands import COMMANDS
 from projected_kmeans.commands import main as cli
 from tests.support.commands import COMMAND, ROWS, TRUTH, Call, check_refusal
 
@@ -251,7 +248,7 @@ def test_bad_uses_of_columns(call: Call, data: Path, table: Path, tmp_path: Path
     assert not new.exists()
 
 
-# --- completion and the manual page --------------------------------------------------------------
+# --- completion ----------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
@@ -299,25 +296,3 @@ def test_commands_are_completed() -> None:
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     assert done.stderr == ""
     assert done.stdout.split() == ["plain,certify", "plain,choose-k", "plain,completion"]
-
-
-def test_the_manual_page_is_up_to_date() -> None:
-    """The page is what the commands say; with PROJECTED_KMEANS_UPDATE_DOCS=1 it is rewritten."""
-    page = manual_page.render_page()
-    if os.environ.get("PROJECTED_KMEANS_UPDATE_DOCS") == "1":
-        manual_page.PAGE.write_text(page, encoding="utf-8")
-    assert manual_page.PAGE.read_text(encoding="utf-8") == page
-    assert re.findall(r"^\.SS (.+)$", page, re.MULTILINE) == [
-        name.replace("-", r"\-") for name in COMMANDS
-    ]
-
-
-def test_the_manual_page_is_sound() -> None:
-    """The formatter of manual pages finds nothing to warn of."""
-    if shutil.which("man") is None or shutil.which("groff") is None:
-        pytest.skip("man or groff is not installed")
-    command = ["man", "--warnings", "-E", "UTF-8", "-l", "-Tutf8", str(manual_page.PAGE)]
-    environment = os.environ | {"MANWIDTH": "80", "MANPAGER": "cat"}
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stderr) == (0, "")
-    assert "EXIT STATUS" in re.sub(".\b", "", done.stdout)  # bold is a letter struck twice

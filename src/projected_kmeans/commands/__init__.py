@@ -1,38 +1,55 @@
-"""The commands by name: where each stands, and the sentence that the overview says of it.
+"""The command line: one module for each command, and what commands share.
 
-A command is a module with a function of its name: flags -> one library call. It is imported when it
-is called or asked for its own help, so that the overview and the version need no numerical package.
+A command turns words into one library call, and its result into a table, sentences, JSON or
+files. It computes nothing itself. This package is the last of the import order: nothing in the
+library imports it.
+
+The commands, one module each, named as the command with ``_`` for ``-``:
+
+- ``certify``     prove how far labels can be from the best clustering
+- ``choose_k``    compare numbers of clusters
+- ``completion``  print the script that completes words in a shell
+- ``demo``        compare with scikit-learn on built-in data
+- ``fit``         cluster the rows of a file
+- ``plan``        tell what ``fit`` would do and what it would cost
+- ``predict``     label rows with a stored model
+- ``report``      write the HTML page of a fit
+- ``reproduce``   run the experiments of the paper
+- ``serve``       show the report of a fit in a browser
+
+What they share:
+
+- ``main``           the group of all commands; turns every error into one sentence and an exit code
+- ``command_table``  the names of all commands with one sentence each, for the overview
+- ``options``        options that several commands take, and the parsing of their values
+- ``data``           open a data file: load it if it is small, otherwise read it block by block
+- ``label_files``    read and write files of labels
+- ``fit_outputs``    where a fit goes: a folder, an HTML report, a live page in the browser
+- ``summaries``      results as tables and sentences
+- ``progress``       the live display of a running fit on a terminal
+
+What the package promises
+-------------------------
+Results go to the standard output; progress, warnings and errors go to the standard error stream.
+An error is one sentence without a traceback, with exit code 2. Files appear whole or not at all,
+and every output place is checked before the long work begins, so that no result is lost at its
+end. Progress and colours appear on terminals only.
+
+Why commands are imported late
+------------------------------
+``main`` imports a command when it is called or asked for its own help. The overview and the
+version come from ``command_table``, which needs nothing but the standard library, so that
+``--help``, ``--version`` and shell completion answer at once instead of loading NumPy first.
+
+How to add a command
+--------------------
+1. Write the module ``commands/<name>.py`` with a click command of the same name. Take shared
+   options from ``options``. The docstring is the help: its first sentence is the summary, and it
+   ends with examples that can be typed.
+2. Add one line with the name and that first sentence to ``command_table``, in alphabetical order.
+3. Run ``make docs``. It writes docs/cli.md (tools/cli_page.py) and the manual page
+   (man/manual_page.py) from the help of all commands. tests/commands/test_pages.py fails while
+   either is out of date.
+4. Write ``tests/commands/test_<name>.py``; call the command in the process of the test by the
+   fixture ``call``.
 """
-
-from collections.abc import Mapping
-from types import MappingProxyType
-
-PROGRAM = "projected-kmeans"
-INTERRUPTED = 130  # what shells call a program that Ctrl-C ended
-
-COMMANDS: Mapping[str, tuple[str, str]] = MappingProxyType(
-    {
-        "certify": (
-            "commands.certify",
-            "Prove how far the clustering LABELS of DATA can be from the best one.",
-        ),
-        "choose-k": ("commands.choose_k", "Compare numbers of clusters for the rows of DATA."),
-        "completion": (
-            "commands.completion",
-            "Print a script that completes commands, options and files in SHELL.",
-        ),
-        "demo": ("commands.demo", "Compare with k-means in the original space, on embedded data."),
-        "fit": ("commands.fit", "Cluster the rows of DATA, of any size and many formats."),
-        "plan": ("commands.plan", "Tell what fit would do with DATA, and what it would cost."),
-        "predict": ("commands.predict", "Label the rows of DATA by the nearest center of MODEL."),
-        "report": ("commands.report", "Write what a fit found as one HTML page."),
-        "reproduce": (
-            "commands.reproduce",
-            "Run the paper's own experiments and print each result beside the paper's.",
-        ),
-        "serve": (
-            "commands.serve",
-            "Show the report of a fit in a browser, on this machine only.",
-        ),
-    }
-)

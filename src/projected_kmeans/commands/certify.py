@@ -1,6 +1,6 @@
-"""The command ``certify``: labels of a file and what is proven of them.
+"""The command ``certify``: prove how good the labels of a file are.
 
-States the certificate; the bounds are the library's.
+Reads rows and labels and prints the certificate; the bounds are those of `certificates`.
 """
 
 from __future__ import annotations
@@ -14,12 +14,13 @@ import click
 from projected_kmeans.certificates.certificate import certify as certify_labels
 from projected_kmeans.certificates.prover import EFFORTS
 from projected_kmeans.commands.data import load_data
-from projected_kmeans.commands.label_files import read_labels_of
+from projected_kmeans.commands.label_files import read_label_file
 from projected_kmeans.commands.options import (
     data_argument,
     data_options,
     json_option,
     quiet_option,
+    seed_option,
 )
 from projected_kmeans.commands.progress import show_progress
 from projected_kmeans.commands.summaries import summarize_certificate
@@ -33,21 +34,21 @@ from projected_kmeans.commands.summaries import summarize_certificate
     type=click.Choice(list(EFFORTS)),
     default="auto",
     show_default=True,
-    help="Which bounds to try; full tries longest.",
+    help="Which lower bounds to try; full tries all and takes longest.",
 )
 @click.option(
     "--time-limit",
     type=float,
     metavar="SECONDS",
-    help="Stop after so long and keep what is proven until then.",
+    help="Stop after this time and keep the best bound so far.",
 )
 @click.option(
     "--delta",
     default=0.01,
     show_default=True,
-    help="How probably a bound from a part of the rows may be wrong, in (0, 1).",
+    help="Probability, in (0, 1), that a bound from a sample of the rows may be wrong.",
 )
-@click.option("--seed", default=0, show_default=True, help="Where all randomness starts from.")
+@seed_option()
 @data_options
 @quiet_option
 @json_option
@@ -64,10 +65,11 @@ def certify(
 ) -> None:
     """Prove how far the clustering LABELS of DATA can be from the best one.
 
-    LABELS has the cluster of every row, as fit writes it. No clustering into as many clusters has
-    an inertia below the lower bound, so that the inertia over this bound is how much could be
-    gained at most. All rows are loaded, as a proof needs them: give a sample of data that does not
-    fit, with the labels of its rows.
+    LABELS is a file with the cluster of every row, such as labels.npy of fit --out. The lower bound
+    holds for every clustering into the same number of clusters: none has a smaller inertia. The
+    ratio of the inertia of LABELS to this bound says how much could still be gained at most.
+
+    All rows are loaded into memory. If they do not fit, give a sample of the rows with its labels.
 
     \b
     Examples:
@@ -75,9 +77,9 @@ def certify(
       projected-kmeans certify faces.mat labels.npy --variable fea --method full
     """
     if not 0 < delta < 1:
-        raise ValueError(f"--delta {delta:g} is no such probability; give one in (0, 1)")
+        raise ValueError(f"--delta {delta:g} is not a probability in (0, 1); use for example 0.01")
     rows = load_data(data, **choice).array
-    clusters = read_labels_of(labels, rows.shape[0])
+    clusters = read_label_file(labels, rows.shape[0])
     with show_progress(quiet=quiet) as callback:
         certificate = certify_labels(
             rows,

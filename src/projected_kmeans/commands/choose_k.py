@@ -1,6 +1,6 @@
-"""The command ``choose-k``: numbers of clusters compared, as a table, JSON or a file of curves.
+"""The command ``choose-k``: compare numbers of clusters, as a table, as JSON or in a file.
 
-It does not cluster or judge; it reads a range and shows what the library found.
+Reads a range and shows the scores; clustering and judging are those of `choosing_k`.
 """
 
 from __future__ import annotations
@@ -24,6 +24,8 @@ from projected_kmeans.commands.options import (
     data_options,
     json_option,
     quiet_option,
+    seed_option,
+    threads_option,
 )
 from projected_kmeans.commands.progress import show_progress
 from projected_kmeans.commands.summaries import compare_counts
@@ -31,14 +33,14 @@ from projected_kmeans.output_files import open_output_folder, write_atomically, 
 
 
 def read_range(text: str) -> range:
-    """Return the numbers of LO:HI or LO:HI:STEP, both ends included."""
+    """Return the range that "LO:HI" or "LO:HI:STEP" names, both ends included."""
     try:
         low, high, step = [*map(int, text.split(":")), 1][:3]
     except ValueError:
-        raise click.BadParameter(f"{text!r} is no range; give LO:HI or LO:HI:STEP") from None
+        raise click.BadParameter(f"{text!r} is not a range; give LO:HI or LO:HI:STEP") from None
     if text.count(":") > 2 or not 2 <= low <= high or step < 1:
         raise click.BadParameter(
-            f"{text!r} has no numbers of clusters; give LO:HI or LO:HI:STEP with 2 <= LO <= HI"
+            f"{text!r} holds no numbers of clusters; give LO:HI or LO:HI:STEP with 2 <= LO <= HI"
         )
     return range(low, high + 1, step)
 
@@ -52,22 +54,23 @@ def read_range(text: str) -> range:
     type=read_range,
     default="2:30",
     show_default=True,
-    help="Which numbers of clusters to compare, both ends included.",
+    help="Numbers of clusters to compare, both ends included.",
 )
 @click.option(
     "--components",
     "n_components",
     metavar="T|auto",
     **AUTO_COUNT,
-    help="How many principal directions to keep; auto is 64.",
+    help="Number of principal directions to reduce the rows to; auto is 64.",
 )
-@click.option("--seed", default=0, show_default=True, help="Where all randomness starts from.")
-@click.option(
-    "--threads", "n_threads", type=int, help="How many threads; all processors if left out."
-)
+@seed_option()
+@threads_option
 @data_options
 @click.option(
-    "--out", metavar="FILE", type=click.Path(), help="Write the curves there: .json or .csv."
+    "--out",
+    metavar="FILE",
+    type=click.Path(),
+    help="Write the scores to this file, .json or .csv.",
 )
 @quiet_option
 @json_option
@@ -84,12 +87,14 @@ def choose_k(
 ) -> None:
     """Compare numbers of clusters for the rows of DATA.
 
-    The rows are reduced once and clustered into every number of clusters of the range. The table
-    shows the inertia in the sketch, its share of the inertia of one cluster, a lower bound that no
-    clustering can be below, the silhouette, and the gap statistic, which compares with random rows.
-    A sentence says which number is suggested and how clear that is, or that there is none.
+    The rows are reduced once, to a sketch, and clustered there into every number of clusters of the
+    range. The table shows for each number the inertia in the sketch; its share of the inertia of a
+    single cluster; a lower bound on the inertia of any clustering; the silhouette; and the gap
+    statistic, which compares with random rows, with its error. A sentence says which number is
+    suggested and how clear that is, or that no number stands out.
 
-    What is large is read block by block; the sketch, 256 bytes a row of float32, stays in memory.
+    Data that is large for the memory is read block by block. The sketch stays in memory: 256 bytes
+    for each row of float32.
 
     \b
     Examples:
@@ -108,10 +113,10 @@ def choose_k(
             )
         document = {"data": Path(data).name, **choice.to_document()}
         if out is not None:
-            _write(Path(out), document)
+            _write_scores(Path(out), document)
     if as_json:
         click.echo(json.dumps(document))
-    elif not (quiet and out is not None):  # without a file, the table is what was asked for
+    elif not (quiet and out is not None):  # without a file, the table is the requested output
         Console().print(compare_counts(choice))
         click.echo(choice.describe())
         if out is not None:
@@ -127,7 +132,7 @@ def _check_file(out: str) -> Path:
     return path
 
 
-def _write(path: Path, document: Mapping[str, Any]) -> None:
+def _write_scores(path: Path, document: Mapping[str, Any]) -> None:
     if path.suffix == ".json":
         write_json(path, document)
         return

@@ -1,6 +1,6 @@
-"""The command ``completion``: the script that teaches a shell to complete words.
+"""The command ``completion``: print the script that completes words in a shell.
 
-The script is click's own; it asks the program itself for what may come next.
+The script is click's own. It asks this program which words may come next.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 import click
 from click.shell_completion import get_completion_class
 
-from projected_kmeans.commands import PROGRAM
+from projected_kmeans.commands.command_table import PROGRAM
 
 SHELLS = ("bash", "zsh", "fish")
 VARIABLE = f"_{PROGRAM.replace('-', '_').upper()}_COMPLETE"
@@ -20,7 +20,7 @@ VARIABLE = f"_{PROGRAM.replace('-', '_').upper()}_COMPLETE"
 def completion(context: click.Context, shell: str) -> None:
     """Print a script that completes commands, options and files in SHELL.
 
-    SHELL is bash, zsh or fish. Add its line to the file that your shell reads at its start.
+    SHELL is bash, zsh or fish. Add the line for your shell to the file that it reads at startup.
 
     \b
     bash, in ~/.bashrc:
@@ -36,6 +36,6 @@ def completion(context: click.Context, shell: str) -> None:
     """
     kind = get_completion_class(shell)
     assert kind is not None
-    # Not source(), which for bash starts a bash to ask for its version.
+    # The method source() would start a bash to ask for its version.
     script = kind(context.find_root().command, {}, PROGRAM, VARIABLE)
     click.echo(script.source_template % script.source_vars())

@@ -1,6 +1,6 @@
-"""READ: a data file as the command line takes it: loaded if it is small, else read by blocks.
+"""Open the data file of a command: load it if it is small, otherwise read it block by block.
 
-Which of the two shows in time only: rows are the same.
+Both ways give the same rows and the same result. Loading is faster where the data fits in memory.
 """
 
 from __future__ import annotations
@@ -13,13 +13,14 @@ from projected_kmeans.sources.array_source import ArrayRows
 from projected_kmeans.sources.open_rows import open_rows
 from projected_kmeans.sources.protocol import RowSource
 
-# Of the machine's memory that rows may take to be loaded, and what is supposed where it is unknown.
+# Load rows that take at most this share of the machine's memory.
 LOADED_SHARE = 1 / 8
-SUPPOSED_MEMORY = 2**32
+# Bytes of memory to assume on systems that do not tell how much they have.
+ASSUMED_MEMORY = 2**32
 
 
 def open_data(
-    path: str, *, memory_limit: str | None = None, stays: bool = False, **choice: Any
+    path: str, *, memory_limit: str | None = None, load: bool = True, **choice: Any
 ) -> RowSource:
     r"""Return the rows of a file or folder, in memory if they are few and no limit is set.
 
@@ -28,11 +29,11 @@ def open_data(
     path : str
         The file or folder.
     memory_limit : str, optional
-        Where there is one, rows are not loaded.
-    stays : bool, default=False
-        Whether rows are not loaded in any case, as others read them.
+        If there is one, rows are not loaded.
+    load : bool, default=True
+        Whether rows may be loaded at all.
     **choice : optional
-        What `open_rows` takes.
+        Arguments of `open_rows`.
 
     Examples
     --------
@@ -45,25 +46,25 @@ def open_data(
     """
     source = open_rows(path, **choice)
     size = StoredBlocks(source).row_bytes * source.shape[0]
-    if stays or memory_limit is not None or size > LOADED_SHARE * _memory():
+    if not load or memory_limit is not None or size > LOADED_SHARE * _machine_memory():
         return source
     return _load(source)
 
 
 def unwrap(source: RowSource) -> Any:
-    """Return rows that are in memory as they are, and others as the source that reads them."""
+    """Return the array of a loaded source, and any other source itself."""
     return source.array if isinstance(source, ArrayRows) else source
 
 
 def load_data(path: str, **choice: Any) -> ArrayRows:
-    """Return the rows of a file or folder in memory, dense or sparse, for what needs all of them.
+    """Return all rows of a file or folder in memory, dense or sparse.
 
     Parameters
     ----------
     path : str
         The file or folder.
     **choice : optional
-        What `open_rows` takes.
+        Arguments of `open_rows`.
     """
     return _load(open_rows(path, **choice))
 
@@ -76,9 +77,9 @@ def _load(source: RowSource) -> ArrayRows:
         return loaded
 
 
-def _memory() -> int:
-    """Return the bytes of memory that the machine has."""
+def _machine_memory() -> int:
+    """Return the bytes of memory of this machine."""
     try:
         return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    except (AttributeError, OSError, ValueError):  # not on every system
-        return SUPPOSED_MEMORY
+    except (AttributeError, OSError, ValueError):  # not available on every system
+        return ASSUMED_MEMORY

@@ -1,6 +1,6 @@
-"""The command ``demo``: embedded data clustered twice and compared.
+"""The command ``demo``: cluster built-in data twice and compare the two runs.
 
-Draws the table from the result; what is run and measured is decided in the library's demo.
+Prints the comparison; the package `demo` draws the data, runs and measures.
 """
 
 from __future__ import annotations
@@ -8,34 +8,34 @@ from __future__ import annotations
 import click
 from rich.console import Console
 
-from projected_kmeans.commands import PROGRAM
-from projected_kmeans.commands.options import quiet_option
+from projected_kmeans.commands.command_table import PROGRAM
+from projected_kmeans.commands.options import quiet_option, seed_option
 from projected_kmeans.commands.progress import show_progress
-from projected_kmeans.commands.summaries import compare_runs, list_files, tell_speed
+from projected_kmeans.commands.summaries import compare_runs, describe_speed, list_files
 from projected_kmeans.demo.comparison import run_demo, write_demo
 from projected_kmeans.output_files import open_output_folder
 
 
 @click.command()
-@click.option("--n-samples", default=10000, show_default=True, help="How many images to draw.")
-@click.option("--seed", default=0, show_default=True, help="Where all randomness starts from.")
+@click.option("--n-samples", default=10000, show_default=True, help="Number of images to draw.")
+@seed_option()
 @click.option(
     "--out",
     default=f"{PROGRAM}-demo",
     show_default=True,
     metavar="DIR",
     type=click.Path(),
-    help="The folder to write into.",
+    help="Folder to write the files to.",
 )
 @quiet_option
 def demo(n_samples: int, seed: int, out: str, quiet: bool) -> None:
-    """Compare with k-means in the original space, on embedded data.
+    """Compare with scikit-learn's k-means on built-in data.
 
-    Images of 40 characters, 64 x 64 pixels each, are drawn on the spot and clustered twice: by
-    scikit-learn's KMeans in all 4096 dimensions, and by ProjectedKMeans. A table shows the seconds
-    of each step, the normalized inertia F~ (smaller is better) and the accuracy P (the share of
-    images in the cluster of their character). Labels, centers, model, result, a picture of the
-    centers and a report to open in a browser go to a folder.
+    The data is drawn by the program: images of 40 characters, 64 x 64 pixels each. They are
+    clustered twice, by scikit-learn's KMeans in all 4096 dimensions and by ProjectedKMeans. A table
+    shows the seconds of each step, the normalized inertia F~ (smaller is better) and the accuracy P
+    (the share of images that are in the cluster of their character). Labels, centers, model,
+    result, a picture of the centers and a report to open in a browser are written to a folder.
 
     \b
     Example, in a few seconds:
@@ -48,11 +48,11 @@ def demo(n_samples: int, seed: int, out: str, quiet: bool) -> None:
     if quiet:
         return
     Console().print(compare_runs(result))
-    click.echo(tell_speed(result))
+    click.echo(describe_speed(result))
     click.echo(list_files(files))
     page = files[-1]
     click.echo(
         f"report: {page}"
         if page.suffix == ".html"
-        else "report: none, as bokeh is missing; pip install 'projected_kmeans[report]'"
+        else "report: none, because bokeh is missing; pip install 'projected_kmeans[report]'"
     )

@@ -1,6 +1,6 @@
-"""The command ``fit``: flags become one fit, its result becomes a summary, JSON or a folder.
+"""The command ``fit``: cluster the rows of a file; print, write and show the result.
 
-It does not cluster, nor decide what a result file holds.
+The clustering is the estimator's; what a result file holds is decided in `estimator`.
 """
 
 from __future__ import annotations
@@ -13,25 +13,29 @@ import click
 from numpy.typing import NDArray
 
 from projected_kmeans.blocks.dask.clusters import open_client
-from projected_kmeans.commands import INTERRUPTED
+from projected_kmeans.commands.command_table import INTERRUPTED
 from projected_kmeans.commands.data import open_data
-from projected_kmeans.commands.fit_outputs import open_display, resolve_image_shape
-from projected_kmeans.commands.label_files import open_label_folder, read_labels_of, write_labels
+from projected_kmeans.commands.fit_outputs import open_outputs, resolve_image_shape
+from projected_kmeans.commands.label_files import open_label_folder, read_label_file, write_labels
 from projected_kmeans.commands.options import (
     AUTO_COUNT,
     checkpoint_option,
     cluster_options,
+    clusters_option,
     count_or_all,
     data_argument,
     data_options,
     json_option,
+    label_file_option,
     memory_option,
     none_as_none,
     quiet_option,
     report_options,
+    seed_option,
     share_or_auto,
     side_options,
     take_choices,
+    threads_option,
 )
 from projected_kmeans.commands.progress import show_progress
 from projected_kmeans.commands.summaries import summarize_fit
@@ -47,18 +51,19 @@ from projected_kmeans.sources.side_columns import SideColumn
 
 @click.command()
 @data_argument
-@click.option("-k", "--clusters", "n_clusters", type=int, required=True, help="How many clusters.")
+@clusters_option
 @click.option(
     "--components",
     "n_components",
     metavar="T|auto",
     **AUTO_COUNT,
-    help="How many dimensions to keep.",
+    help="Number of dimensions to reduce the rows to.",
 )
 @click.option(
     "--eps",
     type=float,
-    help="Take the dimensions that a theorem asks for this error, in (0, 1); else fewer do.",
+    help="Reduce to as many dimensions as a theorem needs for this error, in (0, 1). By default "
+    "fewer are taken.",
 )
 @click.option(
     "--projection",
@@ -66,54 +71,54 @@ from projected_kmeans.sources.side_columns import SideColumn
     default="auto",
     show_default=True,
     callback=none_as_none,
-    help="How to reduce the columns: random maps, principal directions (svd) or columns drawn by "
-    "leverage; none clusters all of them.",
+    help="How to reduce the columns: principal directions (svd), columns sampled by leverage "
+    "(columns), or a random map (all others). none clusters in the original columns.",
 )
 @click.option(
     "--metric",
     type=click.Choice(METRICS),
     default="euclidean",
     show_default=True,
-    help="Whether rows count by position or by direction.",
+    help="Compare rows by distance (euclidean), or by direction only (cosine).",
 )
 @click.option(
     "--solver",
     type=click.Choice(["auto", "lloyd", "hartigan", "breathing"]),
     default="auto",
     show_default=True,
-    help="How to improve the clusters.",
+    help="How to improve the clusters: Lloyd's iterations alone (lloyd), followed by moves of "
+    "single rows (hartigan), or followed by adding and removing centers (breathing).",
 )
 @click.option(
-    "--n-init", metavar="N|auto", **AUTO_COUNT, help="How many restarts; the best one counts."
+    "--n-init", metavar="N|auto", **AUTO_COUNT, help="Number of restarts; the best one is kept."
 )
-@click.option("--max-iter", default=300, show_default=True, help="At most so many iterations.")
+@click.option(
+    "--max-iter",
+    default=300,
+    show_default=True,
+    help="Maximum number of iterations on the reduced rows.",
+)
 @click.option(
     "--inertia-tol",
     metavar="SHARE|auto",
     type=share_or_auto,
     default="auto",
     show_default=True,
-    help="Stop when an iteration lowers the inertia by less than this share.",
+    help="Stop when an iteration lowers the inertia by less than this share of it.",
 )
 @click.option(
     "--time-budget",
     type=float,
     metavar="SECONDS",
-    help="Stop after so long and keep the best result so far.",
+    help="Stop after this time and keep the best result so far.",
 )
-@click.option(
-    "--seed",
-    "random_state",
-    default=0,
-    show_default=True,
-    help="Where all randomness starts from.",
-)
+@seed_option("random_state")
 @click.option(
     "--polish",
     "polish_iter",
     metavar="N|auto",
     **AUTO_COUNT,
-    help="Iterations in the original space at the end; 0 is the pure algorithm.",
+    help="Number of final iterations in the original columns; the paper's algorithm has 0.",
 )
 @click.option(
     "--polish-candidates",
@@ -121,7 +126,7 @@ from projected_kmeans.sources.side_columns import SideColumn
     type=count_or_all,
     default="auto",
     show_default=True,
-    help="How many of the nearest centers such an iteration looks at for each row.",
+    help="Number of nearest centers that a final iteration compares each row with.",
 )
 @click.option(
     "--certificate",
@@ -129,22 +134,21 @@ from projected_kmeans.sources.side_columns import SideColumn
     default="none",
     show_default=True,
     callback=none_as_none,
-    help="How hard to try to prove that the inertia is near the least possible.",
+    help="Prove how far the inertia can be above the minimum. spectral tries one bound, full "
+    "tries all and takes longest.",
 )
 @click.option(
     "--certificate-time",
     type=float,
     metavar="SECONDS",
-    help="How long the certificate may take; what is proven until then counts.",
+    help="Maximum time for the certificate; the best bound by then is kept.",
 )
-@click.option(
-    "--threads", "n_threads", type=int, help="How many threads; all processors if left out."
-)
+@threads_option
 @click.option(
     "--labels",
     metavar="FILE",
     type=click.Path(),
-    help="True labels, for the accuracy; else those found in DATA.",
+    help="True labels, to measure the accuracy; by default those found in DATA.",
 )
 @data_options
 @side_options
@@ -152,14 +156,12 @@ from projected_kmeans.sources.side_columns import SideColumn
 @cluster_options
 @checkpoint_option
 @click.option(
-    "--out", metavar="DIR", type=click.Path(), help="Write labels, centers, model and result there."
-)
-@click.option(
-    "--out-labels",
-    metavar="FILE",
+    "--out",
+    metavar="DIR",
     type=click.Path(),
-    help="Write the labels there: .npy, or .csv or .parquet, with the ids if there are any.",
+    help="Write labels, centers, model and result to this folder.",
 )
+@label_file_option("--out-labels")
 @report_options
 @quiet_option
 @json_option
@@ -177,18 +179,19 @@ def fit(
     as_json: bool,
     **parameters: Any,
 ) -> int:
-    """Cluster the rows of DATA, of any size and many formats.
+    """Cluster the rows of DATA.
 
     DATA is a file, or a folder of files of one format: .npy, .npz, .mat, .csv, .tsv, .parquet,
-    .arrow, .feather, .h5, .hdf5, .zarr, .svm (svmlight), .fvecs, .bvecs, .ivecs, or images. What is
-    large is read block by block.
+    .arrow, .feather, .h5, .hdf5, .zarr, .svm (svmlight), .fvecs, .bvecs, .ivecs, or images. Data
+    that is large for the memory is read block by block.
 
-    Ctrl-C stops after the iteration under way and keeps the best result so far: it is printed and
-    written as always, and the exit code is 130. A second Ctrl-C, or one before there is a result,
-    leaves at once and writes nothing.
+    Ctrl-C stops after the current iteration and keeps the best result so far: it is printed and
+    written as usual, and the exit code is 130. A second Ctrl-C, or one before there is a result,
+    exits at once and writes nothing.
 
-    With --checkpoint DIR the same command goes on where it was killed or stopped, to the bits that
-    it would have had; once it is finished it answers at once.
+    With --checkpoint DIR, the same command continues a fit that was killed or stopped, and gives
+    exactly the result of a fit without interruption. If the fit was finished, the command prints
+    its result at once.
 
     \b
     Examples:
@@ -206,20 +209,23 @@ def fit(
     with open_label_folder(out_labels, with_ids=parameters["id_column"] is not None):
         choice, ids, truths = take_choices(data, parameters)
         name, model = Path(data).name, ProjectedKMeans(**parameters)
-        limit, stays = parameters["memory_limit"], scheduler is not None or n_workers is not None
-        with open_display(name, model, out, report, serve) as display:
+        # Dask workers read DATA themselves, so that it is not loaded here.
+        load = scheduler is None and n_workers is None
+        with open_outputs(name, model, out, report, serve) as outputs:
             with (
-                open_data(data, memory_limit=limit, stays=stays, **choice) as rows,
+                open_data(
+                    data, memory_limit=parameters["memory_limit"], load=load, **choice
+                ) as rows,
                 open_client(scheduler, n_workers) as client,
             ):
                 truth = _find_truth(labels, truths, rows)
-                look = resolve_image_shape(image_shape, choice["image_size"], rows.shape[1])
+                shape = resolve_image_shape(image_shape, choice["image_size"], rows.shape[1])
                 with show_progress(quiet=quiet) as callback:
-                    model.set_params(callback=display.listen(callback)).fit(rows, client=client)
+                    model.set_params(callback=outputs.listen(callback)).fit(rows, client=client)
                 model.set_params(callback=None, checkpoint=None)
                 accuracy = None if truth is None else clustering_accuracy(truth, model.labels_)
                 document = describe_fit(model, rows, name=name, accuracy=accuracy)
-                files = display.keep(document, rows, look)
+                files = outputs.write(document, rows, shape)
             if out_labels is not None:
                 labelled = [LabelledBlock(0, model.labels_)]
                 given = None if ids is None else ids.take_ids()
@@ -232,14 +238,14 @@ def fit(
                     click.echo(f"{rows.shape[0]} labels written to {out_labels}")
             if model.stopped_ == "interrupted":
                 return INTERRUPTED
-            display.stay()
+            outputs.wait()
     return 0
 
 
 def _find_truth(
     file: str | None, column: SideColumn | None, rows: RowSource
 ) -> NDArray[Any] | None:
-    """Return the true labels from a file, a column, or beside the rows, if they are anywhere."""
+    """Return the true labels of a column, of a file, or stored with the rows; None if no place."""
     if column is not None:
         return column.read_labels()
-    return rows.labels if file is None else read_labels_of(file, rows.shape[0])
+    return rows.labels if file is None else read_label_file(file, rows.shape[0])

@@ -1,6 +1,7 @@
-"""What the command line does with a fit beside printing it: files, the report, the live page.
+"""Where a fit goes besides the terminal: a folder of files, an HTML report, a live page.
 
-Opens every place before the long work, so that nothing is lost after it; it does not fit.
+Every place is opened before the fit begins, so that a path that cannot be written is refused
+before the long work instead of after it.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from typing import Any
 
 import click
 
+from projected_kmeans.commands.command_table import PROGRAM
 from projected_kmeans.estimator.model_files import save_fit
 from projected_kmeans.estimator.projected_kmeans import ProjectedKMeans
 from projected_kmeans.output_files import open_output_folder
@@ -30,8 +32,20 @@ Callback = Callable[[FitState], object]
 
 
 @dataclass(frozen=True)
-class FitDisplay:
-    """Where a fit goes: a folder, a page, a browser; each may be None."""
+class FitOutputs:
+    """The places that a fit was asked to go to.
+
+    Attributes
+    ----------
+    model : ProjectedKMeans
+        The estimator, before and after its fit.
+    folder : Path or None
+        For labels, centers, model and result.
+    page : Path or None
+        The file of the HTML report.
+    live : LiveFit or None
+        The page that a browser shows while the fit runs.
+    """
 
     model: ProjectedKMeans
     folder: Path | None
@@ -39,7 +53,7 @@ class FitDisplay:
     live: LiveFit | None
 
     def listen(self, callback: Callback | None) -> Callback | None:
-        """Return the callback of the fit: the terminal's, the live page's, or both."""
+        """Return a callback that tells the live page, if there is one, and the given callback."""
         if self.live is None:
             return callback
 
@@ -49,19 +63,19 @@ class FitDisplay:
 
         return self.live.listen(planned, callback)
 
-    def keep(
+    def write(
         self, document: Mapping[str, Any], rows: RowSource, image_shape: ImageShape | str | None
     ) -> tuple[Path, ...]:
-        """Write and show what was asked for; return the files in the folder.
+        """Write the files and pages that were asked for; return the files in the folder.
 
         Parameters
         ----------
         document : mapping
-            What `describe_fit` returned.
+            The description of the fit that `describe_fit` returned.
         rows : RowSource
             The rows of the fit.
         image_shape : tuple of int, "auto" or None
-            How rows look, as `describe_report` takes it.
+            The shape of rows that are images, as `describe_report` takes it.
         """
         if self.folder is None and self.page is None and self.live is None:
             return ()
@@ -75,8 +89,8 @@ class FitDisplay:
         )
         files: tuple[Path, ...] = ()
         if self.folder is not None:
-            kept = save_report(report, self.folder)
-            files = (*save_fit(self.model, document, self.folder, rows.feature_names), kept)
+            stored = save_report(report, self.folder)
+            files = (*save_fit(self.model, document, self.folder, rows.feature_names), stored)
         if self.page is not None or self.live is not None:
             page = render_report(report)
             if self.page is not None:
@@ -85,28 +99,28 @@ class FitDisplay:
                 self.live.finish(page)
         return files
 
-    def stay(self) -> None:
+    def wait(self) -> None:
         """Keep the report open in the browser until Ctrl-C."""
         if self.live is not None:
             wait_for_interrupt()
 
 
 @contextmanager
-def open_display(
+def open_outputs(
     name: str, model: ProjectedKMeans, out: str | None, report: str | None, serve: int | None
-) -> Iterator[FitDisplay]:
-    """Open the places that a fit is asked to go to, before it begins.
+) -> Iterator[FitOutputs]:
+    """Check and open the places that a fit is asked to go to.
 
     Parameters
     ----------
     name : str
-        What the data is called.
+        The name of the data.
     model : ProjectedKMeans
-        About to be fitted.
+        The estimator that will be fitted.
     out, report : str or None
-        A folder for all files, and a file for the page.
+        A folder for all files, and a file for the HTML report.
     serve : int or None
-        The port of the live page, 0 for a free one; None for no such page.
+        The port of the live page, 0 for a free port; None for no live page.
     """
     with ExitStack() as stack:
         folder = None if out is None else stack.enter_context(open_output_folder(out))
@@ -119,20 +133,20 @@ def open_display(
             watched = watch_fit(name, model.n_clusters, serve)
             live, address = stack.enter_context(watched)
             click.echo(f"watch at {address} (Ctrl-C ends)", err=True)
-        yield FitDisplay(model, folder, page, live)
+        yield FitOutputs(model, folder, page, live)
 
 
 def resolve_image_shape(
     image_shape: ImageShape | str | None, image_size: tuple[int, int] | None, n_features: int
 ) -> ImageShape | str | None:
-    """Return how rows look, known before a long fit; "auto" where only the rows can tell.
+    """Return the shape of rows that are images, checked before the fit; "auto" if still unknown.
 
     Parameters
     ----------
     image_shape : tuple of int, "auto" or None
-        What the caller says.
+        The value of ``--image-shape``.
     image_size : (int, int) or None
-        Width and height to which images were resized.
+        Width and height to which ``--image-size`` resized the images.
     n_features : int
         Columns of the rows.
 
@@ -156,7 +170,7 @@ def _check_page(path: Path) -> Path:
 
 
 def _command() -> str | None:
-    """Return what was typed, where a command line was."""
+    """Return the command that was typed, or None outside of the command line."""
     context = click.get_current_context(silent=True)
     words = None if context is None else context.obj
-    return None if words is None else shlex.join(["projected-kmeans", *words])
+    return None if words is None else shlex.join([PROGRAM, *words])

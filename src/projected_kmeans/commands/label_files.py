@@ -1,6 +1,6 @@
-"""Files of labels as the command line reads and writes them, with the ids of rows or without.
+"""Read files of labels, and write labels as .npy, .csv or .parquet, with the ids of rows.
 
-Knows .npy, .csv and .parquet; which labels to ask for is the command's business.
+Labels are written block by block as they are computed, to a file that appears when it is whole.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from projected_kmeans.passes.labelling import LabelledBlock
 from projected_kmeans.sources.label_formats import read_labels
 from projected_kmeans.sources.side_columns import Ids
 
-# Rows whose ids are text in memory at a time.
+# Number of labels, with their ids, that are turned into text at a time.
 N_LINES = 2**16
 
 
-def read_labels_of(path: str, n_samples: int) -> NDArray[Any]:
-    """Return the labels of a file, one for each of so many rows."""
+def read_label_file(path: str, n_samples: int) -> NDArray[Any]:
+    """Return the labels of a file; refuse a file that has not exactly one for each row."""
     truth = read_labels(path)
     if len(truth) != n_samples:
         raise ValueError(f"{path} has {len(truth)} labels for {n_samples} rows; give one for each")
@@ -35,14 +35,14 @@ def read_labels_of(path: str, n_samples: int) -> NDArray[Any]:
 
 
 def open_label_folder(out: str | None, *, with_ids: bool) -> AbstractContextManager[Path | None]:
-    """Check that labels can be written to a file, if there is to be one, before the long work."""
+    """Check, before the long work, that labels can be written to a file; None writes no file."""
     if out is None:
         return nullcontext()
     return open_output_folder(check_label_file(out, with_ids=with_ids).parent)
 
 
 def check_label_file(out: str, *, with_ids: bool = False) -> Path:
-    """Return where labels are to be written, if their format is known and has room for ids."""
+    """Return the path of a label file; refuse an unknown format, or one that cannot hold ids."""
     path = Path(out)
     if path.suffix not in WRITERS:
         raise ValueError(
@@ -60,19 +60,19 @@ def check_label_file(out: str, *, with_ids: bool = False) -> Path:
 def write_labels(
     path: Path, n_rows: int, blocks: Iterable[LabelledBlock], ids: Ids | None = None
 ) -> None:
-    """Write the labels of all rows as they come, block by block, to a file that appears whole."""
+    """Write the labels of all rows, block by block, to a file that appears when it is whole."""
     write_atomically(path, lambda handle: WRITERS[path.suffix](handle, n_rows, blocks, ids))
 
 
 def format_labels(blocks: Iterable[LabelledBlock], ids: Ids | None = None) -> Iterator[str]:
-    """Yield text with a label a line, below a header and behind the row's id where there are ids.
+    """Yield text with one label per line; with ids, a header and the id before each label.
 
     Parameters
     ----------
     blocks : iterable of LabelledBlock
-        From the first row on.
+        The labels of all rows, in their order.
     ids : Ids, optional
-        Of the same rows.
+        The ids of the same rows.
     """
     text = io.StringIO(newline="")
     table = csv.writer(text, lineterminator="\n")
@@ -89,7 +89,7 @@ def format_labels(blocks: Iterable[LabelledBlock], ids: Ids | None = None) -> It
 
 
 def _label_name(ids: Ids | None) -> str:
-    """Return what the labels are called, other than the ids."""
+    """Return the name of the column of labels, which must differ from that of the ids."""
     return "cluster" if ids is not None and ids.name == "label" else "label"
 
 

@@ -1,7 +1,7 @@
-"""The command line: the group of all commands, and what becomes of their errors.
+"""The entry point: find the command, run it, and turn every error into one sentence.
 
-It does not compute, and it does not show tracebacks: an error is one sentence and exit code 2.
-Exit codes: 0 done, 1 the reader of the output has left, 2 an error, 130 stopped by Ctrl-C.
+It computes nothing and shows no traceback. Exit codes: 0 done, 1 the reader of the output has
+closed the pipe, 2 an error, 130 stopped by Ctrl-C.
 """
 
 from __future__ import annotations
@@ -15,17 +15,23 @@ from importlib import import_module
 import click
 from click.shell_completion import CompletionItem
 
-from projected_kmeans.commands import COMMANDS, INTERRUPTED, PROGRAM
+from projected_kmeans.commands.command_table import (
+    COMMANDS,
+    INTERRUPTED,
+    PROGRAM,
+    function_of,
+    module_of,
+)
 from projected_kmeans.suggestions import suggest
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Run the command line and leave with its exit code.
+    """Run the command line and exit the process with its exit code.
 
     Parameters
     ----------
     arguments : sequence of str or None
-        The words after the program's name; None takes those of the process.
+        The words after the program's name; None takes those that the process was started with.
     """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -37,7 +43,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 def _run(arguments: Sequence[str] | None) -> int:
     try:
         words = sys.argv[1:] if arguments is None else list(arguments)
-        # Commands that tell how to repeat themselves find the words in the context.
+        # A command that prints how to repeat itself finds its words in the context.
         code = commands.main(words, prog_name=PROGRAM, standalone_mode=False, obj=words)
         sys.stdout.flush()
         return code or 0
@@ -50,11 +56,11 @@ def _run(arguments: Sequence[str] | None) -> int:
     except (click.Abort, KeyboardInterrupt):
         click.echo(f"{PROGRAM}: interrupted", err=True)
         return INTERRUPTED
-    except BrokenPipeError:  # the reader has left, as in "| head": nobody to tell
+    except BrokenPipeError:  # the reader has closed the pipe, as head does
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     except MemoryError as error:
-        sentence = f"the memory is too small ({error or 'no more of it'}); give fewer rows"
+        sentence = f"out of memory ({error or 'no details'}); use fewer rows"
     except (ValueError, TypeError, OSError) as error:
         sentence = " ".join(str(error).split())
     _tell("error", "red", sentence)
@@ -74,42 +80,47 @@ def _tell(kind: str, colour: str, sentence: str) -> None:
 
 
 class LazyCommands(click.Group):
-    """The group of `COMMANDS`, which imports a command when it is called or described in full."""
+    """The group of all commands, which imports a command when it is called or asked for help."""
 
     def list_commands(self, context: click.Context) -> list[str]:
         """Return the names of all commands."""
         return sorted(COMMANDS)
 
     def get_command(self, context: click.Context, name: str) -> click.Command | None:
-        """Return the command of that name; None where there is no such command."""
+        """Return the command of that name, or None if there is no such command."""
         if name not in COMMANDS:
             return None
-        module = import_module(f"projected_kmeans.{COMMANDS[name][0]}")
-        command: click.Command = getattr(module, name.replace("-", "_"))
+        command: click.Command = getattr(import_module(module_of(name)), function_of(name))
         return command
 
     def resolve_command(
         self, context: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Return the command that the first word names; raise with its neighbour where none is."""
+        """Return the command that the first word names, or raise and suggest the nearest name."""
         if args[0] not in COMMANDS and not args[0].startswith("-"):
             advice = suggest(args[0], COMMANDS, f"choose among {', '.join(COMMANDS)}")
             raise click.UsageError(f"no such command {args[0]!r}; {advice}", context)
         return super().resolve_command(context, args)
 
     def shell_complete(self, context: click.Context, incomplete: str) -> list[CompletionItem]:
-        """Return commands and options that begin so: click itself would import all commands."""
+        """Return matching commands and options, from the table.
+
+        The method of click's own group would import all commands for their help.
+        """
         found = [
-            CompletionItem(name, help=COMMANDS[name][1])
+            CompletionItem(name, help=COMMANDS[name])
             for name in self.list_commands(context)
             if name.startswith(incomplete)
         ]
         return found + click.Command.shell_complete(self, context, incomplete)
 
     def format_commands(self, context: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the overview from the sentences of the table: click itself would import all."""
+        """Write the overview from the table.
+
+        The method of click's own group would import all commands for their help.
+        """
         with formatter.section("Commands"):
-            formatter.write_dl([(name, COMMANDS[name][1]) for name in self.list_commands(context)])
+            formatter.write_dl([(name, COMMANDS[name]) for name in self.list_commands(context)])
 
 
 @click.group(
@@ -120,13 +131,14 @@ class LazyCommands(click.Group):
 @click.version_option(package_name="projected_kmeans", prog_name=PROGRAM)
 @click.pass_context
 def commands(context: click.Context) -> None:
-    """Cluster rows of numbers by k-means on random projections.
+    """Cluster rows of numbers by k-means on projected data.
 
-    Data with many columns is first reduced to a few dozen random combinations of them, clustered
-    there, and brought back: centers and scores are those of the original columns.
+    Data with many columns is first reduced to a few dozen dimensions: by default the principal
+    directions of the rows, or a random projection. The reduced rows are clustered. The centers and
+    scores of the result are those of the original columns.
 
     \b
-    Try it on embedded data, then on your own:
+    Try it on built-in data, then on your own:
       projected-kmeans demo
       projected-kmeans fit rows.npy -k 40 --out model
       projected-kmeans predict model more.npy --out labels.npy

@@ -1,6 +1,6 @@
-"""Options that several commands share, and how their words are read.
+"""Options that several commands take, and the parsing of their values.
 
-Knows flags; it does not know what any command does with them.
+Declares flags; what a command does with their values is its own business.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from projected_kmeans.sources.side_columns import SideColumn, leave_out, open_si
 
 
 def count_or_auto(text: str) -> int | str:
-    """Return a whole number, or "auto" itself."""
+    """Return a whole number, or "auto" unchanged."""
     try:
         return text if text == "auto" else int(text)
     except ValueError:
@@ -26,7 +26,7 @@ def count_or_auto(text: str) -> int | str:
 
 
 def share_or_auto(text: str) -> float | str:
-    """Return a number, or "auto" itself."""
+    """Return a number, or "auto" unchanged."""
     try:
         return text if text == "auto" else float(text)
     except ValueError:
@@ -36,7 +36,7 @@ def share_or_auto(text: str) -> float | str:
 
 
 def count_or_all(text: str) -> int | str | None:
-    """Return a whole number, "auto" itself, or None for "all"."""
+    """Return a whole number, "auto" unchanged, or None for "all"."""
     return None if text == "all" else count_or_auto(text)
 
 
@@ -45,15 +45,17 @@ def none_as_none(context: click.Context, parameter: click.Parameter, name: str) 
     return None if name == "none" else name
 
 
-def words(context: click.Context, parameter: click.Parameter, text: str | None) -> Any:
-    """Return the words between commas; None where nothing was given."""
+def split_words(
+    context: click.Context, parameter: click.Parameter, text: str | None
+) -> list[str] | None:
+    """Return the words between commas, or None if the option was not given."""
     return None if text is None else [word.strip() for word in text.split(",")]
 
 
 def width_and_height(
     context: click.Context, parameter: click.Parameter, text: str | None
 ) -> tuple[int, int] | None:
-    """Return the numbers of "64x48"; None where nothing was given."""
+    """Return the two numbers of "64x48", or None if the option was not given."""
     if text is None:
         return None
     found = re.fullmatch(r"(\d+)x(\d+)", text.strip().lower())
@@ -65,7 +67,7 @@ def width_and_height(
 def picture_shape(
     context: click.Context, parameter: click.Parameter, text: str
 ) -> tuple[int, ...] | str | None:
-    """Return height, width and, if any, 3 of "64x48x3"; None for "none", "auto" itself."""
+    """Return the numbers of "64x48" or "64x48x3", None for "none", and "auto" unchanged."""
     if text in ("auto", "none"):
         return None if text == "none" else text
     parts = text.strip().lower().split("x")
@@ -78,22 +80,28 @@ def picture_shape(
 
 data_argument = click.argument("data", metavar="DATA", type=click.Path())
 AUTO_COUNT: Any = {"type": count_or_auto, "default": "auto", "show_default": True}
+clusters_option = click.option(
+    "-k", "--clusters", "n_clusters", type=int, required=True, help="Number of clusters."
+)
+threads_option = click.option(
+    "--threads", "n_threads", type=int, help="Number of threads; by default all processors."
+)
 variable_option = click.option(
-    "--variable", metavar="NAME", help="Which array of a file that holds several."
+    "--variable", metavar="NAME", help="Which array to read from a file that holds several."
 )
 format_option = click.option(
     "--format",
     type=click.Choice([extension[1:] for extension in FORMATS]),
-    help="The format of DATA, where its extension does not tell.",
+    help="Format of DATA, if its extension does not say.",
 )
 columns_option = click.option(
     "--columns",
     metavar="A,B",
-    callback=words,
-    help="Which named columns of text, Parquet or Arrow, in this order; else all.",
+    callback=split_words,
+    help="Columns of text, Parquet or Arrow to use, by name and in this order; by default all.",
 )
 drop_option = click.option(
-    "--drop", metavar="A,B", callback=words, help="Which named columns to leave out."
+    "--drop", metavar="A,B", callback=split_words, help="Columns to leave out, by name."
 )
 image_size_option = click.option(
     "--image-size",
@@ -102,16 +110,38 @@ image_size_option = click.option(
     help="Width and height to which images are resized, such as 64x64.",
 )
 features_option = click.option(
-    "--n-features", type=int, metavar="N", help="How many columns svmlight rows have."
+    "--n-features", type=int, metavar="N", help="Number of columns of svmlight rows."
 )
 
 
-# What `open_rows` is told, by the names of its parameters.
+def seed_option(parameter: str = "seed") -> Callable[..., Any]:
+    """Return the option ``--seed``, whose value goes to the parameter of this name."""
+    return click.option(
+        "--seed",
+        parameter,
+        default=0,
+        show_default=True,
+        help="Seed of the random numbers; the same seed repeats the result.",
+    )
+
+
+def label_file_option(name: str) -> Callable[..., Any]:
+    """Return an option of this name that takes a file to write labels to."""
+    return click.option(
+        name,
+        metavar="FILE",
+        type=click.Path(),
+        help="Write the labels to this file: .npy, .csv or .parquet. The last two hold the ids "
+        "of the rows, too, if --id-column is given.",
+    )
+
+
+# The parameters of `open_rows` that `data_options` adds to a command.
 DATA_CHOICES = ("variable", "format", "columns", "drop", "image_size", "n_features")
 
 
 def data_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add what tells how DATA is read: the choices of `open_rows`."""
+    """Add the options that say how DATA is read: the parameters of `open_rows`."""
     for option in (
         features_option,
         image_size_option,
@@ -125,17 +155,18 @@ def data_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def side_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add what names the columns of DATA that are no features."""
+    """Add the options that name columns of DATA which are not features."""
     for option in (
         click.option(
             "--label-column",
             metavar="NAME",
-            help="Which named column has the true labels, for the accuracy; it is no feature.",
+            help="Column that holds the true labels, to measure the accuracy. It is not clustered.",
         ),
         click.option(
             "--id-column",
             metavar="NAME",
-            help="Which named column tells rows apart; written beside the labels, no feature.",
+            help="Column that identifies the rows. It is written beside the labels and not "
+            "clustered.",
         ),
     ):
         command = option(command)
@@ -145,14 +176,14 @@ def side_options(command: Callable[..., Any]) -> Callable[..., Any]:
 def take_choices(
     data: str, options: dict[str, Any]
 ) -> tuple[dict[str, Any], SideColumn | None, SideColumn | None]:
-    """Take from the options what tells how DATA is read.
+    """Remove from the options those that say how DATA is read, and open its side columns.
 
     Returns
     -------
     choice : dict
-        For `open_rows`; columns of ids and labels are left out of the features.
+        Arguments for `open_rows`; the columns of ids and labels are left out of the features.
     ids, labels : SideColumn or None
-        Where they stand.
+        The columns that ``--id-column`` and ``--label-column`` name.
     """
     choice = {name: options.pop(name) for name in DATA_CHOICES}
     names = [options.pop("id_column"), options.pop("label_column")]
@@ -165,46 +196,50 @@ def take_choices(
 memory_option = click.option(
     "--memory-limit",
     metavar="SIZE",
-    help="Allocate no more than this, such as 500MB or 2GiB: smaller blocks, a sketch in a file.",
+    help="Maximum memory to allocate, such as 500MB or 2GiB. Data is then read in smaller blocks, "
+    "and a large sketch is kept in a temporary file.",
 )
 quiet_option = click.option(
     "-q",
     "--quiet",
     is_flag=True,
-    help="No progress and no summary: print only what is asked for, and errors.",
+    help="Print no progress and no summary, only the output that was asked for, and errors.",
 )
 checkpoint_option = click.option(
     "--checkpoint",
     metavar="DIR",
-    help="Store there where the fit stands; the same command goes on from there if it was killed.",
+    help="Save the state of the fit in this folder. If the fit is killed, the same command "
+    "continues from there.",
 )
-json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object only.")
+json_option = click.option(
+    "--json", "as_json", is_flag=True, help="Print one JSON object and nothing else."
+)
 scheduler_option = click.option(
     "--scheduler",
     metavar="ADDRESS",
-    help="Let the workers of this Dask scheduler read DATA, which they must see, and work on it.",
+    help="Compute on the workers of this Dask scheduler. They must be able to read DATA.",
 )
 workers_option = click.option(
     "--dask-workers",
     "n_workers",
     type=int,
     metavar="N",
-    help="Start so many Dask workers on this machine for the time of the fit.",
+    help="Start this many Dask workers on this machine and compute on them.",
 )
 
 
 def cluster_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add what tells who works on DATA: the parameters of `open_client`."""
+    """Add the options that choose Dask workers: the parameters of `open_client`."""
     return scheduler_option(workers_option(command))
 
 
 port_option = click.option(
-    "--port", default=0, show_default=True, help="Where to listen; 0 takes a port that is free."
+    "--port", default=0, show_default=True, help="Port to listen on; 0 takes a free one."
 )
 
 
 def report_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add what shows a fit: its page while it runs, its report, and how rows look there."""
+    """Add the options of the live page and the report of a fit."""
     for option in (
         click.option(
             "--image-shape",
@@ -212,7 +247,7 @@ def report_options(command: Callable[..., Any]) -> Callable[..., Any]:
             default="auto",
             show_default=True,
             callback=picture_shape,
-            help="Height and width of rows that are pictures, for the report.",
+            help="Height and width of rows that are images, to show them in the report.",
         ),
         click.option(
             "--serve",
@@ -220,11 +255,11 @@ def report_options(command: Callable[..., Any]) -> Callable[..., Any]:
             metavar="[PORT]",
             is_flag=False,
             flag_value=0,
-            help="Show the fit live in a browser, on this machine only, then its report till "
-            "Ctrl-C; a free port if none is named.",
+            help="Show the fit live in a browser on this machine, then its report until Ctrl-C. "
+            "Takes a free port if none is named.",
         ),
         click.option(
-            "--report", metavar="FILE", help="Write the report of the fit, one HTML page."
+            "--report", metavar="FILE", help="Write the report of the fit as one HTML page."
         ),
     ):
         command = option(command)

@@ -1,6 +1,6 @@
 """The command ``plan``: what a fit would do, as a table with its alternatives.
 
-It does not fit, beyond a sample of the rows.
+Fits at most a sample of the rows; planning itself is that of `estimator.plan_fit`.
 """
 
 from __future__ import annotations
@@ -16,10 +16,12 @@ from rich.console import Console
 from projected_kmeans.commands.data import open_data, unwrap
 from projected_kmeans.commands.options import (
     DATA_CHOICES,
+    clusters_option,
     data_argument,
     data_options,
     json_option,
     memory_option,
+    threads_option,
 )
 from projected_kmeans.commands.summaries import compare_options
 from projected_kmeans.estimator.plan_fit import plan_fit
@@ -27,19 +29,21 @@ from projected_kmeans.estimator.plan_fit import plan_fit
 
 @click.command()
 @data_argument
-@click.option("-k", "--clusters", "n_clusters", type=int, required=True, help="How many clusters.")
+@clusters_option
 @click.option(
-    "--eps", type=float, help="Plan for the dimensions that a theorem asks for this error."
+    "--eps",
+    type=float,
+    help="Plan for as many dimensions as a theorem needs for this error, in (0, 1).",
 )
+@threads_option
 @click.option(
-    "--threads", "n_threads", type=int, help="How many threads; all processors if left out."
+    "--seed", default=0, show_default=True, help="Seed that fixes which rows are sampled."
 )
-@click.option("--seed", default=0, show_default=True, help="What fixes the sample.")
 @click.option(
     "--probe/--no-probe",
     default=True,
     show_default=True,
-    help="Whether to measure on a sample how much inertia each way loses.",
+    help="Whether to measure on a sample how much inertia each alternative loses.",
 )
 @data_options
 @memory_option
@@ -52,12 +56,14 @@ def plan(
     as_json: bool,
     **parameters: Any,
 ) -> None:
-    """Tell what fit would do with DATA, and what it would cost.
+    """Show what fit would do with DATA, and its cost in time and memory.
 
-    The table has the way that fit would take first, then the alternatives: seconds on this machine,
-    memory beyond the data, and the gap, by how much the inertia was above that without projection
-    on a sample of up to 4096 rows. Of a file that is large, or with a limit of memory, only the
-    sample is read; with a limit, memory is what counts against it.
+    The table shows the approach that fit would take, then the alternatives. For each it has the
+    seconds on this machine, the memory beyond the data, and the gap: how far the inertia is above
+    that without projection, measured on a sample of up to 4096 rows.
+
+    Of a large file, and of any file with --memory-limit, only the sample is read. With
+    --memory-limit, the memory shown is what counts against the limit.
 
     \b
     Examples:

@@ -1,6 +1,6 @@
-"""The command ``predict``: a stored model labels the rows of a file.
+"""The command ``predict``: label the rows of a file with a stored model.
 
-It does not load models or write label files by itself.
+Labels are computed, printed and written block by block, so that all rows need not fit in memory.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from projected_kmeans.commands.options import (
     data_argument,
     data_options,
     json_option,
+    label_file_option,
     memory_option,
     quiet_option,
     side_options,
@@ -37,12 +38,7 @@ from projected_kmeans.sources.side_columns import Ids
 @click.command()
 @click.argument("model", metavar="MODEL", type=click.Path())
 @data_argument
-@click.option(
-    "--out",
-    metavar="FILE",
-    type=click.Path(),
-    help="Write the labels there: .npy, or .csv or .parquet, with the ids if there are any.",
-)
+@label_file_option("--out")
 @data_options
 @side_options
 @memory_option
@@ -57,13 +53,13 @@ def predict(
     as_json: bool,
     **options: Any,
 ) -> None:
-    """Label the rows of DATA by the nearest center of MODEL.
+    """Label each row of DATA by the nearest center of MODEL.
 
-    MODEL is the folder that fit wrote with --out. Without --out the labels are printed, one a line.
+    MODEL is the folder that fit --out wrote. Without --out the labels are printed, one per line.
 
     DATA is a file, or a folder of files of one format: .npy, .npz, .mat, .csv, .tsv, .parquet,
-    .arrow, .feather, .h5, .hdf5, .zarr, .svm (svmlight), .fvecs, .bvecs, .ivecs, or images. What is
-    large is read block by block.
+    .arrow, .feather, .h5, .hdf5, .zarr, .svm (svmlight), .fvecs, .bvecs, .ivecs, or images. Data
+    that is large for the memory is read block by block.
 
     \b
     Examples:
@@ -77,7 +73,7 @@ def predict(
         ids = None if id_column is None else id_column.take_ids()
         truth = None if truths is None else truths.read_labels()
         estimator = load_model(model).set_params(memory_limit=memory_limit)
-        prints = out is None and not as_json  # labels as they come, between which no display fits
+        prints = out is None and not as_json  # a live display would mix with the printed labels
         with (
             open_data(data, memory_limit=memory_limit, **choice) as rows,
             show_progress(quiet=quiet or prints) as callback,
@@ -89,7 +85,7 @@ def predict(
             if out is not None:
                 write_labels(Path(out), n_rows, blocks, ids)
             elif as_json:
-                deque(blocks, maxlen=0)  # all are kept
+                deque(blocks, maxlen=0)  # compute all blocks; `_keep` holds their labels
             else:
                 for text in format_labels(blocks, ids):
                     click.echo(text, nl=False)
@@ -98,7 +94,7 @@ def predict(
     if as_json:
         found: dict[str, Any] = {"data": Path(data).name, "n_samples": n_rows}
         found |= {} if accuracy is None else {"accuracy": accuracy}
-        found |= _in_document(labels, ids) if out is None else {"out": Path(out).name}
+        found |= _as_document(labels, ids) if out is None else {"out": Path(out).name}
         click.echo(json.dumps(found, default=str))
     elif not quiet:
         if out is not None:
@@ -108,12 +104,13 @@ def predict(
 
 
 def _keep(blocks: Iterable[LabelledBlock], kept: list[NDArray[Any]]) -> Iterator[LabelledBlock]:
+    """Yield the blocks and append the labels of each to a list."""
     for block in blocks:
         kept.append(block.labels)
         yield block
 
 
-def _in_document(labels: Any, ids: Ids | None) -> dict[str, Any]:
-    """Return the labels, and the ids of their rows, as JSON holds them."""
+def _as_document(labels: Any, ids: Ids | None) -> dict[str, Any]:
+    """Return the labels, and the ids of their rows if there are any, as JSON holds them."""
     found = {"labels": labels.tolist()}
     return found if ids is None else found | {"ids": ids.take(len(labels))}

@@ -1,6 +1,6 @@
-"""Show the steps of a fit live on a terminal, fed by the estimator's callback.
+"""The live display of a fit on a terminal, fed by the estimator's callback.
 
-It does not print where nobody watches: in a pipe it gives no callback at all.
+In a pipe there is no display, and no callback that could slow the fit down.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from projected_kmeans.results import FitState
 
 __all__ = ["describe_pace", "show_progress"]
 
-# What a step counts, and the steps that always take all of it.
+# What each step counts.
 UNITS = {
     "check": "rows",
     "reduce": "rows",
@@ -26,6 +26,8 @@ UNITS = {
     "predict": "rows",
     "choose": "clusterings",
 }
+# Steps that always count to their end. The others may converge earlier, so that the time left is a
+# maximum.
 FIXED = {"check", "reduce", "seed", "lift", "predict"}
 
 
@@ -38,7 +40,7 @@ def show_progress(
     Parameters
     ----------
     console : rich.console.Console or None
-        Where to draw; None takes the standard error stream.
+        Where to draw; None draws on the standard error stream.
     quiet : bool
         Whether to draw nothing, even on a terminal.
 
@@ -63,7 +65,7 @@ def show_progress(
 
 
 def describe_pace(state: FitState) -> str:
-    """Return the rate of a step and how long it takes, as far as they are known.
+    """Return the rate of a step and the time that is left, as far as they are known.
 
     Examples
     --------
@@ -79,8 +81,8 @@ def describe_pace(state: FitState) -> str:
     if state.read_rate is not None:
         words.append(f"{state.read_rate / 1e6:,.3g} MB/s")
     if state.remaining:
-        most = "" if state.step in FIXED else "at most "
-        words.append(f"{most}{_describe_time(state.remaining)} left")
+        limit = "" if state.step in FIXED else "at most "
+        words.append(f"{limit}{_describe_time(state.remaining)} left")
     return ", ".join(words)
 
 
@@ -94,7 +96,7 @@ def _describe_time(seconds: float) -> str:
 
 def _open_display(console: Console) -> Progress:
     return Progress(
-        SpinnerColumn(),  # shows life in a step that reports no progress of its own
+        SpinnerColumn(),  # moves even in a step that reports no progress
         TextColumn("{task.description:<12}"),
         BarColumn(bar_width=20),
         TextColumn("{task.completed:>5.0f}/{task.total:.0f}"),
@@ -105,12 +107,12 @@ def _open_display(console: Console) -> Progress:
 
 
 def _feed(display: Progress) -> Callable[[FitState], bool]:
-    """Return a callback that gives every step one line, and never asks to stop."""
+    """Return a callback that draws one line for each step and never stops the fit."""
     tasks: dict[str, TaskID] = {}
 
     def update(state: FitState) -> bool:
         if state.step not in tasks:
-            for task in display.tasks:  # a step that converged early is done all the same
+            for task in display.tasks:  # a step that converged early is complete
                 done = max(task.completed, 1)
                 display.update(task.id, completed=done, total=done)
             tasks[state.step] = display.add_task(state.step, total=state.total, detail="")

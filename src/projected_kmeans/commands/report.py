@@ -1,6 +1,6 @@
-"""The command ``report``: what a fit left becomes one HTML page.
+"""The command ``report``: write the HTML page of a fit that was stored.
 
-Reads, renders and writes by one call each; what the page shows is the library's business.
+Reads, renders and writes by one call each; `reports` decides what the page shows.
 """
 
 from __future__ import annotations
@@ -17,15 +17,16 @@ from projected_kmeans.reports.page import render_report
 @click.command()
 @click.argument("result", metavar="RESULT")
 @click.option(
-    "--out", metavar="FILE", help="The page to write; report.html beside the result if left out."
+    "--out", metavar="FILE", help="Page to write; by default report.html beside the result."
 )
 def report(result: str, out: str | None) -> None:
-    """Write what a fit found as one HTML page.
+    """Write the results of a fit as one HTML page.
 
-    RESULT is the folder that `fit --out` wrote, or a result in JSON. The page shows clusters, a map
-    of the rows, typical and outlying members, the way down, time and how to repeat the fit. It
-    works offline and needs no other file. What only the rows tell is missing where RESULT is the
-    output of `fit --json`.
+    RESULT is the folder that `fit --out` wrote, or a file with the output of `fit --json`. The page
+    shows the clusters, a map of the rows, typical and outlying rows, the inertia after each
+    iteration, the time of each step, and the command that repeats the fit. It works offline and
+    needs no other file. The output of `fit --json` holds no rows, so that the map and the typical
+    rows are missing in its page.
 
     \b
     Examples:

@@ -1,6 +1,7 @@
-"""The command ``reproduce``: run the paper's experiments, store them, show them beside the paper.
+"""The command ``reproduce``: run the paper's experiments and show them beside the paper.
 
-Flags become plans and files; what is measured and how it looks is decided elsewhere.
+`paper.experiments` measures, `paper.views` draws; this module runs them in turn and writes files.
+Both are imported when the command runs, because they load SciPy's statistics and scikit-learn.
 """
 
 from __future__ import annotations
@@ -29,20 +30,20 @@ NEED_FACES = ("table2", "figure1")
 @click.option(
     "--data",
     metavar="FILE",
-    help="The paper's face images, ORL_64x64.mat; else looked for in the data folder.",
+    help="The paper's face images, ORL_64x64.mat; by default searched in the data folder.",
 )
 @click.option(
     "--out",
     default="reproduction",
     show_default=True,
     metavar="DIR",
-    help="The folder for results, tables and figures.",
+    help="Folder for results, tables and figures.",
 )
-@click.option("--page", metavar="FILE", help="Write the page that tells the story there, too.")
-@click.option("--quick", is_flag=True, help="Small sizes, for a look in under a minute.")
-@click.option("--fresh", is_flag=True, help="Measure anew what is stored already.")
-@click.option("--seed", default=0, show_default=True, help="Where all randomness starts from.")
-@click.option("-q", "--quiet", is_flag=True, help="No progress and no tables: print errors only.")
+@click.option("--page", metavar="FILE", help="Write a page with all results to this file, too.")
+@click.option("--quick", is_flag=True, help="Measure small sizes only, in under a minute.")
+@click.option("--fresh", is_flag=True, help="Measure again what is stored already.")
+@click.option("--seed", default=0, show_default=True, help="Seed of the random numbers.")
+@click.option("-q", "--quiet", is_flag=True, help="Print no progress and no tables, only errors.")
 def reproduce(
     name: str,
     data: str | None,
@@ -56,9 +57,9 @@ def reproduce(
     """Run the paper's own experiments and print each result beside the paper's.
 
     EXPERIMENT is table1, table2, figure1, mailman, theorem or all. Results are stored as JSON in
-    the output folder; tables (.md, .tex, .csv) and figures (.png, .svg) are drawn from it. A run
-    that was stopped continues where it was, and a stored result with the same parameters is shown
-    without measuring again.
+    the output folder; tables (.md, .tex, .csv) and figures (.png, .svg) are drawn from them. The
+    same command continues a run that was stopped, and shows a stored result with the same
+    parameters without measuring again.
 
     \b
     Examples:
@@ -84,7 +85,7 @@ def reproduce(
 
 
 def _find_faces(names: tuple[str, ...], data: str | None) -> Faces | None:
-    """Return the face images; None where no experiment depends on them and none were found."""
+    """Return the face images, or None if no experiment needs them and none were found."""
     from projected_kmeans.paper.experiments.faces import find_faces
 
     needed = any(name in NEED_FACES for name in names)
@@ -95,7 +96,7 @@ def _find_faces(names: tuple[str, ...], data: str | None) -> Faces | None:
     except ValueError:
         if needed or data is not None:
             raise
-        click.echo("no face images were found; the theorem is tested on random data", err=True)
+        click.echo("no face images were found; the theorem is tested on random data only", err=True)
         return None
 
 
@@ -113,7 +114,7 @@ def _run(experiment: Experiment, folder: Path, *, fresh: bool, quiet: bool) -> d
 
 
 def _draw(document: Mapping[str, Any], folder: Path) -> str:
-    """Write tables and figures; return what is to be read at once."""
+    """Write tables and figures; return the text to print."""
     from projected_kmeans.paper.views.charts import NoFigures
     from projected_kmeans.paper.views.files import render_text, write_figures, write_tables
 

@@ -1,6 +1,6 @@
-"""The command ``serve``: the report of a fit in a browser on this machine.
+"""The command ``serve``: show the report of a fit in a browser on this machine.
 
-Renders once and serves until Ctrl-C; the server itself is the library's.
+Renders the page once and serves it until Ctrl-C; the server is that of `reports`.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from projected_kmeans.reports.page_server import PageServer
 def serve(result: str, port: int) -> None:
     """Show the report of a fit in a browser, on this machine only.
 
-    RESULT is the folder that `fit --out` wrote, or a result in JSON. The address that is printed
-    holds a secret token; without it the server answers nobody. Ctrl-C ends it. To watch a fit
-    while it runs, use `fit --serve`.
+    RESULT is the folder that `fit --out` wrote, or a file with the output of `fit --json`. The
+    printed address holds a secret token, and the server refuses requests without it. Ctrl-C stops
+    the server. To watch a fit while it runs, use `fit --serve`.
 
     \b
     Example:

@@ -1,6 +1,6 @@
-"""What the command line says of a result: tables and sentences.
+"""Results as the tables and sentences that commands print.
 
-Returns text and tables; `cli.py` prints them.
+Returns text and tables; the commands print them.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ STEPS = ("convert", "check", "reduce", "seed", "cluster", "lift", "polish")
 def summarize_fit(
     document: dict[str, Any], files: Sequence[Path], report: str | None = None
 ) -> str:
-    """Return the summary of a fit, a line each, and the files that were written."""
+    """Return the summary of a fit, one quantity per line, and the names of the written files."""
     data, results, seconds = document["data"], document["results"], document["seconds"]
     sizes = results["cluster_sizes"]
     steps = ", ".join(f"{step} {time:.3f}" for step, time in seconds.items())
@@ -46,7 +46,7 @@ def summarize_fit(
 
 
 def summarize_certificate(certificate: Certificate) -> str:
-    """Return the sentence of a certificate and the numbers behind it."""
+    """Return the sentence of a certificate, then its numbers, one per line."""
     kind = "certain" if certificate.certain else f"probability {certificate.confidence:g}"
     lines = {
         "inertia F": f"{certificate.inertia:.6g}",
@@ -60,7 +60,7 @@ def summarize_certificate(certificate: Certificate) -> str:
 
 
 def compare_options(plan: Plan) -> Table:
-    """Return the ways of a plan, the chosen one first."""
+    """Return a table of the approaches that a plan compared, the chosen one first."""
     table = Table(
         title=f"{plan.sizes.n_rows} x {plan.sizes.n_columns}, k = {plan.sizes.n_clusters}",
         caption=f"gaps: {plan.sample_rows} rows in {plan.sample_clusters} clusters"
@@ -84,7 +84,7 @@ def compare_options(plan: Plan) -> Table:
 
 
 def compare_counts(choice: ClusterCounts) -> Table:
-    """Return the curves over numbers of clusters, the suggested one marked."""
+    """Return a table of the scores of each number of clusters; an arrow marks the suggestion."""
     table = Table(title=f"numbers of clusters, on a sketch of {choice.n_components} dimensions")
     for name in ("k", "inertia", "share", "lower bound", "silhouette", "gap", "error", ""):
         table.add_column(name, justify="right")
@@ -113,7 +113,7 @@ def compare_counts(choice: ClusterCounts) -> Table:
 
 
 def compare_runs(result: DemoResult) -> Table:
-    """Return the demo's two runs side by side."""
+    """Return a table of the demo's two runs, side by side."""
     runs = (result.original, result.projected)
     n_samples, n_features = result.glyphs.images.shape
     table = Table(title=f"{n_samples} images of {n_features} pixels, projected-kmeans demo")
@@ -130,8 +130,8 @@ def compare_runs(result: DemoResult) -> Table:
     return table
 
 
-def tell_speed(result: DemoResult) -> str:
-    """Return the sentence that compares time and inertia of the demo's runs."""
+def describe_speed(result: DemoResult) -> str:
+    """Return a sentence that compares time and inertia of the demo's runs."""
     direction = "above" if result.inertia_change > 0 else "below"
     return (
         f"ProjectedKMeans was {result.speed_ratio:.1f} times as fast, with F~ "
@@ -140,5 +140,5 @@ def tell_speed(result: DemoResult) -> str:
 
 
 def list_files(files: Sequence[Path]) -> str:
-    """Return where files were written, and their names."""
+    """Return the folder that files were written to, and their names."""
     return f"written to {files[0].parent}: {', '.join(file.name for file in files)}"
