@@ -237,7 +237,7 @@ def test_fitted_attributes_are_documented(name: str) -> None:
     kind = getattr(projected_kmeans, name)
     options = {"n_clusters": 2} if name == "ProjectedKMeans" else {"n_components": 1}
     fitted = kind(**options).fit([[0.0, 1.0], [2.0, 3.0], [9.0, 9.0]])
-    left = {key for key in vars(fitted) if key.endswith("_") and not key.startswith("_")}
+    left = {key for key in dir(fitted) if key.endswith("_") and not key.startswith("_")}
     text = (inspect.getdoc(kind) or "").split("Attributes\n----------")[1]
     documented = set(re.findall(r"^(\w+_) : ", text, re.MULTILINE))
     assert left <= documented

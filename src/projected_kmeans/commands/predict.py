@@ -30,6 +30,7 @@ from projected_kmeans.commands.options import (
 from projected_kmeans.commands.progress import show_progress
 from projected_kmeans.estimator.model_files import load_model
 from projected_kmeans.estimator.prediction import label_input
+from projected_kmeans.estimator.projected_kmeans import read_fitted_model
 from projected_kmeans.passes.labelling import LabelledBlock
 from projected_kmeans.passes.scoring import clustering_accuracy
 from projected_kmeans.sources.side_columns import Ids
@@ -79,7 +80,9 @@ def predict(
             show_progress(quiet=quiet or prints) as callback,
         ):
             n_rows, kept = rows.shape[0], list[NDArray[Any]]()
-            blocks: Iterable[LabelledBlock] = label_input(estimator, rows, callback)
+            blocks: Iterable[LabelledBlock] = label_input(
+                read_fitted_model(estimator), rows, callback
+            )
             if as_json or truth is not None:
                 blocks = _keep(blocks, kept)
             if out is not None:

@@ -14,13 +14,11 @@ from typing import Any
 import numpy as np
 
 from projected_kmeans import _native
-from projected_kmeans.estimator.projected_kmeans import ProjectedKMeans
+from projected_kmeans.estimator.fitted_model import FittedModel
+from projected_kmeans.estimator.projected_kmeans import ProjectedKMeans, read_fitted_model
 
 RESULT_FORMAT = "projected_kmeans result"
 FORMAT_VERSION = 1
-
-# A loaded model has no projection_. It keeps the name of the map it was fitted with here.
-PROJECTION_NAME = "_loaded_projection_name"
 
 
 def describe_fit(
@@ -33,16 +31,17 @@ def describe_fit(
     model : ProjectedKMeans
         The estimator, fitted to `rows`.
     rows : ndarray or row source of shape (n_samples, n_features)
-        The data; only its shape and dtype are told.
+        The data; only their shape and dtype are used.
     name : str
-        What to call the data.
+        The name of the data.
     accuracy : float or None
-        The share P of rows on which labels and truth agree, where the truth is known.
+        P, the share of rows for which labels and truth agree, if the truth is known.
 
     Returns
     -------
     dict
-        Versions, machine, data, parameters, key, results and seconds of each step.
+        Versions, machine, data, parameters, key, results, and the seconds of each step as measured
+        and as forecast.
 
     Examples
     --------
@@ -53,7 +52,8 @@ def describe_fit(
     >>> describe_fit(model, X, name="squares")["data"]
     {'name': 'squares', 'shape': [4, 2], 'dtype': 'float64'}
     """
-    sizes = np.bincount(np.asarray(model.labels_), minlength=len(model.cluster_centers_))
+    fitted, planned = read_fitted_model(model), model.forecast_
+    sizes = np.bincount(np.asarray(model.labels_), minlength=len(fitted.centers))
     packages = ("numpy", "scipy", "scikit-learn")
     return {
         "format": RESULT_FORMAT,
@@ -66,38 +66,31 @@ def describe_fit(
         "machine": {"processors": os.cpu_count(), "instruction_set": _native.instruction_set()},
         "data": {"name": name, "shape": list(rows.shape), "dtype": rows.dtype.name},
         **describe_parameters(model),
-        "key": int(model.key_),
+        "key": int(fitted.key),
         "results": {
-            "inertia": float(model.inertia_),
-            "normalized_inertia": float(model.normalized_inertia_),
+            "inertia": float(fitted.inertia),
+            "normalized_inertia": float(fitted.normalized_inertia),
             "accuracy": accuracy,
-            "projection": projection_name(model),
-            "n_components": int(model.n_components_),
-            "certificate": describe_certificate(model),
-            "n_iter": int(model.n_iter_),
+            "projection": fitted.projection_name,
+            "n_components": int(fitted.n_components),
+            "certificate": describe_certificate(fitted),
+            "n_iter": int(fitted.n_iter),
             "stopped": model.stopped_,
             "cluster_sizes": sizes.tolist(),
         },
         "seconds": {step: float(seconds) for step, seconds in model.timings_.items()},
         "plan": {
             "reason": model.approach_.reason,
-            "seconds": model.forecast_.total,
-            "megabytes": model.forecast_.megabytes,
-            "steps": {step: float(time) for step, time in model.forecast_.seconds.items()},
+            "seconds": planned.total,
+            "megabytes": planned.megabytes,
+            "steps": {step: float(time) for step, time in planned.seconds.items()},
         },
     }
 
 
-def projection_name(model: ProjectedKMeans) -> str | None:
-    """Return the class name of the map of a fit, or None if nothing was projected."""
-    if not hasattr(model, "projection_"):
-        return getattr(model, PROJECTION_NAME, None)
-    return None if model.projection_ is None else type(model.projection_).__name__
-
-
-def describe_certificate(model: ProjectedKMeans) -> dict[str, Any] | None:
+def describe_certificate(model: FittedModel) -> dict[str, Any] | None:
     """Return the certificate of a fit as JSON holds it, or None if the fit has none."""
-    return None if model.certificate_ is None else model.certificate_.to_document()
+    return None if model.certificate is None else model.certificate.to_document()
 
 
 def describe_parameters(model: ProjectedKMeans) -> dict[str, dict[str, Any]]:

@@ -1,6 +1,6 @@
-"""Labels in the shape of the data that they are for: a Series for a table, else an array.
+"""Labels in the form of the data that they belong to: a Series for a table, else an array.
 
-Imports no table package: where a table was handed over, its package is there.
+Imports neither pandas nor polars: if the caller gave a table, its package is already imported.
 """
 
 from __future__ import annotations
@@ -10,18 +10,18 @@ from typing import Any
 
 from projected_kmeans.results import Labels
 
-NAME = "label"
+SERIES_NAME = "label"
 
 
 def label_like(labels: Labels, X: Any) -> Any:
-    """Return labels as a pandas or polars Series where X is a DataFrame, else as they are.
+    """Return labels as a pandas or polars Series if X is a DataFrame, else unchanged.
 
     Parameters
     ----------
     labels : ndarray of int32 (n,)
         One for each row of X.
     X : object
-        Where rows came from; of a pandas DataFrame the Series has the index.
+        The rows. The Series takes its index if it is a pandas DataFrame.
 
     Examples
     --------
@@ -31,9 +31,9 @@ def label_like(labels: Labels, X: Any) -> Any:
     {'a': 1, 'b': 0}
     """
     if _is_frame(X, "pandas"):
-        return sys.modules["pandas"].Series(labels, index=X.index, name=NAME)
+        return sys.modules["pandas"].Series(labels, index=X.index, name=SERIES_NAME)
     if _is_frame(X, "polars"):
-        return sys.modules["polars"].Series(NAME, labels)
+        return sys.modules["polars"].Series(SERIES_NAME, labels)
     return labels
 
 

@@ -1,15 +1,16 @@
-"""A fitted estimator as notebooks show it: a line of results above scikit-learn's diagram.
+"""An estimator as notebooks show it: a few lines of results above scikit-learn's diagram.
 
-Needs no extra; the whole report is `report.py`'s business.
+Needs no extra package. The whole report of a fit is made by the package `reports`.
 """
 
 from __future__ import annotations
 
 from html import escape
-from typing import Any
 
-from sklearn import get_config
+from sklearn.base import BaseEstimator
 from sklearn.utils import estimator_html_repr
+
+from projected_kmeans.estimator.fitted_model import FittedModel
 
 STYLE = (
     "display:grid;grid-template-columns:max-content 1fr;gap:0.15em 1em;margin:0 0 0.8em;"
@@ -17,43 +18,39 @@ STYLE = (
 )
 
 
-def show_html(model: Any) -> str:
-    """Return the HTML of an estimator: after a fit with its results, before it the diagram alone.
+def show_html(
+    estimator: BaseEstimator, model: FittedModel | None, planned_seconds: float | None
+) -> str:
+    """Return an estimator as HTML.
 
-    Examples
-    --------
-    >>> from projected_kmeans import ProjectedKMeans
-    >>> model = ProjectedKMeans(2, random_state=0).fit([[0.0], [1.0], [5.0], [6.0]])
-    >>> "2 clusters of 4 rows" in show_html(model)
-    True
+    Parameters
+    ----------
+    estimator : BaseEstimator
+        What scikit-learn draws as a diagram.
+    model : FittedModel or None
+        Its results, which come first. None before the first fit, and for a stream that is not
+        clustered yet: a display must not run a clustering.
+    planned_seconds : float or None
+        What the forecast said; None for a loaded model.
     """
-    diagram: str = estimator_html_repr(model)
-    return tell_results(model) + diagram if hasattr(model, "cluster_centers_") else diagram
+    diagram: str = estimator_html_repr(estimator)
+    return diagram if model is None else list_results(model, planned_seconds) + diagram
 
 
-def show_bundle(model: Any, **options: Any) -> dict[str, str]:
-    """Return what notebooks ask an estimator for: its text, and its HTML where that is wanted."""
-    bundle = {"text/plain": repr(model)}
-    if get_config()["display"] == "diagram":
-        bundle["text/html"] = show_html(model)
-    return bundle
-
-
-def tell_results(model: Any) -> str:
-    """Return the results of a fitted estimator as a short list."""
-    k, d = model.cluster_centers_.shape
-    labels = getattr(model, "labels_", None)
+def list_results(model: FittedModel, planned_seconds: float | None) -> str:
+    """Return the results of a fit as a short HTML list."""
+    k, d = model.centers.shape
+    rows = "" if model.labels is None else f" of {len(model.labels):,} rows"
     lines = {
-        "result": f"{k} clusters" + ("" if labels is None else f" of {len(labels):,} rows"),
-        "dimensions": f"{model.n_components_} of {d}",
-        "inertia": f"{model.inertia_:.6g} ({model.normalized_inertia_:.4g} of the sum of squares)",
+        "result": f"{k} clusters{rows}",
+        "dimensions": f"{model.n_components} of {d}",
+        "inertia": f"{model.inertia:.6g} ({model.normalized_inertia:.4g} of the sum of squares)",
     }
-    if model.certificate_ is not None:
-        lines["proven"] = model.certificate_.describe()
-    if hasattr(model, "timings_"):
-        lines["seconds"] = (
-            f"{sum(model.timings_.values()):.3g}, {model.forecast_.total:.3g} planned"
-        )
+    if model.certificate is not None:
+        lines["proven"] = model.certificate.describe()
+    if model.seconds is not None and planned_seconds is not None:
+        took = sum(model.seconds.values())
+        lines["seconds"] = f"{took:.3g}, {planned_seconds:.3g} planned"
         lines["report"] = "model.to_html(X, 'report.html')"
     items = "".join(
         f"<dt style='opacity:0.75'>{escape(name)}</dt><dd style='margin:0'>{escape(text)}</dd>"

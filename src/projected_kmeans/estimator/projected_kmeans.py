@@ -1,35 +1,49 @@
-"""The scikit-learn face: ``fit`` reads as the pipeline reduce, seed, cluster, lift, polish, score.
+"""`ProjectedKMeans`, the estimator. ``fit`` is the table of contents of the algorithm.
 
-Composes the steps; it computes nothing itself.
+Each method calls a function of another module, so that this one computes nothing itself. It is
+longer than 300 lines because the documentation of all parameters and attributes is here.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, Self
+from functools import partial
+from typing import Any, Self
 
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, DTypeLike, NDArray
+from sklearn import get_config
 from sklearn.base import (
     BaseEstimator,
     ClassNamePrefixFeaturesOutMixin,
     ClusterMixin,
     TransformerMixin,
+    clone,
 )
+from sklearn.cluster import KMeans
 from sklearn.utils import Tags
+from sklearn.utils.validation import check_is_fitted
 
 from projected_kmeans.blocks.block_source import BlockSource
 from projected_kmeans.blocks.element_types import compute_type
-from projected_kmeans.blocks.inputs import open_input, open_weights
+from projected_kmeans.blocks.inputs import check_weights, open_input, open_weights
 from projected_kmeans.certificates.certificate import (
     Certificate,
     certify_fit,
     check_certificate,
 )
-from projected_kmeans.estimator.exports import to_faiss, to_onnx, to_sklearn
-from projected_kmeans.estimator.notebook_display import show_bundle, show_html
-from projected_kmeans.estimator.partial_fit import ask_stream, forget_stream, partial_fit
-from projected_kmeans.estimator.prediction import fit_predict, predict, score, transform
+from projected_kmeans.estimator.exports import make_faiss, make_onnx, make_sklearn
+from projected_kmeans.estimator.fitted_attributes import FittedAttribute
+from projected_kmeans.estimator.fitted_model import FittedModel
+from projected_kmeans.estimator.label_series import label_like
+from projected_kmeans.estimator.notebook_display import show_html
+from projected_kmeans.estimator.partial_fit import (
+    STREAM_ATTRIBUTES,
+    begin_stream,
+    check_stream,
+    extend_stream,
+)
+from projected_kmeans.estimator.prediction import find_distances, find_labels, sum_distances
 from projected_kmeans.fit.fit_checkpoint import Finished, finish_run, open_run, recall_result
 from projected_kmeans.fit.fit_warnings import warn_of_fit
 from projected_kmeans.fit.pipeline import (
@@ -41,164 +55,185 @@ from projected_kmeans.fit.pipeline import (
 from projected_kmeans.fit.storage import open_storage
 from projected_kmeans.keys import RandomState
 from projected_kmeans.passes.scoring import normalize
-from projected_kmeans.planning.approach import Sizes
-from projected_kmeans.planning.forecast import forecast
+from projected_kmeans.planning.approach import Approach, Sizes
+from projected_kmeans.planning.forecast import Forecast, forecast
 from projected_kmeans.planning.recipe import Recipe, resolve_recipe
 from projected_kmeans.planning.settings import Settings, check_parameters, check_sizes
 from projected_kmeans.results import FitState, Floats
 from projected_kmeans.running.interrupts import catch_interrupts
 from projected_kmeans.running.monitor import Monitor
 from projected_kmeans.sources.protocol import RowSource
+from projected_kmeans.streaming.row_stream import RowStream
+
+NO_LABELS = "labels_ of a stream are not kept; ask predict for them"
+NO_TRACE = "trace_ of a stream is not kept; give a callback to see every pass"
 
 
 class ProjectedKMeans(
     ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator
 ):
-    """k-means on randomly projected data (Boutsidis, Zouzias, Drineas 2010, Algorithm 1).
+    """k-means on projected data (Boutsidis, Zouzias, Drineas 2010, Algorithm 1).
 
-    The rows are projected to few dimensions, clustered there, and the partition found is carried
-    back: its centers and its inertia are those of the original space. The result depends on the
-    data and ``random_state`` alone, not on the number of threads.
+    Three steps: project the rows to few dimensions, cluster them there, and compute centers and
+    inertia of the partition in the original space. By default the projection takes the principal
+    directions of the rows; the paper's random signs are ``projection="sign"``. The result depends
+    on the data, the parameters and ``random_state``, not on the number of threads.
 
     Parameters
     ----------
     n_clusters : int, default=8
-        k.
+        Number of clusters, k.
     projection : {"auto", "sign", "sparse-sign", "hadamard", "gaussian", "svd", "columns"}, None \
             or transformer, default="auto"
-        How rows are reduced. "auto" takes principal directions, signs where there are too many
-        columns for them, and nothing where a sketch would save no work; ``approach_`` tells why.
-        "svd" takes the principal directions of the rows, "columns" draws columns by their
-        leverage; None clusters in the original space; any scikit-learn transformer will do.
+        How rows are reduced. "svd" projects to the principal directions of the rows. "sign",
+        "sparse-sign", "hadamard" and "gaussian" are random projections. "columns" samples columns
+        by their leverage. None clusters in the original space. Any scikit-learn transformer is
+        accepted. "auto" is "svd", or "sign" if there are too many columns for "svd", or None if a
+        projection would not save work; ``approach_.reason`` says which and why.
     n_components : int or "auto", default="auto"
-        t, dimensions of the sketch. "auto" asks `target_dimension` with ``n_clusters`` and
-        ``eps``; for "svd" it is ceil(k / 0.3), at most 64, where eps is None. Ignored where
-        ``projection`` is None or a transformer.
+        Dimensions of the sketch (the projected rows), t. "auto" is `target_dimension` of
+        ``n_clusters`` and ``eps``; for "svd" without ``eps`` it is ceil(k / 0.3), at most 64.
+        Ignored if ``projection`` is None or a transformer.
     eps : float, optional
-        Error parameter in (0, 1): ``n_components="auto"`` is then what the theorem of the map asks
-        for, all columns where they are fewer. By default it is what has proven enough.
+        Error parameter in (0, 1). If given, ``n_components="auto"`` is the number that the theorem
+        for this projection asks for, at most the number of columns. If not, it is a smaller number
+        that has been enough in experiments.
     metric : {"euclidean", "cosine"}, default="euclidean"
-        "cosine" clusters directions (spherical k-means): rows are brought to length one as they are
-        read, a row of zeros stays, and centers are the directions of their rows' sums. Inertia is
-        then the sum of squared distances between unit rows and these, 2 (1 - cosine) each.
+        "cosine" clusters directions (spherical k-means): every row is scaled to length one while
+        it is read (a row of zeros stays zero), and a center is the direction of the sum of its
+        rows. Inertia is then the sum of squared distances between unit rows and centers, which is
+        2 (1 - cosine) for each row.
     init : {"k-means++", "k-means||", "afk-mc2", "random", "orss06"}, array-like or callable, \
             default="k-means++"
-        First centers, in the sketch: greedy k-means++; k-means|| (Bahmani et al. 2012) and
-        AFK-MC^2 (Bachem et al. 2016), which pass over the rows a few times only; random rows; or
-        the seeding of Ostrovsky, Rabani, Schulman and Swamy (2006). Or a (k, d) array of centers
-        in the original space; a (k,) array of row indices; or a callable
-        ``init(X, n_clusters, random_state)`` that returns either.
+        First centers in the sketch. "k-means++" is greedy k-means++. "k-means||" (Bahmani et al.
+        2012) and "afk-mc2" (Bachem et al. 2016) need only a few passes over the rows. "random"
+        takes random rows. "orss06" is the seeding of Ostrovsky, Rabani, Schulman and Swamy (2006).
+        An array holds k centers in the original space, shape (k, d), or k indices of rows, shape
+        (k,). A callable ``init(X, n_clusters, random_state)`` returns one of these arrays.
     n_init : int or "auto", default="auto"
-        Seedings to start from. Above 3, all make a few passes in the sketch, the better half goes
-        on for twice as many, and so on; three run to their end, and the one with the lowest
-        inertia in the original space is kept. Where there are many rows and the solver is "lloyd",
-        restarts run on a sample of the sketch instead, of 256 rows a cluster (a third of the rows
-        where these are fewer), and the best goes on with all rows. "auto" is 1 where ``init`` fixes
-        the centers or much work leaves no time for more, else 3 to 8.
+        Number of restarts, each from its own first centers. With more than 3, all restarts make a
+        few passes in the sketch, the better half continues for twice as many passes, and so on
+        until three are left; these run to the end, and the one with the lowest inertia in the
+        original space wins. For large data and the solver "lloyd", restarts instead run on a
+        subsample of the sketch with 256 rows per cluster (at most a third of the rows), and the
+        best of them continues with all rows. "auto" is 3 to 8, or 1 if ``init`` fixes the centers
+        or the data are so large that restarts would take too long.
     solver : {"auto", "lloyd", "hartigan", "breathing"}, default="auto"
-        "auto" is "breathing" for small data, where it costs less than a second, else "lloyd", whose
-        best restarts then breathe as long as a breath lowers the inertia by a thousandth.
-        "hartigan" lets Lloyd come to a standstill and goes on with moves of single points, as
-        MatLab's kmeans does. "breathing" goes on with a local search that adds and removes
-        centers (Fritzke 2020); see the notes for its cost and gain.
+        "hartigan" runs Lloyd's method until it converges and then moves single points, as MatLab's
+        kmeans does. "breathing" continues after Lloyd's method with a local search that adds and
+        removes centers (Fritzke 2020); see the notes for its cost and gain. "auto" is "breathing"
+        for small data, for which it takes less than a second, else "lloyd", whose best restarts
+        then also add and remove centers as long as each round lowers the inertia by 0.1 %.
     max_iter : int, default=300
-        Passes of the solver over the sketch at most, both phases together.
+        Maximum number of passes of the solver over the sketch, both phases together.
     tol : float, default=1e-4
-        Lloyd stops when the squared shift of the centers is below this share of the mean variance
-        of the sketch's columns. "hartigan" goes on to a standstill.
+        Lloyd's method has converged if the squared shift of the centers is below ``tol`` times the
+        mean variance of the sketch's columns. "hartigan" ignores it and runs until no point moves.
     inertia_tol : float or "auto", default="auto"
-        Each phase of the solver, and the polishing, also stops when a pass lowers the inertia by
-        less than this share of it. 0 never does. "auto" is 3e-7 a cluster,
-        3e-5 at most, for "lloyd" on more than small data, else 0.
+        Each phase of the solver, and polishing, also stops after a pass that lowers the inertia by
+        less than this share. 0 turns this off. "auto" is 3e-7 times k, at most 3e-5, for "lloyd"
+        on large data, else 0.
     time_budget : float, optional
-        Seconds after which the fit stops at the end of the pass it is in, and keeps the best
-        result so far. Reading, one seeding, one pass and lifting are done in any case.
+        Seconds after which the fit stops at the end of the current pass and keeps the best result
+        so far. Reading, one seeding, one pass and lifting are always done.
     polish_iter : int or "auto", default="auto"
-        Lloyd passes in the original space afterwards. 0 is the paper's algorithm exactly; "auto"
-        is 1 after principal directions, 2 after other maps, 4 for small data, and 0 where nothing
-        was projected.
+        Passes of Lloyd's method in the original space after the sketch is clustered. 0 is exactly
+        the paper's algorithm. "auto" is 4 for small data, else 1 after "svd" and 2 after other
+        projections; it is 0 if nothing was projected.
     polish_candidates : int, "auto" or None, default="auto"
-        How many centers a polish pass looks at for each row: the nearest in the sketch, found once,
-        the row's own always among them. None makes full passes over all centers. "auto" is 16 from
-        128 clusters on, where it saves most of the time and keeps most of the gain, else None. The
-        log tells how many distances were computed.
+        Number of centers that a polish pass compares each row with: those nearest in the sketch,
+        found once, and always the row's own center. None compares each row with all centers.
+        "auto" is 16 for 128 clusters or more, which saves most of the time and keeps most of the
+        gain, else None. The log says how many distances were computed.
     certificate : {"auto", "spectral", "full"} or None, default=None
-        How hard to try to prove that the inertia is near the least possible, see
-        `kmeans_lower_bound`; None does not try and costs nothing.
+        Method that proves how far the inertia is from the lowest possible one, see
+        `kmeans_lower_bound`. None computes no proof and costs nothing.
     certificate_time : float, optional
-        Seconds that the certificate may take, beside ``time_budget`` for the whole fit; what is
-        proven until then counts.
+        Maximum seconds for the certificate, in addition to ``time_budget`` for the whole fit. What
+        is proven until then counts.
     random_state : int, RandomState instance or None, default=None
-        An integer is the key of the run.
+        An integer fixes all random choices, so that the fit can be repeated; None draws one.
+        ``key_`` is the integer that was used.
     n_threads : int, optional
-        Threads; by default what OpenMP allows.
+        Number of threads; by default as many as OpenMP allows.
     memory_limit : int or str, optional
-        Bytes that a fit may allocate, or a text such as "2GB": blocks are then as small as need be,
-        and a sketch that takes more than half of it lies in a temporary file; docs/scale.md. The
-        result does not depend on it.
+        Bytes that a fit may allocate, or a text such as "2GB". Blocks of rows are made small enough
+        for it, and a sketch that would take more than half of it is kept in a temporary file; see
+        docs/scale.md. The result does not depend on it.
     checkpoint : str or path, optional
-        A folder in which the fit stores where it stands: the same call goes on from there after it
-        was killed, to the same bits, and returns at once where it was finished; docs/scale.md.
+        Folder in which the fit stores its state. If the process is killed, the same call continues
+        from there and gives the same result, to the bit. If the fit was finished, the call returns
+        at once. See docs/scale.md.
     callback : callable, optional
-        Called with a `FitState` after every unit of work. A true answer stops the fit, which
-        keeps the best result so far.
+        Called with a `FitState` after every unit of work. If it returns a true value, the fit stops
+        and keeps the best result so far.
     verbose : int, default=0
-        Above 0, progress is logged at level INFO to the logger "projected_kmeans": where each step
-        stands, its rate, and how long it takes at most.
+        Above 0, progress is logged at level INFO to the logger "projected_kmeans": the current
+        step, its rate, and the maximum time that it will still take.
 
     Attributes
     ----------
     labels_ : ndarray of int32 (n,)
-        The partition; a Dask array, chunked as the rows, where X is Dask's.
+        Cluster of every row of ``fit``. A Dask array, chunked as the rows, if X is Dask's. After
+        ``partial_fit`` there is none.
     cluster_centers_ : ndarray (k, d)
-        Its means in the original space.
+        Means of the clusters in the original space.
     inertia_ : float
         F: sum of squared distances of rows to the mean of their cluster, in the original space.
     normalized_inertia_ : float
-        F~: inertia over the sum of squared entries.
+        F~: inertia divided by the sum of squared entries.
     certificate_ : Certificate or None
-        What was proven of the inertia; None where ``certificate`` is, or where the fit was stopped
+        What was proven about the inertia. None if ``certificate`` is None or if the fit was stopped
         before.
     n_components_ : int
-        Dimensions that were clustered in.
+        Dimensions of the sketch.
     approach_ : Approach
-        What every "auto" stood for, and why.
+        The value that each "auto" was replaced by, and the reason.
     forecast_ : Forecast
-        Seconds of each step and memory, as predicted before the first row was read.
+        Seconds of each step and memory that the fit was expected to take. It is computed when it
+        is read, because that times this machine for a few milliseconds, once in a process.
     projection_ : transformer or None
         The fitted map.
     key_ : int
-        Passed as ``random_state`` it repeats the run.
+        The integer that fixed all random choices: passed as ``random_state`` it repeats the fit.
     n_iter_ : int
         Passes of the solver in the restart that won.
     history_ : tuple of float
-        Inertia after each of these passes, in the space of the sketch.
+        Inertia after each of these passes, in the sketch.
     stopped_ : {"converged", "max_iter", "time", "callback", "interrupted"}
-        Why the fit ended: the solver came to a standstill on the sketch or within a tolerance, or
-        to its limit of passes; or who stopped it.
+        Why the fit ended: the solver converged, used its maximum number of passes, ran out of
+        ``time_budget``, or was stopped by the callback or by Ctrl-C.
     timings_ : dict
         Seconds of each step.
     trace_ : tuple of FitState
-        Every unit of work, of all restarts, that came to an inertia.
+        Every unit of work of all restarts that computed an inertia.
     n_samples_seen_ : int
-        Rows of the fit, or of all blocks so far.
+        Number of rows of the fit, or of all blocks so far.
+    has_pending_rows_ : bool
+        Whether ``partial_fit`` took rows that are not clustered yet. Reading it runs nothing.
     n_features_in_ : int
-        d.
+        Number of columns, d.
     feature_names_in_ : ndarray of str
-        Only where X has string column names.
+        Names of the columns; only if X has string column names.
 
     Notes
     -----
-    ``predict`` sends a row to the nearest of ``cluster_centers_``. Rows of the training data may
-    go elsewhere than ``labels_`` says, as the partition comes from the sketch; the more polish
-    passes, the fewer do.
+    ``predict`` assigns a row to the nearest of ``cluster_centers_``. For some rows of the training
+    data that is another cluster than in ``labels_``, because the partition was found in the sketch.
+    The more polish passes, the fewer such rows there are.
 
-    ``solver="breathing"`` never ends above "lloyd" from the same first centers. ``max_iter`` holds
-    for both phases: raise it, or breathing ends early. docs/kmeans.md has its measured cost.
+    ``partial_fit`` only collects rows. They are clustered by `cluster_stream`, by a prediction, or
+    when one of the attributes above is first read. Before that ``has_pending_rows_`` is True.
+    ``check_is_fitted``, ``clone``, ``repr``, copying, pickling and ``hasattr`` of any other name
+    never run a clustering.
 
-    Ctrl-C during a fit in the main thread stops it after the pass it is in; it keeps the best
+    ``solver="breathing"`` never ends with a higher inertia than "lloyd" from the same first
+    centers. ``max_iter`` counts the passes of both phases; if breathing ends early because of it,
+    raise it. docs/kmeans.md has its measured cost.
+
+    Ctrl-C during a fit in the main thread stops the fit after the current pass; it keeps the best
     result so far and warns. A second Ctrl-C, or one before the first pass of the solver has ended,
-    raises KeyboardInterrupt. A program that has a handler of its own for Ctrl-C keeps it.
+    raises KeyboardInterrupt. If the program has its own handler for Ctrl-C, that stays in place.
 
     Examples
     --------
@@ -213,6 +248,26 @@ class ProjectedKMeans(
     >>> model.n_components_
     10
     """
+
+    # Set by fit, or by the first read after partial_fit.
+    labels_ = FittedAttribute[Any](not_of_streams=NO_LABELS)
+    cluster_centers_ = FittedAttribute[NDArray[Any]]()
+    inertia_ = FittedAttribute[float]()
+    normalized_inertia_ = FittedAttribute[float]()
+    certificate_ = FittedAttribute[Certificate | None]()
+    n_components_ = FittedAttribute[int]()
+    approach_ = FittedAttribute[Approach]()
+    projection_ = FittedAttribute[Any]()
+    n_iter_ = FittedAttribute[int]()
+    history_ = FittedAttribute[tuple[float, ...]]()
+    stopped_ = FittedAttribute[str]()
+    timings_ = FittedAttribute[dict[str, float]]()
+    trace_ = FittedAttribute[tuple[FitState, ...]](not_of_streams=NO_TRACE)
+    _forecast = FittedAttribute[Callable[[], Forecast]]()
+    _projection_name = FittedAttribute[str | None]()
+
+    # The rows of partial_fit; None after fit.
+    _stream: RowStream | None = None
 
     def __init__(
         self,
@@ -276,29 +331,30 @@ class ProjectedKMeans(
         Parameters
         ----------
         X : array-like, sparse matrix, row source, Dask array or Dask data frame (n, d)
-            Rows: float32, float64, float16 or integers of up to 16 bits are read as they are;
-            other types are converted to float64. Sparse rows are never made dense; docs/kmeans.md
-            tells when they give the bits of dense ones. A row source (`files.open_rows`) is read
-            block by block, and may be larger than memory; blocks of Dask's rows are worked on where
-            they lie; docs/scale.md.
+            Rows. float32, float64, float16 and integers of up to 16 bits are read without
+            conversion; other types are converted to float64. Sparse rows are never made dense;
+            docs/kmeans.md says when they give the same bits as dense ones. A row source (see
+            `open_rows`) is read block by block and may be larger than memory. Dask's rows are
+            worked on by the worker that holds them. See docs/scale.md.
         y : ignored
             Present by convention.
         sample_weight : array-like (n,), optional
             Weight of every row, not negative.
         client : distributed.Client, optional
-            Of the cluster that works on Dask's rows, or that reads a row source; for the former it
-            is by default whom Dask would ask.
+            The Dask cluster that works on Dask's rows, by default the one that Dask itself would
+            use, or that reads a row source.
 
         Returns
         -------
         ProjectedKMeans
             Itself.
         """
-        self._check_parameters()
+        settings = self._checked_settings()
         rows = open_input(self, X, reset=True, client=client)
-        check_sizes(self._settings(), *rows.shape)
+        check_sizes(settings, *rows.shape)
         weights = open_weights(sample_weight, rows, client)
-        recipe = self._resolve(rows)
+        sizes = Sizes.of(rows, self.n_clusters)
+        recipe = resolve_recipe(settings, sizes, stored=not rows.resident, distant=rows.distant)
         monitor = Monitor(self.callback, self.verbose, self.time_budget)
 
         with (
@@ -312,67 +368,217 @@ class ProjectedKMeans(
                 finalists = cluster_sketch(recipe, original, sketch, run)
                 lifted = lift_partition(original, sketch, finalists, run)
                 polished = polish_partition(recipe, original, sketch, lifted, run)
-                proof = self._certify(original.source, weights, polished.inertia, monitor)
+                proof = self._certify(recipe, original.source, weights, polished.inertia, monitor)
                 finished = finish_run(run, Finished(lifted.sketched, polished, proof))
 
-        self._keep(rows, finished, monitor)
+        self._keep(rows, sizes, recipe, finished, monitor)
         return self
 
-    partial_fit = partial_fit
-    if not TYPE_CHECKING:  # to a checker, any name would be an attribute
-        __getattr__ = ask_stream
+    def fit_predict(self, X: Any, y: object = None, sample_weight: ArrayLike | None = None) -> Any:
+        """Cluster the rows of X and return ``labels_``, as a Series if X is a DataFrame."""
+        return label_like(self.fit(X, y, sample_weight).labels_, X)
 
-    # What a fitted model does with rows, and what becomes of it elsewhere.
-    fit_predict, predict, transform, score = fit_predict, predict, transform, score
-    to_sklearn, to_faiss, to_onnx = to_sklearn, to_faiss, to_onnx
+    def partial_fit(self, X: Any, y: object = None, sample_weight: ArrayLike | None = None) -> Self:
+        """Add rows to a stream; the model is that of all rows so far, in bounded memory.
 
-    def _settings(self) -> Settings:
-        return Settings.of(self.get_params(deep=False))
+        A stream keeps a few rows that stand for all. docs/scale.md says how many, and how near the
+        result is to that of ``fit``. The rows are not clustered here but when a fitted attribute or
+        a prediction is first asked for, so that blocks may be small; `cluster_stream` does it
+        explicitly. The result depends on the order of the rows and on ``random_state``, not on how
+        the rows are divided into blocks. ``inertia_`` belongs to a partition of all rows so far, in
+        which rows that were merged stay together. It is therefore at least ``-score`` of all rows.
+        There are no ``labels_``, because rows are not kept: ask `predict` for them. After ``fit`` a
+        new stream begins, which the rows of the fit are not part of.
 
-    def _check_parameters(self) -> None:
-        check_parameters(self._settings())
-        check_certificate(self.certificate, self.certificate_time)
+        Parameters
+        ----------
+        X : array-like, sparse matrix or row source (n, d)
+            One row or more. The first block decides whether rows are kept sparse, and whether as
+            float32 or float64.
+        y : ignored
+            Present by convention.
+        sample_weight : array-like (n,), optional
+            Weight of every row, not negative.
 
-    def _certify(
-        self, source: BlockSource, weights: Floats | None, inertia: float, monitor: Monitor
-    ) -> Certificate | None:
-        return certify_fit(
-            source,
-            weights,
-            inertia,
-            n_clusters=self.n_clusters,
-            method=self.certificate,
-            time_limit=self.certificate_time,
-            key=self.key_,
-            monitor=monitor,
+        Returns
+        -------
+        ProjectedKMeans
+            Itself. While it has seen fewer rows than ``n_clusters``, every row is a center.
+        """
+        settings = self._checked_settings()
+        check_stream(self._stream, settings)
+        rows = open_input(self, X, reset=self._stream is None)
+        weights = check_weights(sample_weight, rows)
+        begun = self._stream or begin_stream(rows, settings)
+        longer = extend_stream(begun, rows, weights, settings)
+        for name in (*STREAM_ATTRIBUTES, "labels_", "trace_"):
+            self.__dict__.pop(name, None)  # results of earlier rows
+        self._stream = longer
+        self.key_, self.n_samples_seen_ = longer.key, longer.n_seen
+        return self
+
+    def cluster_stream(self) -> Self:
+        """Cluster the rows of a stream now; do nothing if no rows are pending.
+
+        Predictions, and the first read of a fitted attribute after ``partial_fit``, do the same.
+
+        Returns
+        -------
+        ProjectedKMeans
+            Itself.
+
+        Examples
+        --------
+        >>> from projected_kmeans import ProjectedKMeans
+        >>> model = ProjectedKMeans(2, random_state=0).partial_fit([[0.0], [1.0], [5.0], [6.0]])
+        >>> model.has_pending_rows_, model.cluster_stream().has_pending_rows_
+        (True, False)
+        """
+        if self._stream is None or not self.has_pending_rows_:
+            return self
+        kept = self._stream.gather()
+        trial = clone(self).set_params(
+            random_state=self._stream.key, certificate=None, memory_limit=None
         )
+        if len(kept) <= self.n_clusters:
+            trial.set_params(n_clusters=len(kept), init="k-means++", projection=None)
+        trial.fit(kept.rows, sample_weight=kept.weights)
+        self.__dict__.update({name: vars(trial)[name] for name in STREAM_ATTRIBUTES})
+        self.inertia_ = trial.inertia_ + kept.hidden
+        self.normalized_inertia_ = normalize(self.inertia_, kept.sum_of_squares)
+        return self
 
-    def _resolve(self, rows: BlockSource) -> Recipe:
-        """Return the recipe of the run: every "auto" replaced by what it stands for here."""
-        sizes = Sizes.of(rows, self.n_clusters)
-        recipe = resolve_recipe(
-            self._settings(), sizes, stored=not rows.resident, distant=rows.distant
-        )
-        self.key_, self.projection_ = recipe.key, recipe.projection
-        self.approach_ = recipe.approach
-        self.forecast_ = forecast(sizes, recipe.approach, recipe.n_threads)
-        return recipe
+    def predict(self, X: ArrayLike | RowSource) -> Any:
+        """Return the index of the nearest center for every row.
 
-    def _keep(self, rows: BlockSource, finished: Finished, monitor: Monitor) -> None:
-        sketched, polished = finished.sketched, finished.polished
-        warn_of_fit(polished, self.n_clusters, monitor.stopped)
-        forget_stream(self)
-        self.labels_, self.n_samples_seen_ = rows.labels_like_input(polished.labels), rows.shape[0]
-        self.cluster_centers_ = polished.centers.astype(compute_type(rows.dtype), copy=False)
-        self.n_components_ = sketched.centers.shape[1]
-        self.inertia_ = polished.inertia
-        self.certificate_ = finished.certificate
-        self.normalized_inertia_ = normalize(polished.inertia, polished.sum_of_squares)
-        self.n_iter_ = sketched.n_iter
-        self.history_ = sketched.history
-        self.stopped_ = monitor.stopped or ("converged" if sketched.converged else "max_iter")
-        self.timings_ = monitor.seconds
-        self.trace_ = tuple(monitor.trace)
+        Parameters
+        ----------
+        X : array-like, sparse matrix, row source, Dask array or Dask data frame (n, d)
+            Rows.
+
+        Returns
+        -------
+        ndarray of int32 (n,)
+            Ties go to the lowest index. A Series if X is a pandas or polars DataFrame, with the
+            index of X; a Dask array, not computed yet, if X is Dask's.
+        """
+        return label_like(find_labels(read_fitted_model(self), X), X)
+
+    def transform(self, X: ArrayLike | RowSource) -> Any:
+        """Return the distance of every row to every center.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, row source, Dask array or Dask data frame (n, d)
+            Rows.
+
+        Returns
+        -------
+        ndarray (n, k)
+            Euclidean distances. A Dask array, not computed yet, if X is Dask's.
+        """
+        return find_distances(read_fitted_model(self), X)
+
+    def score(
+        self,
+        X: ArrayLike | RowSource,
+        y: object = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> float:
+        """Return minus the sum of squared distances of rows to their nearest centers.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, row source, Dask array or Dask data frame (n, d)
+            Rows.
+        y : ignored
+            Present by convention.
+        sample_weight : array-like (n,), optional
+            Weight of every row.
+
+        Returns
+        -------
+        float
+            The higher, the better.
+        """
+        return -sum_distances(read_fitted_model(self), X, sample_weight)
+
+    def to_sklearn(self, dtype: DTypeLike | None = None) -> KMeans:
+        """Return a fitted `sklearn.cluster.KMeans` with the centers of this model.
+
+        It predicts the same labels, except that a row about as near to two centers may get the
+        other one, because scikit-learn compares rounded distances. With ``metric="cosine"`` labels
+        are the same for rows of any length, but its ``transform`` and ``score`` need rows of length
+        one.
+
+        Parameters
+        ----------
+        dtype : dtype, optional
+            Type of the centers, by default unchanged. scikit-learn's KMeans only predicts rows of
+            the type of its centers, and reads integers as float64.
+
+        Returns
+        -------
+        KMeans
+            With ``cluster_centers_``, ``inertia_``, ``n_iter_`` and the features of this model, and
+            with ``labels_`` if this model has them. A clone has as many clusters.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from projected_kmeans import ProjectedKMeans
+        >>> X = np.array([[0.0, 0.0], [0.0, 1.0], [9.0, 9.0], [9.0, 8.0]])
+        >>> model = ProjectedKMeans(n_clusters=2, random_state=0).fit(X)
+        >>> bool((model.to_sklearn().predict(X) == model.predict(X)).all())
+        True
+        """
+        return make_sklearn(read_fitted_model(self), dtype)
+
+    def to_faiss(self) -> Any:
+        """Return a FAISS index of the centers, as ``faiss.Kmeans`` keeps it in ``index``.
+
+        Returns
+        -------
+        faiss.IndexFlatL2 or faiss.IndexFlatIP
+            Centers in float32, by inner product with ``metric="cosine"``. ``index.search(X, 1)``
+            gives squared distances (or inner products) and labels of float32 rows;
+            ``index.reconstruct_n()`` gives the centers.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from projected_kmeans import ProjectedKMeans
+        >>> X = np.array([[0.0, 0.0], [0.0, 1.0], [9.0, 9.0], [9.0, 8.0]], dtype=np.float32)
+        >>> model = ProjectedKMeans(n_clusters=2, random_state=0).fit(X)
+        >>> distances, labels = model.to_faiss().search(X, 1)
+        >>> bool((labels.ravel() == model.predict(X)).all())
+        True
+        """
+        return make_faiss(read_fitted_model(self))
+
+    def to_onnx(self, dtype: DTypeLike | None = None) -> Any:
+        """Return an ONNX model that labels rows, for runtimes in any language.
+
+        Parameters
+        ----------
+        dtype : {"float32", "float64"}, optional
+            Type of the rows that it takes, by default that of the centers.
+
+        Returns
+        -------
+        onnx.ModelProto
+            Input ``X`` (n, d), output ``labels`` (n,) of int64. Save it by ``onnx.save``.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from projected_kmeans import ProjectedKMeans
+        >>> X = np.array([[0.0, 0.0], [0.0, 1.0], [9.0, 9.0], [9.0, 8.0]], dtype=np.float32)
+        >>> exported = ProjectedKMeans(n_clusters=2, random_state=0).fit(X).to_onnx()
+        >>> [node.op_type for node in exported.graph.node]
+        ['Sub', 'MatMul', 'Add', 'ArgMin']
+        """
+        return make_onnx(read_fitted_model(self), dtype)
 
     def to_html(
         self,
@@ -421,8 +627,103 @@ class ProjectedKMeans(
             self, X, path, name=name, sample_weight=sample_weight, image_shape=image_shape
         )
 
-    _repr_html_inner = show_html
-    _repr_mimebundle_ = show_bundle
+    @property
+    def forecast_(self) -> Forecast:
+        """Seconds of each step and memory that the fit was expected to take on this machine."""
+        return self._forecast()
+
+    @property
+    def has_pending_rows_(self) -> bool:
+        """Whether ``partial_fit`` took rows that are not clustered yet."""
+        return self._is_stream and "cluster_centers_" not in vars(self)
+
+    @property
+    def _is_stream(self) -> bool:
+        return self._stream is not None
+
+    def _checked_settings(self) -> Settings:
+        """Return all parameters as one value; raise if one of them cannot be used."""
+        settings = Settings.of(self.get_params(deep=False))
+        check_parameters(settings)
+        check_certificate(self.certificate, self.certificate_time)
+        return settings
+
+    def _certify(
+        self,
+        recipe: Recipe,
+        source: BlockSource,
+        weights: Floats | None,
+        inertia: float,
+        monitor: Monitor,
+    ) -> Certificate | None:
+        return certify_fit(
+            source,
+            weights,
+            inertia,
+            n_clusters=recipe.n_clusters,
+            method=self.certificate,
+            time_limit=self.certificate_time,
+            key=recipe.key,
+            monitor=monitor,
+        )
+
+    def _keep(
+        self,
+        rows: BlockSource,
+        sizes: Sizes,
+        recipe: Recipe,
+        finished: Finished,
+        monitor: Monitor,
+    ) -> None:
+        """Warn about what the caller should know, and set the fitted attributes."""
+        sketched, polished, projection = finished.sketched, finished.polished, recipe.projection
+        warn_of_fit(polished, self.n_clusters, monitor.stopped)
+        self._stream = None
+        self._forecast = partial(forecast, sizes, recipe.approach, recipe.n_threads)
+        self._projection_name = None if projection is None else type(projection).__name__
+        self.key_, self.projection_, self.approach_ = recipe.key, projection, recipe.approach
+        self.labels_, self.n_samples_seen_ = rows.labels_like_input(polished.labels), rows.shape[0]
+        self.cluster_centers_ = polished.centers.astype(compute_type(rows.dtype), copy=False)
+        self.n_components_ = sketched.centers.shape[1]
+        self.inertia_ = polished.inertia
+        self.certificate_ = finished.certificate
+        self.normalized_inertia_ = normalize(polished.inertia, polished.sum_of_squares)
+        self.n_iter_ = sketched.n_iter
+        self.history_ = sketched.history
+        self.stopped_ = monitor.stopped or ("converged" if sketched.converged else "max_iter")
+        self.timings_ = monitor.seconds
+        self.trace_ = tuple(monitor.trace)
+
+    def _repr_html_inner(self) -> str:
+        shown = self.__sklearn_is_fitted__() and not self.has_pending_rows_
+        if not shown:
+            return show_html(self, None, None)
+        planned = self.forecast_.total if "_forecast" in vars(self) else None
+        return show_html(self, read_fitted_model(self), planned)
+
+    def _repr_mimebundle_(self, **options: Any) -> dict[str, str]:
+        bundle = {"text/plain": repr(self)}
+        if get_config()["display"] == "diagram":
+            bundle["text/html"] = self._repr_html_inner()
+        return bundle
+
+    def __dir__(self) -> list[str]:
+        """List fitted attributes only once they are set.
+
+        Tools that read everything in this list, such as scikit-learn's HTML display, then neither
+        run a clustering nor find attributes that a loaded model does not have.
+        """
+        unset = {
+            name
+            for name, value in vars(ProjectedKMeans).items()
+            if isinstance(value, FittedAttribute) and name not in vars(self)
+        }
+        if "_forecast" in unset:
+            unset.add("forecast_")
+        return sorted(set(super().__dir__()) - unset)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return self._is_stream or "cluster_centers_" in vars(self)
 
     @property
     def _n_features_out(self) -> int:
@@ -433,3 +734,26 @@ class ProjectedKMeans(
         tags.input_tags.sparse = True
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
+
+
+def read_fitted_model(model: ProjectedKMeans) -> FittedModel:
+    """Return a fitted estimator as a frozen value; cluster its stream first if rows are pending."""
+    check_is_fitted(model)
+    model.cluster_stream()
+    known = vars(model)
+    names = known.get("feature_names_in_")
+    return FittedModel(
+        estimator=model,
+        centers=model.cluster_centers_,
+        settings=Settings.of(model.get_params(deep=False)),
+        key=model.key_,
+        n_components=model.n_components_,
+        projection_name=model._projection_name,
+        inertia=model.inertia_,
+        normalized_inertia=model.normalized_inertia_,
+        n_iter=model.n_iter_,
+        certificate=model.certificate_,
+        labels=known.get("labels_"),
+        feature_names=None if names is None else tuple(names),
+        seconds=known.get("timings_"),
+    )

@@ -19,7 +19,8 @@ from projected_kmeans.blocks.block_source import BlockSource
 from projected_kmeans.blocks.inputs import check_weights
 from projected_kmeans.blocks.unit_length import UnitRows
 from projected_kmeans.estimator.fit_document import describe_fit
-from projected_kmeans.estimator.prediction import centers_of, open_source
+from projected_kmeans.estimator.prediction import open_source
+from projected_kmeans.estimator.projected_kmeans import read_fitted_model
 from projected_kmeans.output_files import write_atomically
 from projected_kmeans.reports.clusters import (
     Rows,
@@ -110,7 +111,7 @@ def describe_report(
     )
     if X is None:
         return report
-    with open_source(model, X) as source:
+    with open_source(read_fitted_model(model), X) as source:
         if source.shape[0] != len(model.labels_):
             raise ValueError(
                 f"X has {source.shape[0]} rows and the model was fitted to {len(model.labels_)}; "
@@ -239,7 +240,9 @@ def _look_at(
             f"image_shape={image_shape!r} is not known; give 'auto' or (height, width)"
         )
     seen = UnitRows(source) if model.metric == "cosine" else source
-    walk = walk_clusters(seen, centers_of(model), model.labels_, weights, model.n_threads or 0)
+    walk = walk_clusters(
+        seen, read_fitted_model(model).float64_centers, model.labels_, weights, model.n_threads or 0
+    )
     most = count_sampled(source, model.memory_limit)
     sample = draw_rows(model, seen, min(MAP_ROWS, most))
     if image_shape == "auto":
@@ -255,7 +258,7 @@ def _add_rows(
     fingerprint: str,
 ) -> Report:
     """Return the report with what the rows tell."""
-    centers, labels = centers_of(model), model.labels_
+    centers, labels = read_fitted_model(model).float64_centers, model.labels_
     chosen = choose_clusters(rows)
     curve = None
     if model.projection_ is not None:
