@@ -1,6 +1,6 @@
-"""What a caller passed, checked: one sentence each for what is wrong, what was got, what to do.
+"""Checks of parameters that several rooms share.
 
-Knows ranges and types of parameters and of input arrays; it computes nothing from data.
+Each raises an error with one sentence that says what is wrong, what was passed, and what to use.
 """
 
 from __future__ import annotations
@@ -14,7 +14,18 @@ from numpy.typing import ArrayLike, NDArray
 
 
 def check_count(name: str, value: Any, *, minimum: int = 1, word: str | None = None) -> None:
-    """Raise unless value is an integer of at least ``minimum``, or equals ``word``.
+    """Raise unless a value is an integer of at least ``minimum``, or equals ``word``.
+
+    Parameters
+    ----------
+    name : str
+        The name of the parameter, for the error.
+    value : object
+        What the caller passed.
+    minimum : int, default=1
+        The smallest allowed integer.
+    word : str, optional
+        A text that is allowed in place of an integer, such as "auto".
 
     Examples
     --------
@@ -27,21 +38,21 @@ def check_count(name: str, value: Any, *, minimum: int = 1, word: str | None = N
         return
     choice = f"an integer of at least {minimum}" + (f" or {word!r}" if word else "")
     if not isinstance(value, Integral) or isinstance(value, bool):
-        raise TypeError(f"{name}={value!r} is not a number of things; use {choice}")
+        raise TypeError(f"{name}={value!r} is not an integer; use {choice}")
     if value < minimum:
         raise ValueError(f"{name}={value} is too small; use {choice}")
 
 
 def check_not_negative(name: str, value: Any) -> None:
-    """Raise unless value is a finite number of at least 0."""
+    """Raise unless a value is a finite number of at least 0."""
     if not isinstance(value, int | float | np.number) or isinstance(value, bool):
-        raise TypeError(f"{name}={value!r} is not a number; use one of at least 0")
+        raise TypeError(f"{name}={value!r} is not a number; use a finite number of at least 0")
     if not 0 <= value < np.inf:
         raise ValueError(f"{name}={value} is out of range; use a finite number of at least 0")
 
 
 def check_choice(name: str, value: Any, choices: Iterable[Any]) -> None:
-    """Raise unless value is one of a few."""
+    """Raise unless a value is one of the given choices."""
     known = list(choices)
     if not any(value is choice or value == choice for choice in known):
         listed = ", ".join(repr(choice) for choice in known)
@@ -59,16 +70,16 @@ def check_components(n_components: Any, n_features: int) -> None:
 
 
 def check_init(init: ArrayLike, n_clusters: int, shape: tuple[int, int]) -> NDArray[Any]:
-    """Return first centers (k, d) as float64, or row indices (k,) as int64.
+    """Return the first centers (k, d) as float64, or their row indices (k,) as int64.
 
     Parameters
     ----------
     init : array-like
-        What the caller gave, or what its callable returned.
+        What the caller passed as ``init``, or what a callable ``init`` returned.
     n_clusters : int
         k.
     shape : (int, int)
-        Rows and columns of the data.
+        The number of rows and of columns of the data.
     """
     given = np.asarray(init)
     n_samples, n_features = shape

@@ -1,6 +1,8 @@
-"""Keys: the single number that fixes all randomness of a run.
+"""Keys: the one number that determines all random choices of a run.
 
-Turns scikit-learn's ``random_state`` into a key, and a key into streams; draws nothing global.
+`resolve_key` turns scikit-learn's ``random_state`` into a key. `open_stream` turns a key into a
+random generator for one purpose; `draw_signs` and `draw_words` turn it into random matrices whose
+entries can be computed one by one. No global random state is used.
 """
 
 from __future__ import annotations
@@ -15,7 +17,7 @@ from projected_kmeans import _native
 
 RandomState: TypeAlias = int | np.random.RandomState | None
 
-# The first word of a stream's path: one number for each use of a key, never reused.
+# The first number of a path given to `open_stream`: one for each purpose, never reused.
 SEEDING = 1
 LOCAL_SEARCH = 2
 CERTIFICATE = 4
@@ -32,7 +34,8 @@ REPORT_ROWS = 21
 def resolve_key(random_state: RandomState) -> int:
     """Return the key for a ``random_state``: an integer below 2**64.
 
-    A non-negative integer is its own key, so a run can be repeated from the ``key_`` it reports.
+    A non-negative integer is its own key, so that a run can be repeated from the ``key_`` that the
+    estimator reports. For None and for a `RandomState` a key is drawn.
 
     Examples
     --------
@@ -42,7 +45,7 @@ def resolve_key(random_state: RandomState) -> int:
     if isinstance(random_state, int | np.integer) and not isinstance(random_state, bool):
         if not 0 <= random_state < 2**64:
             raise ValueError(
-                f"random_state={random_state} is no key; use an integer from 0 to 2**64 - 1"
+                f"random_state={random_state} is out of range; use an integer from 0 to 2**64 - 1"
             )
         return int(random_state)
     generator = check_random_state(random_state)
@@ -50,7 +53,16 @@ def resolve_key(random_state: RandomState) -> int:
 
 
 def open_stream(key: int, *path: int) -> np.random.Generator:
-    """Return the generator of one named use of the key, independent of all other paths."""
+    """Return the random generator of a key for one purpose.
+
+    Parameters
+    ----------
+    key : int
+        The key of the run.
+    *path : int
+        The purpose: one of the numbers at the top of this module, then any further numbers, such
+        as the index of a restart. Generators of different paths are independent.
+    """
     seeds = np.random.SeedSequence(key, spawn_key=path)
     return np.random.Generator(np.random.Philox(seeds))
 
@@ -60,17 +72,17 @@ def draw_signs(
 ) -> NDArray[np.int8]:
     """Return a rectangle of the infinite sign matrix of the key, entries -1 and +1.
 
-    Entry (i, j) is a pure function of (key, row + i, column + j): the same on every machine, and
-    the same whichever rectangle it is drawn in. The paper's R is this matrix over sqrt(t).
+    Entry (i, j) is a function of (key, row + i, column + j) alone: it is the same on every machine,
+    in whichever rectangle it is drawn. The paper's R is this matrix divided by sqrt(t).
 
     Parameters
     ----------
     key : int
-        What fixes the matrix.
+        The key that determines the matrix.
     shape : (int, int)
-        Rows (features) and columns (components) of the rectangle.
+        The number of rows (features) and of columns (components) of the rectangle.
     row, column : int, default=0
-        Its upper left corner.
+        The first row and column of the rectangle.
 
     Examples
     --------
@@ -88,7 +100,10 @@ def draw_signs(
 def draw_words(
     key: int, shape: tuple[int, int], *, row: int = 0, column: int = 0
 ) -> NDArray[np.uint64]:
-    """Return a rectangle of uniform 64-bit words, each a pure function of its coordinates."""
+    """Return a rectangle of the infinite matrix of uniform random 64-bit words of the key.
+
+    As in `draw_signs`, an entry depends on the key and its own row and column alone.
+    """
     words = np.empty(shape, dtype=np.uint64)
     _native.word_rectangle(key, row, column, words)
     return words

@@ -1,7 +1,4 @@
-"""The values that travel between the steps.
-
-Holds data and no behaviour beyond what its fields imply.
-"""
+"""The results that steps hand to each other, as frozen values without behaviour."""
 
 from __future__ import annotations
 
@@ -15,7 +12,8 @@ from numpy.typing import NDArray
 Floats: TypeAlias = NDArray[np.float64]
 Labels: TypeAlias = NDArray[np.int32]
 
-# Called after a pass with the number of passes and the inertia; True stops the solver.
+# Called after each pass with the number of passes and the inertia. If it returns True, the solver
+# stops.
 OnPass: TypeAlias = Callable[[int, float], bool]
 
 
@@ -28,19 +26,19 @@ class Clustering:
     labels : ndarray of int32 (n,)
         The cluster of every row.
     centers : ndarray of float64 (k, columns)
-        The weighted mean of every cluster; a cluster without weight keeps the center it had.
+        The weighted mean of every cluster. A cluster without weight keeps its previous center.
     mass : ndarray of float64 (k,)
-        The weight of every cluster: its number of rows where rows have no weights.
+        The total weight of every cluster; its number of rows if rows have no weights.
     inertia : float
         F, the weighted sum of squared distances of rows to the mean of their cluster.
     sum_of_squares : float
         The weighted sum of squared norms of the rows, the paper's ||A||_F^2.
     n_iter : int
-        Passes that changed the partition.
+        The number of passes that changed the partition.
     converged : bool
-        Whether the solver came to a standstill, rather than to its limit of iterations.
+        Whether the solver converged before it reached its maximum number of iterations.
     history : tuple of float
-        Inertia after each of the passes.
+        The inertia after each of these passes.
     """
 
     labels: Labels
@@ -55,7 +53,7 @@ class Clustering:
 
 @dataclass(frozen=True)
 class Lifted:
-    """One partition in two spaces: with centers and inertia on the sketch, and in the original."""
+    """One partition with its centers and inertia in two spaces: the sketch and the original."""
 
     sketched: Clustering
     original: Clustering
@@ -63,30 +61,31 @@ class Lifted:
 
 @dataclass(frozen=True)
 class FitState:
-    """Where a fit stands, as its callback sees it.
+    """The progress of a fit, as its callback gets it.
 
     Attributes
     ----------
     step : str
-        "check", "reduce", "seed", "cluster", "lift", "polish" or "certify"; "choose" where numbers
-        of clusters are compared, "predict" where a stored model labels rows.
+        "check", "reduce", "seed", "cluster", "lift", "polish" or "certify" in a fit; "choose" while
+        numbers of clusters are compared; "predict" while a stored model labels rows.
     restart : int
-        Which of the restarts, from 0.
+        The index of the restart, from 0.
     iteration, total : int
-        Units of this step done, and at most to do: rows for "check", "reduce", "lift" and
-        "predict", centers for "seed", passes for "cluster" and "polish", bounds and
-        steps to tighten them for "certify", clusterings for "choose".
+        The units of this step that are done, and the maximum number of units. Units are rows for
+        "check", "reduce", "lift" and "predict", centers for "seed", passes for "cluster" and
+        "polish", bounds and steps that tighten them for "certify", clusterings for "choose".
     inertia : float or None
-        The inertia reached, in the space that the step works in.
+        The inertia reached so far, in the space in which the step works; None if there is none.
     seconds : float
-        Since the fit began.
+        Seconds since the fit began.
     rate : float or None
-        Units a second in this step, those that a checkpoint had apart; None where unknown.
-    remaining : float or None
-        Seconds until the step ends if it takes all its units, which solvers seldom do; None where
+        Units per second in this step, not counting units restored from a checkpoint; None if
         unknown.
+    remaining : float or None
+        Seconds until the end of the step if it needs all its units, which solvers seldom do; None
+        if unknown.
     read_rate : float or None
-        Bytes of stored rows that are walked over in a second; None where the step reads none.
+        Bytes per second that the step reads from stored rows; None if it reads none.
     """
 
     step: str

@@ -167,8 +167,8 @@ def test_none_gives_keys_below_two_to_the_64() -> None:
 
 @pytest.mark.parametrize("bad", [-1, 2**64])
 def test_an_integer_out_of_range_is_refused(bad: int) -> None:
-    """An integer that is no key is named, with the range."""
-    with pytest.raises(ValueError, match=rf"random_state={bad} is no key.*0 to 2\*\*64 - 1"):
+    """An integer out of range is named, with the range."""
+    with pytest.raises(ValueError, match=rf"random_state={bad} is out of range.*0 to 2\*\*64 - 1"):
         resolve_key(bad)
 
 

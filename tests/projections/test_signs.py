@@ -223,12 +223,12 @@ def test_rows_are_not_changed(kind: Any) -> None:
     [
         ({"n_components": 6}, ValueError, "n_components=6 exceeds n_features=5; use at most 5 or"),
         ({"n_components": 0}, ValueError, "n_components=0 is too small; use an integer of at leas"),
-        ({"n_components": 2.5}, TypeError, "n_components=2.5 is not a number of things"),
+        ({"n_components": 2.5}, TypeError, "n_components=2.5 is not an integer"),
         ({"n_components": "many"}, TypeError, "n_components='many' .* or 'auto'"),
-        ({"n_components": True}, TypeError, "n_components=True is not a number of things"),
+        ({"n_components": True}, TypeError, "n_components=True is not an integer"),
         ({"eps": 1.0}, ValueError, r"eps=1.0 is outside \(0, 1\)"),
         ({"n_clusters": 0}, ValueError, "n_clusters=0 is too small"),
-        ({"random_state": -1}, ValueError, "random_state=-1 is no key"),
+        ({"random_state": -1}, ValueError, "random_state=-1 is out of range"),
     ],
 )
 def test_bad_parameters_are_named(

@@ -81,9 +81,9 @@ def command_of(pid: int) -> str:
 @pytest.mark.parametrize(
     ("options", "parts"),
     [
-        (["--scheduler", "nonsense"], ["'nonsense' is no address of a scheduler", "tcp://"]),
-        (["--scheduler", "tcp://127.0.0.1"], ["is no address of a scheduler"]),
-        (["--scheduler", "foo://127.0.0.1:8786"], ["is no address of a scheduler"]),
+        (["--scheduler", "nonsense"], ["'nonsense' is not the address of a scheduler", "tcp://"]),
+        (["--scheduler", "tcp://127.0.0.1"], ["is not the address of a scheduler"]),
+        (["--scheduler", "foo://127.0.0.1:8786"], ["is not the address of a scheduler"]),
         (["--scheduler", "tcp://127.0.0.1:1"], ["no scheduler answers at tcp://127.0.0.1:1"]),
         (["--dask-workers", "0"], ["dask_workers=0 is too small"]),
         (["--scheduler", "tcp://127.0.0.1:1", "--dask-workers", "2"], ["give one of them"]),

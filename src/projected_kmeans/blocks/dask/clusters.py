@@ -43,7 +43,7 @@ def open_client(scheduler: str | None = None, n_workers: int | None = None) -> I
         )
     if scheduler is not None and not ADDRESS.fullmatch(scheduler):
         raise ValueError(
-            f"{scheduler!r} is no address of a scheduler; give one such as tcp://scheduler:8786"
+            f"{scheduler!r} is not the address of a scheduler; give one such as tcp://scheduler:8786"
         )
     if n_workers is not None:
         check_count("dask_workers", n_workers)
