@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import traceback
-from collections.abc import Callable
-from typing import Any
-
 import numpy as np
 import pytest
 import scipy.sparse
@@ -17,25 +13,13 @@ from projected_kmeans.passes.assignment import Search
 from projected_kmeans.passes.bounded_search import NearestSearch
 from projected_kmeans.passes.candidate_search import CandidateSearch
 from projected_kmeans.passes.problem import Problem
+from tests.support.frames import FrameCounter
 
 ROWS = np.random.default_rng(0).normal(size=(60, 4))
 CENTERS = ROWS[:12].copy()
 
 # From `Search.assign`, itself included, to the function that calls the kernel.
 MAX_FRAMES = 4
-
-
-class FrameCounter:
-    """A stand-in for a kernel that notes which Python functions called it, outermost first."""
-
-    def __init__(self, kernel: Callable[..., Any]) -> None:
-        self.kernel = kernel
-        self.callers: list[str] = []
-
-    def __call__(self, *arguments: Any) -> Any:
-        """Note the callers, and call the kernel."""
-        self.callers = [frame.name for frame in traceback.extract_stack()[:-1]]
-        return self.kernel(*arguments)
 
 
 def make_search(name: str) -> Search:
@@ -67,5 +51,5 @@ def test_few_frames_from_a_search_to_its_kernel(
     counter = FrameCounter(getattr(_native, kernel))
     monkeypatch.setattr(_native, kernel, counter)
     search.assign(CENTERS, labels, keep_ties=True)
-    way = counter.callers[counter.callers.index("assign") :]
+    way = counter.find_way("assign", through="assign")
     assert 2 <= len(way) <= MAX_FRAMES, way

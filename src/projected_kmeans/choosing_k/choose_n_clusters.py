@@ -22,7 +22,7 @@ from projected_kmeans.choosing_k.cluster_counts import ClusterCounts, judge
 from projected_kmeans.choosing_k.gap_statistic import N_REFERENCES, draw_sample, measure_gap
 from projected_kmeans.choosing_k.sweep import sweep_counts
 from projected_kmeans.estimator.projected_kmeans import ProjectedKMeans
-from projected_kmeans.fit.pipeline import reduce_rows
+from projected_kmeans.fit.reduction import reduce_rows
 from projected_kmeans.fit.storage import open_storage
 from projected_kmeans.keys import RandomState
 from projected_kmeans.passes.problem import Problem

@@ -26,7 +26,7 @@ from projected_kmeans.blocks.inputs import (
 from projected_kmeans.blocks.memory_blocks import open_blocks
 from projected_kmeans.blocks.tasks import Block
 from projected_kmeans.estimator.fitted_model import FittedModel
-from projected_kmeans.fit.pipeline import open_problem
+from projected_kmeans.fit.reduction import open_problem
 from projected_kmeans.fit.storage import open_storage
 from projected_kmeans.passes.assignment import measure_rows
 from projected_kmeans.passes.frame import Frame

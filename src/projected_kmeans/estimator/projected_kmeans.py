@@ -46,12 +46,8 @@ from projected_kmeans.estimator.partial_fit import (
 from projected_kmeans.estimator.prediction import find_distances, find_labels, sum_distances
 from projected_kmeans.fit.fit_checkpoint import Finished, finish_run, open_run, recall_result
 from projected_kmeans.fit.fit_warnings import warn_of_fit
-from projected_kmeans.fit.pipeline import (
-    cluster_sketch,
-    lift_partition,
-    polish_partition,
-    reduce_rows,
-)
+from projected_kmeans.fit.pipeline import cluster_sketch, lift_partition, polish_partition
+from projected_kmeans.fit.reduction import reduce_rows
 from projected_kmeans.fit.storage import open_storage
 from projected_kmeans.keys import RandomState
 from projected_kmeans.passes.scoring import normalize

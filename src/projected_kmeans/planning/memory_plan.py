@@ -16,6 +16,7 @@ from projected_kmeans.blocks.stored_blocks import BLOCKS_HELD
 from projected_kmeans.checks import check_count
 from projected_kmeans.planning.approach import Approach, Sizes
 from projected_kmeans.projections.spectral import LOSS_ROWS, MIN_SAMPLE, SAMPLE_A_DIRECTION
+from projected_kmeans.solvers.seeding import count_seeding_columns
 
 UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12} | {
     "KIB": 2**10,
@@ -190,8 +191,9 @@ def _sketch_bytes(sizes: Sizes, approach: Approach) -> int:
     itemsize = 8 if sizes.itemsize == 8 else 4
     if approach.projection is not None:
         return sizes.n_rows * approach.n_components * itemsize
-    # Sparse rows are seeded on a sketch of 64 columns.
-    return sizes.n_rows * min(64, sizes.n_columns) * itemsize if sizes.n_nonzeros is not None else 0
+    if sizes.n_nonzeros is None:
+        return 0
+    return sizes.n_rows * count_seeding_columns(sizes.n_columns) * itemsize
 
 
 def _table_bytes(sizes: Sizes, approach: Approach) -> int:

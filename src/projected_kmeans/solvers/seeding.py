@@ -28,6 +28,14 @@ from projected_kmeans.solvers.kmeans_plus_plus import (
 )
 from projected_kmeans.solvers.sampled_seeding import seed_markov, seed_oversampled
 
+# Sparse rows without a map are seeded on a sign sketch of at most 64 columns.
+SEEDING_COLUMNS = 64
+
+
+def count_seeding_columns(n_columns: int) -> int:
+    """Return the columns of the sketch on which sparse rows are seeded."""
+    return min(SEEDING_COLUMNS, n_columns)
+
 
 def seed_centers(
     name: str,
