@@ -1,4 +1,4 @@
-"""Writing files: whole or not at all, in a folder that was proved writable."""
+"""Writing files: completely or not at all, in a folder that is known to be writable."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def test_json_and_arrays_come_back(tmp_path: Path) -> None:
     np.testing.assert_array_equal(np.load(tmp_path / "a.npy"), [0, 1, 2])
 
 
-def test_what_cannot_be_said_is_not_written(tmp_path: Path) -> None:
+def test_values_that_a_format_cannot_hold_are_refused(tmp_path: Path) -> None:
     """NaN in JSON and Python objects in arrays are refused before a file exists."""
     with pytest.raises(ValueError, match="JSON"):
         write_json(tmp_path / "a.json", {"inertia": float("nan")})
@@ -99,7 +99,7 @@ def test_a_folder_under_a_file(tmp_path: Path) -> None:
 
 
 def test_failed_work_leaves_no_empty_folder(tmp_path: Path) -> None:
-    """If the work fails, the empty folders that were created for it go again."""
+    """If the work fails, the empty folders that were created for it are removed."""
     with pytest.raises(RuntimeError), open_output_folder(tmp_path / "a" / "b"):
         raise RuntimeError("the work failed")
     assert list(tmp_path.iterdir()) == []

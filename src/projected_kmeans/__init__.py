@@ -15,7 +15,7 @@ _HOMES = {
     "ColumnSampling": "projections.column_sampling",
     "FitState": "results",
     "GaussianProjection": "projections.gaussian",
-    "HadamardProjection": "projections.signs",
+    "HadamardProjection": "projections.hadamard",
     "LowerBound": "certificates.lower_bounds",
     "Plan": "estimator.plan_fit",
     "ProjectedKMeans": "estimator.projected_kmeans",

@@ -15,7 +15,7 @@ from projected_kmeans.passes.scoring import inertia as inertia
 from projected_kmeans.passes.scoring import normalized_inertia as normalized_inertia
 from projected_kmeans.projections.column_sampling import ColumnSampling as ColumnSampling
 from projected_kmeans.projections.gaussian import GaussianProjection as GaussianProjection
-from projected_kmeans.projections.signs import HadamardProjection as HadamardProjection
+from projected_kmeans.projections.hadamard import HadamardProjection as HadamardProjection
 from projected_kmeans.projections.signs import SignProjection as SignProjection
 from projected_kmeans.projections.signs import SparseSignProjection as SparseSignProjection
 from projected_kmeans.projections.spectral import SpectralProjection as SpectralProjection

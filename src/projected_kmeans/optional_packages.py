@@ -1,4 +1,4 @@
-"""Packages that are optional: import one, or say which command installs it."""
+"""Optional packages: import one, or say which command installs it."""
 
 from __future__ import annotations
 
@@ -6,8 +6,27 @@ import importlib
 from typing import Any
 
 
+class MissingExtra(ValueError, ImportError):
+    """An optional package that is not installed; the message has the command that installs it."""
+
+
 def load_extra(module: str, extra: str, what: str) -> Any:
-    """Return a module of an optional dependency, or raise with the command that installs it."""
+    """Return a module of an optional package, or raise with the command that installs it.
+
+    Parameters
+    ----------
+    module : str
+        The module to import, such as "pyarrow.parquet".
+    extra : str
+        The extra of projected_kmeans that installs its package.
+    what : str
+        What needs it, as the subject of the error.
+
+    Examples
+    --------
+    >>> load_extra("json", "none", "this example").dumps([1])
+    '[1]'
+    """
     try:
         return importlib.import_module(module)
     except ImportError as error:
@@ -16,7 +35,3 @@ def load_extra(module: str, extra: str, what: str) -> Any:
             f"{what} needs {package}, which cannot be imported; install it with "
             f"pip install 'projected_kmeans[{extra}]'"
         ) from error
-
-
-class MissingExtra(ValueError, ImportError):
-    """A package that is optional and absent; the message has the command that installs it."""

@@ -1,7 +1,4 @@
-"""Write files whole or not at all, into a folder that is known to take them.
-
-It does not know what the files mean: models and results bring their own content.
-"""
+"""Write files completely or not at all, and check before long work that a folder is writable."""
 
 from __future__ import annotations
 
@@ -16,18 +13,16 @@ from typing import Any, BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["cannot_write", "open_output_folder", "write_array", "write_atomically", "write_json"]
-
 
 def write_atomically(path: str | os.PathLike[str], write: Callable[[BinaryIO], object]) -> None:
-    """Write a file through a temporary one beside it, so that readers see the old or the new.
+    """Write a file through a temporary one beside it: readers see the old content or the new.
 
     Parameters
     ----------
     path : str or path
         The file to create or replace.
     write : callable
-        Receives the open binary file; whatever it raises leaves `path` as it was.
+        Writes to the open binary file that it is called with. If it raises, `path` is unchanged.
 
     Examples
     --------
@@ -60,7 +55,7 @@ def write_json(path: str | os.PathLike[str], document: Mapping[str, Any]) -> Non
     path : str or path
         The file to create or replace.
     document : mapping
-        Values that JSON can hold; NaN and infinity are not among them.
+        Values that JSON can hold, which NaN and infinity are not.
 
     Examples
     --------
@@ -96,7 +91,7 @@ def write_array(path: str | os.PathLike[str], array: NDArray[Any]) -> None:
 
 
 class _Stream:
-    """A file that is written to by Python: NumPy's own way does not notice a full disk."""
+    """A file that NumPy writes to through Python, because its own way ignores a full disk."""
 
     def __init__(self, handle: BinaryIO) -> None:
         self.write = handle.write
@@ -104,7 +99,7 @@ class _Stream:
 
 @contextmanager
 def open_output_folder(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """Create a folder and prove that files can be written there, before the long work.
+    """Create a folder and write a probe file there, so that long work does not end in an error.
 
     Parameters
     ----------
@@ -138,7 +133,7 @@ def open_output_folder(path: str | os.PathLike[str]) -> Iterator[Path]:
         yield folder
     except BaseException:
         for one in created:
-            with suppress(OSError):  # rmdir refuses a folder that holds something: it stays
+            with suppress(OSError):  # a folder that is not empty stays, because rmdir refuses it
                 one.rmdir()
         raise
 
@@ -148,6 +143,6 @@ def _temporary_name(path: Path) -> Path:
 
 
 def cannot_write(path: Path, error: OSError) -> ValueError:
-    """Return the sentence on a place that takes no file, to be raised."""
+    """Return the error to raise if a file or folder cannot be written."""
     reason = error.strerror or type(error).__name__
     return ValueError(f"{path} cannot be written ({reason}); choose another place")

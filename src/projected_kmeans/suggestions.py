@@ -1,7 +1,4 @@
-"""What a mistyped name may have meant: the nearest of the known ones.
-
-Compares letters; where names come from and what becomes of a suggestion is the caller's business.
-"""
+"""Suggest which known name a mistyped one was meant to be."""
 
 from __future__ import annotations
 
@@ -10,21 +7,23 @@ from difflib import get_close_matches
 
 
 def suggest(word: str, known: Iterable[str], otherwise: str) -> str:
-    """Return the question whether a known word was meant, or what to say where none is near.
+    """Return "did you mean ...?" with the nearest known word, or other advice if none is near.
 
     Parameters
     ----------
     word : str
-        As it was typed.
+        The word that was typed.
     known : iterable of str
-        What it could have been.
+        The words that it could have been.
     otherwise : str
-        The advice where nothing is near.
+        The advice if none of them is near.
 
     Examples
     --------
     >>> suggest("hieght", ["width", "height"], "choose among width, height")
     "did you mean 'height'?"
+    >>> suggest("depth", ["size", "colour"], "choose among size, colour")
+    'choose among size, colour'
     """
     near = get_close_matches(word, list(known), n=1)
     return f"did you mean {near[0]!r}?" if near else otherwise

@@ -106,7 +106,7 @@ def test_fit_and_predict_refuse(
     make, parts = BAD[name]
     path = make(tmp_path)
     limit: tuple[Any, ...] = () if loaded else LIMIT
-    monkeypatch.setattr("projected_kmeans.planning.memory_plan.LEAST_BLOCK", 2**12)
+    monkeypatch.setattr("projected_kmeans.planning.memory_plan.MIN_BLOCK_BYTES", 2**12)
     before = sorted(tmp_path.rglob("*"))
     check_refusal(call("fit", path, "-k", 3, "--out", tmp_path / "new", *limit), *parts)
     for labels in ("new.npy", "new.csv", "new.parquet"):

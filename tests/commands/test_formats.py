@@ -68,7 +68,7 @@ def test_labels_are_written_block_by_block(
 ) -> None:
     """All formats of labels hold the same, and a failure in the middle leaves none."""
     monkeypatch.setattr(loaded_rows, "LOADED_SHARE", 0)
-    monkeypatch.setattr("projected_kmeans.planning.memory_plan.LEAST_BLOCK", 2**10)
+    monkeypatch.setattr("projected_kmeans.planning.memory_plan.MIN_BLOCK_BYTES", 2**10)
     np.save(tmp_path / "rows.npy", LARGE)
     assert call("fit", tmp_path / "rows.npy", "-k", 3, "--out", tmp_path / "model").code == 0
     expected = load_model(tmp_path / "model").predict(LARGE)

@@ -17,10 +17,10 @@ import zarr
 from sklearn.datasets import dump_svmlight_file
 from sklearn.decomposition import PCA
 
-from projected_kmeans import ProjectedKMeans, SpectralProjection
+from projected_kmeans import ProjectedKMeans
 from projected_kmeans.blocks.stored_blocks import StoredBlocks
 from projected_kmeans.planning import memory_plan as memory_limits
-from projected_kmeans.projections.map_protocol import fit_shape
+from projected_kmeans.projections.direction_sample import draw_direction_sample
 from projected_kmeans.sources.array_source import as_row_source
 from projected_kmeans.sources.open_rows import open_rows
 from projected_kmeans.sources.protocol import RowSource, UnreadableFile
@@ -135,7 +135,7 @@ def test_no_limit_changes_the_fit(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Small blocks and a sketch in a file give the same bits, and the file is gone afterwards."""
-    monkeypatch.setattr(memory_limits, "LEAST_BLOCK", 2**12)
+    monkeypatch.setattr(memory_limits, "MIN_BLOCK_BYTES", 2**12)
     made: list[str] = []
     open_memmap = np.lib.format.open_memmap
     monkeypatch.setattr(
@@ -241,10 +241,7 @@ def test_a_sample_is_not_a_pass() -> None:
     """Principal directions read what was drawn: of rows far apart, only these."""
     row = np.random.default_rng(0).normal(size=(1, 2**18)).astype(np.float32)
     spy = SpyRows(np.broadcast_to(row, (200, 2**18)))
-    projection = SpectralProjection(2, sample_rows=3, random_state=0)
-    fit_shape(projection, *spy.shape)
-    drawn = projection._draw(200, None)
-    StoredBlocks(spy).select(drawn.learnt)
+    StoredBlocks(spy).select(draw_direction_sample(200, 3, None, key=0).learnt)
     assert sum(stop - start for start, stop in spy.selected) < 10
 
 
@@ -283,7 +280,7 @@ def test_a_source_that_fails_leaves_nothing(
 ) -> None:
     """What reading raises is raised as it is; threads and files are gone."""
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    monkeypatch.setattr(memory_limits, "LEAST_BLOCK", 2**12)
+    monkeypatch.setattr(memory_limits, "MIN_BLOCK_BYTES", 2**12)
     model = ProjectedKMeans(K, random_state=3, memory_limit=4_500_000, **OPTIONS[options])
     with pytest.raises(OSError, match="the disk is gone"):
         model.fit(SpyRows(ROWS, fails_at))

@@ -113,10 +113,10 @@ def test_a_fit_goes_on(kind: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("subsample", [True, False])
 def test_mending_goes_on(subsample: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Left before, in and after the breaths that mend a restart, a fit ends with the same bits."""
-    monkeypatch.setattr(approach, "LITTLE_WORK", 0)
+    monkeypatch.setattr(approach, "SMALL_WORK", 0)
     if subsample:
-        monkeypatch.setattr(approach, "MIN_SUBSAMPLE", 40)
-        monkeypatch.setattr(approach, "ROWS_A_CLUSTER", 8)
+        monkeypatch.setattr(approach, "MIN_SUBSAMPLE_ROWS", 40)
+        monkeypatch.setattr(approach, "SUBSAMPLE_ROWS_PER_CLUSTER", 8)
     breathe, counts, deadly = restarts.breathe, list[int](), 0
 
     def dying(*arguments: Any, on_pass: OnPass, **options: Any) -> Clustering:

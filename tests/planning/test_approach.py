@@ -10,8 +10,10 @@ import numpy as np
 import pytest
 
 from projected_kmeans import ProjectedKMeans, clustering_accuracy, plan_fit, target_dimension
-from projected_kmeans.planning.approach import Sizes, choose_effort, choose_projection
+from projected_kmeans.planning.approach import choose_effort
 from projected_kmeans.planning.forecast import forecast, measure_speed
+from projected_kmeans.planning.map_choice import MapChoice, choose_automatic_map
+from projected_kmeans.planning.sizes import Sizes
 from projected_kmeans.sources.array_source import as_row_source
 from tests.support.blobs import draw_blobs
 from tests.support.commands import Call
@@ -32,14 +34,14 @@ from tests.support.stored_rows import SpyRows
 )
 def test_sizes_decide_the_map(sizes: Sizes, expected: tuple[str | None, int]) -> None:
     """Few columns are kept, many are projected, and too many only by a map that stores nothing."""
-    assert choose_projection(sizes, None)[:2] == expected
+    assert choose_automatic_map(sizes, None)[:2] == expected
 
 
 def test_eps_asks_for_what_its_theorem_says() -> None:
     """A named eps is honoured without a cap, and where d is smaller the reason says so."""
     wide = Sizes(9000, 5000, 40, 8)
-    assert choose_projection(wide, 0.1)[:2] == ("svd", 400)
-    name, t, reason = choose_projection(Sizes(9000, 300, 40, 8), 0.1)
+    assert choose_automatic_map(wide, 0.1)[:2] == ("svd", 400)
+    name, t, reason = choose_automatic_map(Sizes(9000, 300, 40, 8), 0.1)
     assert (name, t) == (None, 300)
     assert reason == "eps=0.1 asks for no fewer than all 300 columns (Cohen et al. 2015)"
     X, _ = draw_blobs(d=60)
@@ -52,16 +54,16 @@ def test_eps_asks_for_what_its_theorem_says() -> None:
 
 def test_restarts_are_rehearsed_where_rows_abound() -> None:
     """Many rows let restarts compete on a sample; much work leaves one; small data is searched."""
-    many = choose_effort(Sizes(90_000, 784, 100, 4), "svd", 64, "")
+    many = choose_effort(Sizes(90_000, 784, 100, 4), MapChoice("svd", 64, ""))
     assert (many.subsample_rows, many.n_init, many.solver) == (25_600, 3, "lloyd")
-    few = choose_effort(Sizes(90_000, 784, 1000, 4), "svd", 64, "")
+    few = choose_effort(Sizes(90_000, 784, 1000, 4), MapChoice("svd", 64, ""))
     assert (few.subsample_rows, few.n_init, few.polish_candidates) == (30_000, 1, 16)
-    fewer = choose_effort(Sizes(60_000, 784, 1000, 4), "svd", 64, "")
+    fewer = choose_effort(Sizes(60_000, 784, 1000, 4), MapChoice("svd", 64, ""))
     assert (fewer.subsample_rows, fewer.n_init, fewer.min_breathing_gain) == (0, 1, math.inf)
-    small = choose_effort(Sizes(400, 4096, 40, 1), "svd", 64, "")
+    small = choose_effort(Sizes(400, 4096, 40, 1), MapChoice("svd", 64, ""))
     assert (small.solver, small.n_init, small.inertia_tol) == ("breathing", 3, 0.0)
     assert many.min_breathing_gain == few.min_breathing_gain < small.min_breathing_gain == math.inf
-    given = choose_effort(Sizes(90_000, 784, 100, 4), "svd", 64, "", drawn=False)
+    given = choose_effort(Sizes(90_000, 784, 100, 4), MapChoice("svd", 64, ""), draws_centers=False)
     assert (given.subsample_rows, given.n_init) == (0, 1)
 
 
@@ -75,12 +77,13 @@ def test_wishes_come_before_plans() -> None:
 
 def test_forecasts_grow_with_the_work() -> None:
     """More rows take longer and more memory, step by step; all numbers are finite and positive."""
-    way = choose_effort(Sizes(90_000, 784, 100, 4), "svd", 64, "")
+    way = choose_effort(Sizes(90_000, 784, 100, 4), MapChoice("svd", 64, ""))
     one = forecast(Sizes(90_000, 784, 100, 4), way)
     ten = forecast(Sizes(900_000, 784, 100, 4), way)
     assert set(one.seconds) == {"check", "reduce", "seed", "cluster", "lift", "polish"}
     assert all(0 < one.seconds[step] <= ten.seconds[step] < np.inf for step in one.seconds)
-    assert 8 < ten.megabytes / one.megabytes < 10
+    more_rows = 810_000 * (64 * 4 + 68)  # a row of the sketch, its state and its weight
+    assert (ten.megabytes - one.megabytes) * 2**20 == pytest.approx(more_rows)
     assert one.megabytes * 2**20 < 2 * 90_000 * 64 * 4
     speed = measure_speed()
     assert speed.products > 1e8

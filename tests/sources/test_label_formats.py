@@ -10,7 +10,7 @@ import scipy.io
 
 from projected_kmeans.sources.label_formats import read_labels
 from projected_kmeans.sources.protocol import UnreadableFile
-from tests.sources.test_open_rows import LABELS, ROWS
+from tests.support.row_files import LABELS, ROWS, open_matlab_73
 
 
 def test_labels_from_every_format(tmp_path: Path) -> None:
@@ -19,6 +19,8 @@ def test_labels_from_every_format(tmp_path: Path) -> None:
     np.savez(tmp_path / "b.npz", X=ROWS, y=LABELS)
     np.savez(tmp_path / "c.npz", anything=LABELS)
     scipy.io.savemat(tmp_path / "d.mat", {"fea": ROWS, "gnd": LABELS})
+    with open_matlab_73(tmp_path / "h.mat") as file:
+        file["gnd"] = LABELS[np.newaxis]
     for name in ("e.csv", "f.tsv", "g.txt"):
         (tmp_path / name).write_text("label\n0\n0\n1\n1\n")
     for path in sorted(tmp_path.iterdir()):
@@ -26,7 +28,7 @@ def test_labels_from_every_format(tmp_path: Path) -> None:
 
 
 def test_text_labels_may_be_words(tmp_path: Path) -> None:
-    """Labels that are no numbers are read as strings."""
+    """Labels that are not numbers are read as strings."""
     (tmp_path / "labels.csv").write_text("cat\ncat\ndog\n")
     assert read_labels(tmp_path / "labels.csv").tolist() == ["cat", "cat", "dog"]
     (tmp_path / "labels.csv").write_text("1.5\n2\n")
@@ -34,7 +36,7 @@ def test_text_labels_may_be_words(tmp_path: Path) -> None:
 
 
 def test_bad_labels(tmp_path: Path) -> None:
-    """Files that hold no vector of labels each give one sentence."""
+    """Files that do not hold a vector of labels each give one sentence."""
     np.save(tmp_path / "matrix.npy", ROWS)
     np.save(tmp_path / "single.npy", np.array(3))
     np.save(tmp_path / "empty.npy", np.array([]))

@@ -1,4 +1,4 @@
-"""Reading ahead: blocks in order, few in memory, errors as they are, and no thread left behind."""
+"""Reading ahead: blocks in order, few in memory, errors unchanged, and no thread left behind."""
 
 from __future__ import annotations
 
@@ -8,8 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.feather
 import pytest
 import scipy.sparse
 from hypothesis import given
@@ -19,6 +17,7 @@ from projected_kmeans.sources.array_source import ArrayRows, as_row_source
 from projected_kmeans.sources.open_rows import open_rows
 from projected_kmeans.sources.read_ahead import read_ahead
 from tests.support.row_files import SINGLES, SPARSE
+from tests.support.stored_rows import reading_threads
 
 
 class Broken(Exception):
@@ -31,7 +30,7 @@ class WatchedRows(ArrayRows):
     def __init__(self, array: Any, broken_at: int | None = None) -> None:
         super().__init__(array)
         self.alive = 0
-        self.most = 0
+        self.max_alive = 0
         self.n_reads = 0
         self.broken_at = broken_at
         self.lock = threading.Lock()
@@ -44,19 +43,14 @@ class WatchedRows(ArrayRows):
         with self.lock:
             self.n_reads += 1
             self.alive += 1
-            self.most = max(self.most, self.alive)
-        weakref.finalize(rows, self.rows_reassigned)
+            self.max_alive = max(self.max_alive, self.alive)
+        weakref.finalize(rows, self.count_down)
         return rows
 
-    def rows_reassigned(self) -> None:
-        """Count a block less."""
+    def count_down(self) -> None:
+        """Note that a block is gone."""
         with self.lock:
             self.alive -= 1
-
-
-def reading_threads() -> list[str]:
-    """Return the threads that read ahead."""
-    return [one.name for one in threading.enumerate() if one.name.startswith("read-ahead")]
 
 
 @given(n_rows=st.integers(1, 40), rows_per_block=st.integers(1, 50), depth=st.integers(1, 4))
@@ -75,7 +69,7 @@ def test_blocks_in_order(n_rows: int, rows_per_block: int, depth: int) -> None:
 
 
 def test_sparse_and_mapped_rows(tmp_path: Path) -> None:
-    """CSR blocks and views of files are passed on as they are."""
+    """CSR blocks and views of files are passed on unchanged."""
     blocks = read_ahead(as_row_source(scipy.sparse.csr_array(SPARSE)), 1000)
     for start, rows in blocks:
         np.testing.assert_array_equal(rows.toarray(), SPARSE[start : start + 1000])
@@ -87,18 +81,18 @@ def test_sparse_and_mapped_rows(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("depth", [1, 2, 3])
 def test_memory_is_bounded(depth: int) -> None:
-    """Beside the caller's block, at most `depth` blocks are alive at any time."""
+    """Besides the caller's block, at most `depth` blocks are alive at any time."""
     source = WatchedRows(SINGLES)
     block: Any = None
     for _, block in read_ahead(source, 100, depth=depth):  # noqa: B007
         pass
     del block
     assert source.n_reads == 90
-    assert source.most <= depth + 1
+    assert source.max_alive <= depth + 1
     assert source.alive == 0
 
 
-def test_errors_come_as_they_are() -> None:
+def test_errors_are_raised_unchanged() -> None:
     """What a read raises is raised after the blocks before it, and the thread ends."""
     walk = read_ahead(WatchedRows(SINGLES, broken_at=450), 100)
     assert [next(walk)[0] for _ in range(4)] == [0, 100, 200, 300]
@@ -131,7 +125,7 @@ def test_sizes_must_be_positive() -> None:
 
 
 class ThreadRows(ArrayRows):
-    """Rows that remember which threads read them, each read waiting for another if there may be."""
+    """Rows that note which threads read them; each read waits for as many threads as there are."""
 
     def __init__(self, array: Any, forward_only: bool) -> None:
         super().__init__(array)
@@ -148,23 +142,8 @@ class ThreadRows(ArrayRows):
 
 @pytest.mark.parametrize("forward_only", [False, True])
 def test_two_threads_read_unless_a_source_goes_forwards(forward_only: bool) -> None:
-    """Two blocks are read at a time, and come in their order; what is decoded has one reader."""
+    """Two threads read, and one if the source is forward only; blocks come in their order."""
     source = ThreadRows(np.arange(40.0).reshape(20, 2), forward_only)
     starts = [start for start, _ in read_ahead(source, 5)]
     assert starts == [0, 5, 10, 15]
     assert len(source.names) == (1 if forward_only else 2)
-
-
-def test_vectors_of_an_arrow_file_stay_where_they_are(tmp_path: Path) -> None:
-    """A range within a record batch is a view of the mapped file; one across batches is a copy."""
-    rows = np.arange(60, dtype=np.float32).reshape(20, 3)
-    vectors = pa.FixedSizeListArray.from_arrays(pa.array(rows.reshape(-1)), 3)
-    table = pa.table({"vector": vectors})
-    path = tmp_path / "rows.feather"
-    pyarrow.feather.write_feather(table, path, compression="uncompressed", chunksize=8)
-    with open_rows(path) as source:
-        assert source.forward_only
-        for start, stop, copied in ((9, 15, False), (0, 8, False), (6, 10, True)):
-            found: Any = source.read(start, stop)
-            assert (found == rows[start:stop]).all()
-            assert found.flags.writeable == copied

@@ -26,10 +26,10 @@ from projected_kmeans.fit.reduction import reduce_rows
 from projected_kmeans.fit.storage import open_storage
 from projected_kmeans.keys import RandomState
 from projected_kmeans.passes.problem import Problem
-from projected_kmeans.planning.approach import Sizes
 from projected_kmeans.planning.recipe import resolve_recipe
 from projected_kmeans.planning.settings import Settings, check_parameters
-from projected_kmeans.projections.spectral import AUTO_COMPONENTS
+from projected_kmeans.planning.sizes import Sizes
+from projected_kmeans.projections.spectral import MAX_AUTO_COMPONENTS, SpectralProjection
 from projected_kmeans.results import FitState, Floats
 from projected_kmeans.running.monitor import Monitor
 from projected_kmeans.running.run import Run
@@ -97,7 +97,7 @@ def choose_n_clusters(
     wanted = _check_counts(counts, rows.shape[0])
     check_count("n_components", n_components, word="auto")
     weights = check_weights(sample_weight, rows)
-    width = AUTO_COMPONENTS if isinstance(n_components, str) else int(n_components)
+    width = MAX_AUTO_COMPONENTS if isinstance(n_components, str) else int(n_components)
     is_reduced = width < rows.shape[1]
     settings = replace(
         settings,
@@ -113,7 +113,8 @@ def choose_n_clusters(
     monitor = Monitor(callback, verbose=0)
     with open_storage(recipe.memory) as storage:
         sketch = reduce_rows(recipe, storage.open_rows(rows), weights, Run(monitor)).sketch
-    lost = float(recipe.projection.lost_variance_) if is_reduced else 0.0
+    learnt = recipe.projection
+    lost = float(learnt.lost_variance_) if isinstance(learnt, SpectralProjection) else 0.0
     return _compare(sketch, wanted, recipe.key, lost, monitor)
 
 

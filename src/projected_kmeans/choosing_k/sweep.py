@@ -107,8 +107,7 @@ class _Walk:
         self._problem, self._stream, self._mass = problem, stream, mass_of(problem)
         self._tol = TOLERANCE * problem.mean_variance
         self._labels = np.zeros(problem.source.shape[0], dtype=np.int32)
-        middle = (problem.ranges.minimum + problem.ranges.maximum) / 2
-        self._centers = problem.sum(self._labels, middle[None]).means
+        self._centers = problem.mean
         self._nearest = problem.distances(self._centers, self._labels)
 
     def go_up(self, count: int) -> None:

@@ -18,11 +18,12 @@ from projected_kmeans.blocks.block_source import BlockSource
 from projected_kmeans.blocks.inputs import open_input
 from projected_kmeans.estimator.projected_kmeans import ProjectedKMeans
 from projected_kmeans.keys import PROBE, open_stream
-from projected_kmeans.planning.approach import Approach, Sizes
+from projected_kmeans.planning.approach import Approach
 from projected_kmeans.planning.forecast import Forecast, forecast
 from projected_kmeans.planning.memory_plan import MemoryPlan
 from projected_kmeans.planning.recipe import Recipe, resolve_recipe
 from projected_kmeans.planning.settings import Settings, check_parameters
+from projected_kmeans.planning.sizes import Sizes
 from projected_kmeans.projections.named_maps import MAPS
 from projected_kmeans.sources.protocol import RowSource
 

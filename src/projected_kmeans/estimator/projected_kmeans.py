@@ -51,10 +51,11 @@ from projected_kmeans.fit.reduction import reduce_rows
 from projected_kmeans.fit.storage import open_storage
 from projected_kmeans.keys import RandomState
 from projected_kmeans.passes.scoring import normalize
-from projected_kmeans.planning.approach import Approach, Sizes
+from projected_kmeans.planning.approach import Approach
 from projected_kmeans.planning.forecast import Forecast, forecast
 from projected_kmeans.planning.recipe import Recipe, resolve_recipe
 from projected_kmeans.planning.settings import Settings, check_parameters, check_sizes
+from projected_kmeans.planning.sizes import Sizes
 from projected_kmeans.results import FitState, Floats
 from projected_kmeans.running.interrupts import catch_interrupts
 from projected_kmeans.running.monitor import Monitor

@@ -53,7 +53,7 @@ class Storage:
 
     def open_rows(self, source: BlockSource) -> BlockSource:
         """Return the rows in blocks of the size that the plan allows."""
-        self._rows = source.resized(self._plan.block_bytes, self._plan.most_selected)
+        self._rows = source.resized(self._plan.block_bytes, self._plan.max_selected)
         self._opened.append(self._rows)
         return self._rows
 

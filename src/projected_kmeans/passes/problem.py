@@ -79,11 +79,18 @@ class Problem:
         """Return the sums over the rows of every cluster; see `ClusterSums`."""
         return self.open_sums(references).update(labels)
 
+    def sum_all(self) -> Moments:
+        """Return the sums of all rows as one cluster, about the middle of the columns' ranges."""
+        middle = self.ranges.minimum / 2 + self.ranges.maximum / 2
+        return self.sum(np.zeros(self.source.shape[0], dtype=np.int32), middle[None])
+
+    @property
+    def mean(self) -> Floats:
+        """The (weighted) mean of all rows as the only row of an array (1, d), by one pass."""
+        return self.sum_all().means
+
     @property
     def mean_variance(self) -> float:
-        """The mean over columns of their (weighted) variance."""
-        n_rows, n_columns = self.source.shape
-        middle = (self.ranges.minimum + self.ranges.maximum) / 2
-        flat = replace(self, spherical=False)
-        moments = flat.sum(np.zeros(n_rows, dtype=np.int32), middle[None])
-        return moments.inertia / float(moments.mass[0]) / n_columns
+        """The mean over columns of their (weighted) variance, by one pass."""
+        moments = replace(self, spherical=False).sum_all()
+        return moments.inertia / float(moments.mass[0]) / self.source.shape[1]

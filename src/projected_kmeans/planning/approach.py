@@ -1,105 +1,83 @@
-"""What to do with rows of a given size: the planner.
+"""What a fit will do: the meaning of every "auto", for settings and sizes.
 
-Decides by sizes alone, so that the same call does the same work on every machine. It looks at no
-row; what a decision costs is for `forecasts.py` to say.
+Decides from sizes alone, so that the same call does the same work on every machine. It looks at no
+row. `forecast.py` says what an approach costs.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
 
-from projected_kmeans.blocks.block_source import BlockSource
-from projected_kmeans.projections.spectral import AUTO_COMPONENTS, SAMPLE_A_DIRECTION
-from projected_kmeans.projections.target_dimension import RULES, target_dimension
+from projected_kmeans.planning.map_choice import MapChoice, choose_map
+from projected_kmeans.planning.settings import Settings
+from projected_kmeans.planning.sizes import Sizes
 
-# The eps that rules use where the caller names none.
-PLAIN_EPS = 0.3
+# The work of a fit is counted in multiplications of one full pass: rows x clusters x dimensions.
+# Up to SMALL_WORK a local search takes less than a second, so a small fit breathes to the end.
+SMALL_WORK = 1e7
+# Up to RESTARTS_WORK a fit can afford three restarts on all rows.
+RESTARTS_WORK = 1e9
 
-# Restarts are rehearsed on a sample with so many rows a cluster, where it spares two thirds of all
-# rows: on digits and a mixture the best of three then ends 0.1 to 0.3 % below one run on all rows.
-# A single run is rehearsed on a third of the rows, as a sample is where centers are mended.
-ROWS_A_CLUSTER, FEW_ROWS_A_CLUSTER = 256, 24
-MIN_SUBSAMPLE = 4096
-MAX_RESTARTS, FEW_RESTARTS = 8, 3
+# Restarts compete on a subsample of 256 rows a cluster, at least 4,096 rows, if that is at most a
+# third of all rows. On digits and a mixture the best of three then ends 0.1 to 0.3 % below one run
+# on all rows.
+SUBSAMPLE_ROWS_PER_CLUSTER = 256
+MIN_SUBSAMPLE_ROWS = 4096
+# If rows are fewer and three restarts on all rows are too much work, a single run starts on a third
+# of the rows, because badly placed centers are cheaper to repair there. It needs 24 rows a cluster.
+MIN_SUBSAMPLE_ROWS_PER_CLUSTER = 24
 
-# Distances of a pass, times dimensions, up to which local search costs less than a second, and up
-# to which three restarts do without a sample.
-LITTLE_WORK, SOME_WORK = 1e7, 1e9
+# Restarts: 3 by default, up to 8 if there are many subsamples' worth of rows.
+DEFAULT_RESTARTS, MAX_RESTARTS = 3, 8
 
-# A center that stands between two clusters, while two others share one, raises the inertia by about
-# 1 / k. Breaths mend it; on digits the first or the second gains less than this share.
+# Breathing goes on while a breath lowers the inertia by at least this share. A center that stands
+# between two clusters while two others share one costs about 1 / k of the inertia, and breaths
+# repair that; on digits the first or the second breath gains less than this share.
 MIN_BREATHING_GAIN = 1e-3
 
-# On digits, 16 candidates from a sketch gain 97 to 99 % of what full polish passes gain, in the
-# time of about 50 centers; with fewer clusters that saves too little to pay for it.
-CANDIDATES, CANDIDATES_FROM = 16, 128
+# Polish passes look at 16 centers a row, the nearest ones in the sketch, from 128 clusters on. On
+# digits that keeps 97 to 99 % of the gain of full passes, in the time of about 50 centers; with
+# fewer clusters it saves too little.
+POLISH_CANDIDATES, MIN_CLUSTERS_FOR_CANDIDATES = 16, 128
 
-# Lloyd stops where a pass gains less of the inertia: beyond, digits gain 0.1 % in half
-# the time again.
-# With fewer clusters than a hundred passes cost less, and the share is less in proportion.
-PLATEAU_A_CLUSTER, PLATEAU = 3e-7, 3e-5
+# Lloyd's method stops if a pass lowers the inertia by less than this share: 3e-7 a cluster, at most
+# 3e-5. On digits another 0.1 % would take half of the time again. With fewer than 100 clusters
+# passes cost less, so the share is smaller in proportion.
+INERTIA_TOL_PER_CLUSTER, MAX_INERTIA_TOL = 3e-7, 3e-5
 
-# Bytes that finding directions may take.
-WORKING_BYTES = 2**31
-
-
-@dataclass(frozen=True)
-class Sizes:
-    """What the planner knows of a job.
-
-    Attributes
-    ----------
-    n_rows, n_columns, n_clusters : int
-        n, d, k.
-    itemsize : int
-        Bytes of an entry.
-    n_nonzeros : int or None
-        Stored entries of sparse rows; None for dense ones.
-    """
-
-    n_rows: int
-    n_columns: int
-    n_clusters: int
-    itemsize: int
-    n_nonzeros: int | None = None
-
-    @classmethod
-    def of(cls, rows: BlockSource, n_clusters: int) -> Sizes:
-        """Return the sizes of clustering these rows."""
-        return cls(*rows.shape, n_clusters, rows.dtype.itemsize, rows.nnz)
-
-    @property
-    def n_entries(self) -> int:
-        """Entries that a pass over the rows reads."""
-        return self.n_rows * self.n_columns if self.n_nonzeros is None else self.n_nonzeros
-
-    @property
-    def data_bytes(self) -> int:
-        """Bytes that a pass over the rows reads."""
-        return self.n_entries * (self.itemsize + (0 if self.n_nonzeros is None else 4))
+# Polish passes: 4 for small work; else 1 after principal directions and 2 after other maps.
+SMALL_POLISH, SPECTRAL_POLISH, DEFAULT_POLISH = 4, 1, 2
+# At least 3 for metric="cosine", because the sketch is Euclidean: only polishing sees directions.
+MIN_COSINE_POLISH = 3
 
 
 @dataclass(frozen=True)
 class Approach:
-    """What is to be done, nothing left open.
+    """What a fit does, with nothing left to "auto".
 
     Attributes
     ----------
     projection : str or None
-        The name of a map; None for the original space.
+        The name of a map; "transformer" for a map of the caller; None for the original space.
     n_components : int
-        t, d where nothing is projected.
+        t; d if nothing is projected.
     solver : str
         "lloyd", "hartigan" or "breathing".
-    n_init, subsample_rows : int
-        Restarts, and the rows of the sample on which they compete; 0 lets them compete on all.
+    n_init : int
+        Number of restarts.
+    subsample_rows : int
+        Rows of the subsample on which restarts compete; 0 if they compete on all rows.
     inertia_tol : float
-        Where a pass gains less, Lloyd stops.
+        Lloyd's method stops if a pass lowers the inertia by less than this share.
     min_breathing_gain : float
-        Local search goes on after Lloyd as long as a breath gains this share; infinity: not at all.
-    polish_iter, polish_candidates : int
-        Passes in the original space, and how many centers they look at for each row, 0 for all.
+        After Lloyd's method, centers breathe while a breath gains at least this share; infinity
+        turns breathing off.
+    polish_iter : int
+        Passes in the original space.
+    polish_candidates : int
+        Centers that a polish pass looks at for each row; 0 for all.
     reason : str
         Why this projection.
     """
@@ -116,94 +94,118 @@ class Approach:
     reason: str
 
 
-def choose_projection(sizes: Sizes, eps: float | None) -> tuple[str | None, int, str]:
-    """Return the map, its dimensions and the reason for them.
+def choose_approach(settings: Settings, sizes: Sizes) -> Approach:
+    """Return what a fit does: what the caller fixed, and for the rest what suits the sizes.
 
     Examples
     --------
-    >>> choose_projection(Sizes(90_000, 784, 100, 4), None)[:2]
-    ('svd', 64)
-    >>> choose_projection(Sizes(90_000, 50, 100, 4), None)
-    (None, 50, '50 columns are too few for a sketch to save work')
+    >>> chosen = choose_approach(Settings(n_clusters=100, n_init=2), Sizes(90_000, 784, 100, 4))
+    >>> chosen.projection, chosen.n_components, chosen.solver, chosen.n_init
+    ('svd', 64, 'lloyd', 2)
     """
-    n, d, k = sizes.n_rows, sizes.n_columns, sizes.n_clusters
-    name = "svd" if _directions_fit(sizes) else "sign"
-    t = choose_components(name, k, d, eps)
-    if eps is not None and t == d:
-        rule = RULES[rule_of(name)].source.split(":")[0]
-        return None, d, f"eps={eps:g} asks for no fewer than all {d} columns ({rule})"
-    if 2 * t > d or k == 1:
-        return None, d, f"{d} columns are too few for a sketch to save work"
-    if name == "sign":
-        return name, t, f"{d} columns are too many for principal directions in little memory"
-    kind = "sparse rows" if sizes.n_nonzeros is not None else "rows"
-    return name, t, f"{t} principal directions keep what clusters of {n} {kind} need of {d} columns"
+    draws_centers = isinstance(settings.init, str)
+    planned = choose_effort(sizes, choose_map(settings, sizes), draws_centers=draws_centers)
+    return _apply_settings(settings, planned)
 
 
-def rule_of(projection: str) -> str:
-    """Return the name of the rule for the dimensions of a map."""
-    return "cohen2015-svd" if projection == "svd" else "makarychev2019"
-
-
-def choose_components(projection: str, n_clusters: int, n_features: int, eps: float | None) -> int:
-    """Return t: what the theorem asks for where eps is named, else what has proven enough."""
-    t = target_dimension(
-        n_clusters,
-        eps=PLAIN_EPS if eps is None else eps,
-        rule=rule_of(projection),
-        n_features=n_features,
-    )
-    return min(t, AUTO_COMPONENTS) if eps is None and projection == "svd" else t
-
-
-def choose_effort(
-    sizes: Sizes, projection: str | None, n_components: int, reason: str, *, drawn: bool = True
-) -> Approach:
-    """Return the approach for a map that is chosen: restarts, solver, tolerance, polishing.
+def choose_effort(sizes: Sizes, chosen: MapChoice, *, draws_centers: bool = True) -> Approach:
+    """Return the approach if only the map is fixed: restarts, solver, tolerance, polishing.
 
     Parameters
     ----------
     sizes : Sizes
         Of the job.
-    projection, n_components, reason
-        As in `Approach`.
-    drawn : bool, default=True
-        Whether first centers are drawn; where they are given, restarts would all be the same.
+    chosen : MapChoice
+        The map.
+    draws_centers : bool, default=True
+        Whether first centers are drawn. If they are given, all restarts would be the same.
     """
-    work = float(sizes.n_rows) * sizes.n_clusters * n_components
-    bare = projection is None and sizes.n_nonzeros is not None  # sparse rows as they are
-    little = work <= LITTLE_WORK and not bare
-    subsample = max(MIN_SUBSAMPLE, ROWS_A_CLUSTER * sizes.n_clusters)
-    n_init = 1
-    if 3 * subsample <= sizes.n_rows:
-        n_init = min(MAX_RESTARTS, max(FEW_RESTARTS, sizes.n_rows // subsample))
-    elif work <= SOME_WORK:
-        n_init, subsample = FEW_RESTARTS, 0
-    else:
-        few = sizes.n_rows // 3
-        subsample = few if few >= FEW_ROWS_A_CLUSTER * sizes.n_clusters else 0
-    if not drawn or bare:
-        n_init, subsample = 1, 0
-    many = sizes.n_clusters >= CANDIDATES_FROM
-    polish = 0 if projection is None else 4 if little else 1 if projection == "svd" else 2
+    work = float(sizes.n_rows) * sizes.n_clusters * chosen.n_components
+    is_projected = chosen.name is not None
+    sparse_original = sizes.sparse and not is_projected
+    is_small = work <= SMALL_WORK and not sparse_original
+    restarts = Restarts(1, 0)
+    if draws_centers and not sparse_original:
+        restarts = choose_restarts(sizes, work)
+    breathes = restarts != (1, 0) and not (is_small or sparse_original)
+    tolerance = min(MAX_INERTIA_TOL, INERTIA_TOL_PER_CLUSTER * sizes.n_clusters)
+    has_candidates = is_projected and sizes.n_clusters >= MIN_CLUSTERS_FOR_CANDIDATES
     return Approach(
-        projection=projection,
-        n_components=n_components,
-        solver="breathing" if little and drawn else "lloyd",
-        n_init=n_init,
-        subsample_rows=subsample,
-        min_breathing_gain=MIN_BREATHING_GAIN
-        if (subsample or n_init > 1) and not (little or bare)
-        else math.inf,
-        inertia_tol=0.0 if little else min(PLATEAU, PLATEAU_A_CLUSTER * sizes.n_clusters),
-        polish_iter=polish,
-        polish_candidates=CANDIDATES if many and projection is not None else 0,
-        reason=reason,
+        projection=chosen.name,
+        n_components=chosen.n_components,
+        solver="breathing" if is_small and draws_centers else "lloyd",
+        n_init=restarts.n_init,
+        subsample_rows=restarts.subsample_rows,
+        inertia_tol=0.0 if is_small else tolerance,
+        min_breathing_gain=MIN_BREATHING_GAIN if breathes else math.inf,
+        polish_iter=_choose_polish(chosen.name, is_small=is_small),
+        polish_candidates=POLISH_CANDIDATES if has_candidates else 0,
+        reason=chosen.reason,
     )
 
 
-def _directions_fit(sizes: Sizes) -> bool:
-    """Return whether a sample of the rows and what is made of it fit in little memory."""
-    sampled = min(sizes.n_rows, SAMPLE_A_DIRECTION * AUTO_COMPONENTS) / sizes.n_rows
-    table = 3 * 2 * AUTO_COMPONENTS * sizes.n_columns * 8
-    return 2 * sampled * sizes.data_bytes + table <= WORKING_BYTES
+class Restarts(NamedTuple):
+    """How many restarts there are, and on how many rows they compete; 0 for all rows."""
+
+    n_init: int
+    subsample_rows: int
+
+
+def choose_restarts(sizes: Sizes, work: float) -> Restarts:
+    """Return the restarts of a fit whose first centers are drawn."""
+    n, k = sizes.n_rows, sizes.n_clusters
+    subsample = max(MIN_SUBSAMPLE_ROWS, SUBSAMPLE_ROWS_PER_CLUSTER * k)
+    if 3 * subsample <= n:
+        return Restarts(min(MAX_RESTARTS, max(DEFAULT_RESTARTS, n // subsample)), subsample)
+    if work <= RESTARTS_WORK:
+        return Restarts(DEFAULT_RESTARTS, 0)
+    third = n // 3
+    return Restarts(1, third if third >= MIN_SUBSAMPLE_ROWS_PER_CLUSTER * k else 0)
+
+
+def _choose_polish(projection: str | None, *, is_small: bool) -> int:
+    if projection is None:
+        return 0
+    if is_small:
+        return SMALL_POLISH
+    return SPECTRAL_POLISH if projection == "svd" else DEFAULT_POLISH
+
+
+def _apply_settings(settings: Settings, planned: Approach) -> Approach:
+    """Return the approach with the caller's settings in place of what was planned."""
+    if settings.metric == "cosine":
+        if planned.projection is None:
+            planned = replace(planned, solver="lloyd", inertia_tol=0.0, min_breathing_gain=math.inf)
+        else:
+            planned = replace(planned, polish_iter=max(planned.polish_iter, MIN_COSINE_POLISH))
+    fixed = _list_fixed(settings)
+    approach = replace(planned, **fixed)
+    single_run = fixed.get("n_init") == 1
+    if "solver" in fixed or single_run:
+        approach = replace(approach, min_breathing_gain=math.inf)
+    if single_run or approach.solver != "lloyd":
+        # A single run needs no subsample, and the other solvers are asked for the best partition.
+        approach = replace(approach, subsample_rows=0)
+    if approach.solver != "lloyd" and "inertia_tol" not in fixed:
+        approach = replace(approach, inertia_tol=0.0)
+    return approach
+
+
+def _list_fixed(settings: Settings) -> dict[str, Any]:
+    """Return the fields of the approach that the caller fixed, with their values."""
+    given = {
+        "solver": settings.solver,
+        "n_init": settings.n_init,
+        "inertia_tol": settings.inertia_tol,
+        "polish_iter": settings.polish_iter,
+    }
+    fixed: dict[str, Any] = {name: value for name, value in given.items() if value != "auto"}
+    if callable(settings.init):
+        fixed.setdefault("n_init", DEFAULT_RESTARTS)
+    candidates = settings.polish_candidates
+    if candidates is None:
+        fixed["polish_candidates"] = 0
+    elif not isinstance(candidates, str):
+        # As many candidates as clusters, or more, are a full pass.
+        fixed["polish_candidates"] = int(candidates) if candidates < settings.n_clusters else 0
+    return fixed

@@ -1,6 +1,7 @@
-"""What an approach will cost on this machine: seconds of each step, and memory.
+"""What an approach will cost on this machine: seconds of each step, and megabytes.
 
-Predicts from sizes and a few milliseconds of measured speed; it decides nothing.
+Predicts from sizes and from a few milliseconds of measured speed. It decides nothing, and no fit
+needs it: the machine is timed when a forecast is asked for, once a process.
 """
 
 from __future__ import annotations
@@ -14,24 +15,34 @@ from functools import cache
 import numpy as np
 
 from projected_kmeans import _native
-from projected_kmeans.planning.approach import Approach, Sizes
-from projected_kmeans.projections.spectral import MIN_SAMPLE, SAMPLE_A_DIRECTION
+from projected_kmeans.planning.approach import Approach
+from projected_kmeans.planning.fit_bytes import count_bytes
+from projected_kmeans.planning.sizes import Sizes
+from projected_kmeans.projections.direction_sample import count_sample_rows
+from projected_kmeans.projections.principal_directions import sketch_width
 
-# Passes of Lloyd's method to a plateau, in a subsample and after it, and the share of distances
-# that bounds leave to be measured, as on digits and mixtures.
-SUBSAMPLE_PASSES, PASSES, MEASURED_SHARE = 35, 30, 0.35
+# Passes of Lloyd's method until it converges, on digits and mixtures: of a restart, on a subsample
+# or on all rows, and of the run that follows on all rows.
+RESTART_PASSES, FINAL_PASSES = 35, 30
+# The share of distances that bounds leave to be computed.
+COMPUTED_SHARE = 0.35
 
-# A product of sparse rows with centers gathers them from far; seconds that a center of a seeding
-# and a row of a pass take beside their distances; what local search costs in runs of Lloyd's.
-SPARSE_PENALTY = 12.0
-SECONDS_A_CENTER, SECONDS_A_ROW = 1e-4, 2e-9
-BREATHS = 6
-PASSES_A_BREATH = 13
+# Passes that breathing adds after Lloyd's method.
+BREATHING_PASSES = 13
+# solver="breathing": distances as of 6 runs of Lloyd's method, and 4 calls of a pass for one.
+SEARCH_RUNS, SEARCH_CALLS = 6, 4
 
-# What a pass over the sketch and a step take however few rows there are; passes of a local search
-# to its end for one of Lloyd's method, as on a few hundred rows.
-SECONDS_A_PASS, SECONDS_A_STEP = 2.5e-4, 3e-3
-SEARCHED_PASSES = 4
+# Seconds beside those for distances: a center of a seeding, a row of a pass, a call of a pass over
+# the sketch with any number of rows, and a step of the fit.
+SECONDS_PER_CENTER, SECONDS_PER_ROW = 1e-4, 2e-9
+SECONDS_PER_PASS, SECONDS_PER_STEP = 2.5e-4, 3e-3
+
+# A product of sparse rows with centers takes this factor longer, because it reads scattered memory.
+SPARSE_FACTOR = 12.0
+
+# How many times faster than a matrix product the map of this name is; the other maps that do not
+# learn take no longer than reading the rows twice.
+PRODUCT_SPEEDUP = {"sign": 2.5, "gaussian": 0.8}
 
 
 @dataclass(frozen=True)
@@ -41,9 +52,9 @@ class Forecast:
     Attributes
     ----------
     seconds : dict
-        From step to its time on this machine.
+        From the name of a step to its time on this machine.
     megabytes : float
-        Beyond the rows themselves.
+        Memory beyond the rows themselves, in units of 2**20 bytes.
     """
 
     seconds: dict[str, float]
@@ -51,60 +62,54 @@ class Forecast:
 
     @property
     def total(self) -> float:
-        """Seconds in all."""
+        """Seconds of all steps together."""
         return sum(self.seconds.values())
 
 
 def forecast(sizes: Sizes, approach: Approach, n_threads: int = 0) -> Forecast:
-    """Return what an approach will cost on this machine."""
+    """Return what an approach will cost on this machine; the first call times the machine."""
     speed = measure_speed(n_threads)
-    n, d, k, t = sizes.n_rows, sizes.n_columns, sizes.n_clusters, approach.n_components
-    seen = approach.subsample_rows or n
-    pair = 2.0 * k * t / speed.products
-    if approach.projection is None and sizes.n_nonzeros is not None:
-        pair = 2.0 * k * sizes.n_entries / n / speed.products * SPARSE_PENALTY
-    searched, projected = approach.solver == "breathing", approach.projection is not None
-    rehearsed = approach.n_init if approach.subsample_rows else approach.n_init - 1
-    n_passes = rehearsed * SUBSAMPLE_PASSES + PASSES
-    passes = rehearsed * SUBSAMPLE_PASSES * seen + PASSES * n
-    if math.isfinite(approach.min_breathing_gain):
-        n_passes += PASSES_A_BREATH
-        passes += PASSES_A_BREATH * seen
-    breaths = BREATHS * approach.n_init if searched else 1
-    calls = n_passes * (SEARCHED_PASSES if searched else 1) * SECONDS_A_PASS
-    sums = sizes.n_entries / speed.sums
-    looked = 3 * approach.polish_candidates or k
-    polish = 2.0 * sizes.n_entries * looked / speed.products + sums + SECONDS_A_STEP
+    summing = sizes.n_entries / speed.sums
+    examined = 3 * approach.polish_candidates or sizes.n_clusters
+    polish_pass = 2.0 * sizes.n_entries * examined / speed.products + summing + SECONDS_PER_STEP
+    row_seconds = _row_seconds(sizes, approach, speed)
+    competing = approach.subsample_rows or sizes.n_rows
+    seeding = 2 * competing * row_seconds + sizes.n_clusters * SECONDS_PER_CENTER
     seconds = {
         "check": sizes.data_bytes / speed.reads,
         "reduce": _reduce_seconds(sizes, approach, speed),
-        "seed": approach.n_init * (2 * seen * pair + k * SECONDS_A_CENTER),
-        "cluster": passes * pair * MEASURED_SHARE * breaths + passes * SECONDS_A_ROW + calls,
-        "lift": (sums + SECONDS_A_STEP) * projected,
-        "polish": approach.polish_iter * polish,
+        "seed": approach.n_init * seeding,
+        "cluster": _cluster_seconds(sizes, approach, row_seconds),
+        "lift": 0.0 if approach.projection is None else summing + SECONDS_PER_STEP,
+        "polish": approach.polish_iter * polish_pass,
     }
-    row_bytes = t * min(sizes.itemsize * 4, 8 if sizes.itemsize == 8 else 4) + 60
-    row_bytes += 2 * approach.polish_candidates
-    width = 0 if approach.projection is None else 2 * t
-    return Forecast(seconds, (n * row_bytes + 8.0 * d * (6 * k + 3 * width)) / 2**20)
+    return Forecast(seconds, count_bytes(sizes, approach).total / 2**20)
 
 
 @dataclass(frozen=True)
 class Speed:
-    """How fast the machine is: operations of a product, bytes read, entries summed, a second."""
+    """How fast the machine is.
+
+    Attributes
+    ----------
+    products : float
+        Operations of a matrix product a second.
+    reads : float
+        Bytes read a second.
+    """
 
     products: float
     reads: float
 
     @property
     def sums(self) -> float:
-        """Entries that are summed over clusters in a second, exactly."""
+        """Entries that are summed exactly over clusters in a second."""
         return self.products / 70
 
 
 @cache
 def measure_speed(n_threads: int = 0) -> Speed:
-    """Return how fast this machine is, from a few milliseconds of work; best of four."""
+    """Return how fast this machine is: the best of four timings, a few milliseconds in all."""
     stream = np.random.default_rng(0)
     rows = stream.standard_normal((8192, 64), dtype=np.float32)
     centers = rows[:192].copy()
@@ -123,10 +128,10 @@ def measure_speed(n_threads: int = 0) -> Speed:
         _native.scan_columns(large, low, high, norm, n_threads)
 
     operations = 2.0 * rows.size * len(centers)
-    return Speed(operations / _best(multiply), large.nbytes / _best(read))
+    return Speed(operations / _best_seconds(multiply), large.nbytes / _best_seconds(read))
 
 
-def _best(work: Callable[[], None]) -> float:
+def _best_seconds(work: Callable[[], None]) -> float:
     times = []
     for _ in range(4):
         begin = time.perf_counter()
@@ -135,17 +140,43 @@ def _best(work: Callable[[], None]) -> float:
     return min(times)
 
 
+def _row_seconds(sizes: Sizes, approach: Approach, speed: Speed) -> float:
+    """Return the seconds of the distances of one row to all centers, in the space clustered in."""
+    k = sizes.n_clusters
+    if approach.projection is None and sizes.sparse:
+        entries = sizes.n_entries / sizes.n_rows
+        return 2.0 * k * entries / speed.products * SPARSE_FACTOR
+    return 2.0 * k * approach.n_components / speed.products
+
+
+def _cluster_seconds(sizes: Sizes, approach: Approach, row_seconds: float) -> float:
+    """Return the seconds of the solver in all restarts."""
+    competing = approach.subsample_rows or sizes.n_rows
+    searches = approach.solver == "breathing"
+    # Without a subsample the last restart is the final run.
+    restarts = approach.n_init if approach.subsample_rows else approach.n_init - 1
+    n_passes = restarts * RESTART_PASSES + FINAL_PASSES
+    row_passes = restarts * RESTART_PASSES * competing + FINAL_PASSES * sizes.n_rows
+    if math.isfinite(approach.min_breathing_gain):
+        n_passes += BREATHING_PASSES
+        row_passes += BREATHING_PASSES * competing
+    runs = SEARCH_RUNS * approach.n_init if searches else 1
+    distances = row_passes * row_seconds * COMPUTED_SHARE * runs
+    calls = n_passes * (SEARCH_CALLS if searches else 1) * SECONDS_PER_PASS
+    return distances + row_passes * SECONDS_PER_ROW + calls
+
+
 def _reduce_seconds(sizes: Sizes, approach: Approach, speed: Speed) -> float:
+    """Return the seconds of learning the map and of projecting all rows."""
     if approach.projection is None:
         return 0.0
-    read = sizes.data_bytes / speed.reads
+    reading = sizes.data_bytes / speed.reads
     product = 2.0 * sizes.n_entries * approach.n_components / speed.products
     if approach.projection == "svd":
-        width = 2 * approach.n_components
-        wanted = max(MIN_SAMPLE, SAMPLE_A_DIRECTION * approach.n_components)
-        sampled = min(1.0, wanted / sizes.n_rows)
-        found = 8.0 * sampled * sizes.n_entries * width / speed.products
-        tidy = 60.0 * sizes.n_columns * width * width / speed.products
-        return read + 1.5 * product + 2 * found + tidy + SECONDS_A_STEP
-    cheaper = {"sign": 2.5, "gaussian": 0.8}.get(approach.projection, math.inf)
-    return max(2 * read, product / cheaper) + SECONDS_A_STEP
+        width = sketch_width(approach.n_components, sizes.n_columns)
+        sampled = count_sample_rows(sizes.n_rows, approach.n_components) / sizes.n_rows
+        sketching = 8.0 * sampled * sizes.n_entries * width / speed.products
+        decomposing = 60.0 * sizes.n_columns * width * width / speed.products
+        return reading + 1.5 * product + 2 * sketching + decomposing + SECONDS_PER_STEP
+    speedup = PRODUCT_SPEEDUP.get(approach.projection, math.inf)
+    return max(2 * reading, product / speedup) + SECONDS_PER_STEP

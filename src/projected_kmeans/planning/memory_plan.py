@@ -1,41 +1,28 @@
-"""PLAN: how much memory a fit may take, and what has to be small for that.
+"""What has to be small so that a fit stays within a limit of memory: blocks, and the sketch.
 
-Counts bytes by sizes alone; it opens nothing but what the system says of its memory.
+Counts bytes from sizes (`fit_bytes.py`). No result depends on a plan, only time and memory do.
 """
 
 from __future__ import annotations
 
 import math
-import re
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from projected_kmeans.blocks.memory_blocks import BLOCK_BYTES
 from projected_kmeans.blocks.stored_blocks import BLOCKS_HELD
-from projected_kmeans.checks import check_count
-from projected_kmeans.planning.approach import Approach, Sizes
-from projected_kmeans.projections.spectral import LOSS_ROWS, MIN_SAMPLE, SAMPLE_A_DIRECTION
-from projected_kmeans.solvers.seeding import count_seeding_columns
+from projected_kmeans.planning.approach import Approach
+from projected_kmeans.planning.fit_bytes import (
+    STATE_BYTES_PER_ROW,
+    FitBytes,
+    count_bytes,
+    count_selected_bytes,
+)
+from projected_kmeans.planning.memory_limit import available_memory, parse_memory
+from projected_kmeans.planning.sizes import Sizes
 
-UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12} | {
-    "KIB": 2**10,
-    "MIB": 2**20,
-    "GIB": 2**30,
-    "TIB": 2**40,
-}
-
-# What Lloyd's method keeps of a row: labels and those before, bounds, distances in the making.
-STATE_A_ROW = 60
-
-# Of every row, whether it was given or not.
-WEIGHT_BYTES = 8
-
-# Blocks are no smaller, so that reading is not all that is done.
-LEAST_BLOCK = 2**20
-
-# Sets of centers and their sums, where one partition is lifted and where several are.
-SETS_OF_CENTERS, SETS_OF_FINALISTS = 8, 24
+# Blocks have at least 1 MiB, because smaller ones would spend most of the time on reading.
+MIN_BLOCK_BYTES = 2**20
 
 
 @dataclass(frozen=True)
@@ -49,42 +36,16 @@ class MemoryPlan:
     sketch_in_memory : bool
         Whether the sketch stays in the memory of this process. Otherwise `Storage` puts it into a
         file or, with a Dask cluster, leaves it on the workers.
-    most_selected : int or None
+    max_selected : int or None
         Bytes of rows that may be brought into memory at once; None for any number.
     total_bytes : int or None
-        All that is counted, at its peak; None where there is no limit.
+        All that is counted, at its peak; None if there is no limit.
     """
 
     block_bytes: int = BLOCK_BYTES
     sketch_in_memory: bool = True
-    most_selected: int | None = None
+    max_selected: int | None = None
     total_bytes: int | None = None
-
-
-def parse_memory(limit: Any) -> int | None:
-    """Return a limit in bytes, or None where there is none.
-
-    Parameters
-    ----------
-    limit : int, str or None
-        Bytes, or a number with a unit: "500MB" are 500 * 10**6 bytes, "2GiB" are 2 * 2**30.
-
-    Examples
-    --------
-    >>> parse_memory("1.5 GB"), parse_memory("64KiB"), parse_memory(None)
-    (1500000000, 65536, None)
-    """
-    if limit is None:
-        return None
-    if not isinstance(limit, str):
-        check_count("memory_limit", limit)
-        return int(limit)
-    found = re.fullmatch(r"\s*(\d+(?:\.\d*)?)\s*([a-z]*)\s*", limit, re.IGNORECASE)
-    if found is None or found[2].upper() not in UNITS or not float(found[1]) > 0:
-        raise ValueError(
-            f"memory_limit={limit!r} is not a size; use bytes or a text such as '500MB' or '2GiB'"
-        )
-    return int(float(found[1]) * UNITS[found[2].upper()])
 
 
 def plan_memory(
@@ -97,7 +58,7 @@ def plan_memory(
     spherical: bool = False,
     needs_all: bool = False,
 ) -> MemoryPlan:
-    """Return what keeps a fit within a limit; raise where nothing does.
+    """Return what keeps a fit within a limit; raise if nothing does.
 
     Parameters
     ----------
@@ -106,120 +67,116 @@ def plan_memory(
     sizes : Sizes
         Of the job.
     approach : Approach
-        What is to be done.
+        What the fit does.
     stored : bool
         Whether rows are read block by block, rather than in memory already.
     distant : bool
-        Whether rows lie elsewhere; without a limit, their sketch may then take half of the memory
-        that is available here.
+        Whether rows are on the workers of a Dask cluster. Without a limit, their sketch may then
+        take half of the memory that is available here.
     spherical : bool
         Whether rows are brought to length one.
     needs_all : bool
-        Whether something asks for all rows at once.
+        Whether something needs all rows at once.
 
     Examples
     --------
-    >>> from projected_kmeans.planning.approach import choose_effort
+    >>> from projected_kmeans.planning.approach import Settings, choose_approach
     >>> sizes = Sizes(10**6, 1024, 100, 4)
-    >>> way = choose_effort(sizes, "sign", 100, "")
-    >>> plan_memory("2GB", sizes, way, stored=True).sketch_in_memory
+    >>> approach = choose_approach(Settings(100, projection="sign", n_components=100), sizes)
+    >>> plan_memory("2GB", sizes, approach, stored=True).sketch_in_memory
     True
-    >>> plan_memory("500MB", sizes, way, stored=True).sketch_in_memory
+    >>> plan_memory("500MB", sizes, approach, stored=True).sketch_in_memory
     False
     """
-    bytes_allowed = parse_memory(limit)
-    if bytes_allowed is None:
-        spilled = distant and 2 * _sketch_bytes(sizes, approach) > available_memory()
-        return MemoryPlan(sketch_in_memory=not spilled)
-    selected = _selected_bytes(sizes, approach, stored, needs_all) * (2 if spherical else 1)
-    state = sizes.n_rows * (STATE_A_ROW + 2 * approach.polish_candidates + WEIGHT_BYTES)
-    tables, sketch = _table_bytes(sizes, approach), _sketch_bytes(sizes, approach)
-    block = 0 if distant else max(LEAST_BLOCK, sizes.data_bytes // sizes.n_rows)
-
-    def steady(spilled: bool) -> int:
-        kept = 0 if spilled else sketch
-        return tables + state + kept + _rehearsal_bytes(sizes, approach)
-
-    def held(spilled: bool) -> int:
-        return (BLOCKS_HELD + spherical) * ((stored or spilled) and not distant)
-
-    def least(spilled: bool) -> int:
-        return max(steady(spilled) + held(spilled) * block, tables + selected + 2 * block)
-
-    # From here on the sketch stays in memory.
-    roomy = 2 * (sketch + STATE_A_ROW * sizes.n_rows) if approach.projection is not None else 0
-    spilled = bytes_allowed < roomy
-    if bytes_allowed < least(spilled):
-        spilling = _megabytes(least(True))
-        needed = spilling if spilling * 10**6 < roomy else _megabytes(least(False))
+    allowed = parse_memory(limit)
+    counted = count_bytes(sizes, approach)
+    if allowed is None:
+        return MemoryPlan(sketch_in_memory=not distant or 2 * counted.sketch <= available_memory())
+    selected = count_selected_bytes(sizes, approach, stored=stored, needs_all=needs_all)
+    demand = _Demand(
+        counted,
+        selected=selected * (2 if spherical else 1),
+        min_block=0 if distant else max(MIN_BLOCK_BYTES, sizes.data_bytes // sizes.n_rows),
+        reads_rows=stored and not distant,
+        reads_sketch=not distant,
+        blocks_held=BLOCKS_HELD + spherical,
+    )
+    # The sketch stays in memory if the limit is twice what it takes with the state of its rows.
+    is_projected = approach.projection is not None
+    sketch_and_state = counted.sketch + STATE_BYTES_PER_ROW * sizes.n_rows
+    roomy = 2 * sketch_and_state if is_projected else 0
+    in_memory = allowed >= roomy
+    if allowed < demand.minimum(in_memory):
+        in_file = _megabytes(demand.minimum(False))
+        needed = in_file if in_file * 10**6 < roomy else _megabytes(demand.minimum(True))
         raise ValueError(
             f"memory_limit={limit!r} is too small for {sizes.n_rows} rows of {sizes.n_columns} "
             f"columns and {sizes.n_clusters} clusters; use at least '{needed}MB'"
         )
-    room = bytes_allowed - steady(spilled)
-    block_bytes = min(BLOCK_BYTES, room // max(1, held(spilled)))
-    peak = max(steady(spilled) + held(spilled) * block_bytes, tables + selected + 2 * block)
-    return MemoryPlan(block_bytes, not spilled, bytes_allowed - tables - 2 * block, peak)
-
-
-def available_memory() -> float:
-    """Return the bytes of memory that are free or can be made free; infinity where unknown."""
-    try:
-        lines = Path("/proc/meminfo").read_text().splitlines()
-        found = next(line for line in lines if line.startswith("MemAvailable:"))
-        return int(found.split()[1]) * 2**10
-    except (OSError, StopIteration):  # not on every system
-        return math.inf
+    block_bytes = demand.choose_block(allowed, in_memory)
+    return MemoryPlan(
+        block_bytes,
+        in_memory,
+        max_selected=allowed - counted.tables - 2 * demand.min_block,
+        total_bytes=demand.peak(block_bytes, in_memory),
+    )
 
 
 def plan_labels(limit: Any, n_rows: int, n_columns: int, n_clusters: int) -> MemoryPlan:
-    """Return what keeps the labelling of rows within a limit; raise where nothing does."""
-    bytes_allowed = parse_memory(limit)
-    if bytes_allowed is None:
+    """Return what keeps the labelling of rows within a limit; raise if nothing does.
+
+    Counted are 4 bytes a label, four tables of centers in float64, and the blocks.
+    """
+    allowed = parse_memory(limit)
+    if allowed is None:
         return MemoryPlan()
-    steady = 4 * n_rows + 8 * 4 * n_clusters * n_columns
-    least = steady + (BLOCKS_HELD + 1) * max(LEAST_BLOCK, 8 * n_columns)
-    if least > bytes_allowed:
+    steady = 4 * n_rows + 4 * 8 * n_clusters * n_columns
+    minimum = steady + (BLOCKS_HELD + 1) * max(MIN_BLOCK_BYTES, 8 * n_columns)
+    if minimum > allowed:
         raise ValueError(
             f"memory_limit={limit!r} is too small to label {n_rows} rows of {n_columns} columns; "
-            f"use at least '{_megabytes(least)}MB'"
+            f"use at least '{_megabytes(minimum)}MB'"
         )
-    return MemoryPlan(min(BLOCK_BYTES, (bytes_allowed - steady) // (BLOCKS_HELD + 1)))
+    return MemoryPlan(min(BLOCK_BYTES, (allowed - steady) // (BLOCKS_HELD + 1)))
 
 
-def _sketch_bytes(sizes: Sizes, approach: Approach) -> int:
-    itemsize = 8 if sizes.itemsize == 8 else 4
-    if approach.projection is not None:
-        return sizes.n_rows * approach.n_components * itemsize
-    if sizes.n_nonzeros is None:
-        return 0
-    return sizes.n_rows * count_seeding_columns(sizes.n_columns) * itemsize
+@dataclass(frozen=True)
+class _Demand:
+    """What a fit takes at a time, in bytes, for blocks of any size.
 
+    The peak is either while a map learns from the selected rows, or later, while Lloyd's method
+    holds the sketch and a few blocks.
+    """
 
-def _table_bytes(sizes: Sizes, approach: Approach) -> int:
-    """Return the bytes of centers, their sums, and what finding directions takes."""
-    finalists = approach.n_init > 1 and not approach.subsample_rows
-    sets = SETS_OF_FINALISTS if finalists else SETS_OF_CENTERS
-    width = 0 if approach.projection is None else 2 * approach.n_components
-    return 8 * sizes.n_columns * (sets * sizes.n_clusters + 3 * width)
+    counted: FitBytes
+    selected: int
+    min_block: int
+    reads_rows: bool
+    reads_sketch: bool
+    blocks_held: int
 
+    def minimum(self, sketch_in_memory: bool) -> int:
+        """Return what a fit takes with the smallest blocks."""
+        return self.peak(self.min_block, sketch_in_memory)
 
-def _rehearsal_bytes(sizes: Sizes, approach: Approach) -> int:
-    itemsize = 8 if sizes.itemsize == 8 else 4
-    return approach.subsample_rows * (approach.n_components * itemsize + STATE_A_ROW)
+    def peak(self, block_bytes: int, sketch_in_memory: bool) -> int:
+        """Return what a fit takes with blocks of this size."""
+        clustering = self._steady(sketch_in_memory) + self._held(sketch_in_memory) * block_bytes
+        learning = self.counted.tables + self.selected + 2 * self.min_block
+        return max(clustering, learning)
 
+    def choose_block(self, allowed: int, sketch_in_memory: bool) -> int:
+        """Return the largest block that a limit allows, at most the usual one."""
+        room = allowed - self._steady(sketch_in_memory)
+        return min(BLOCK_BYTES, room // max(1, self._held(sketch_in_memory)))
 
-def _selected_bytes(sizes: Sizes, approach: Approach, stored: bool, needs_all: bool) -> int:
-    """Return the bytes of rows that are in memory at once to learn a map, or for others."""
-    all_rows = sizes.data_bytes if stored else 0  # rows in memory are there anyway
-    if needs_all or approach.projection in ("columns", "transformer"):
-        return all_rows
-    if approach.projection != "svd":
-        return 0
-    wanted = max(MIN_SAMPLE, SAMPLE_A_DIRECTION * approach.n_components)
-    if 2 * wanted > sizes.n_rows:
-        return all_rows
-    return (wanted + LOSS_ROWS) * sizes.data_bytes // sizes.n_rows
+    def _steady(self, sketch_in_memory: bool) -> int:
+        return self.counted.total - (0 if sketch_in_memory else self.counted.sketch)
+
+    def _held(self, sketch_in_memory: bool) -> int:
+        """Return how many blocks are in memory at a time."""
+        reads = self.reads_rows or (self.reads_sketch and not sketch_in_memory)
+        return self.blocks_held if reads else 0
 
 
 def _megabytes(size: float) -> int:

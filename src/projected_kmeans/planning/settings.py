@@ -20,7 +20,7 @@ from projected_kmeans.checks import (
     check_not_negative,
 )
 from projected_kmeans.keys import RandomState
-from projected_kmeans.planning.memory_plan import parse_memory
+from projected_kmeans.planning.memory_limit import parse_memory
 from projected_kmeans.projections.map_protocol import Transformer
 from projected_kmeans.projections.named_maps import MAPS
 from projected_kmeans.projections.target_dimension import check_eps
@@ -103,6 +103,8 @@ def check_parameters(settings: Settings) -> None:
         check_choice("init", settings.init, SEEDINGS)
     if not isinstance(settings.projection, Transformer):
         check_choice("projection", settings.projection, ("auto", *MAPS, None))
+    if isinstance(settings.projection, str):
+        check_count("n_components", settings.n_components, word="auto")
 
 
 def check_sizes(settings: Settings, n_samples: int, n_features: int) -> None:

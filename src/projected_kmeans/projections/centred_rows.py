@@ -1,10 +1,8 @@
-"""REDUCE: products with rows about a center, dense or sparse, of which no centred copy is made.
+"""Products with rows about a center, dense or sparse, without making a centred copy.
 
-Knows how to walk over rows; it does not know what the products are good for.
-
-Stretches of dense rows begin at the first row and have a length that follows from the number of
-columns; each is multiplied on one thread, and their products are added in float64 in the order of
-the rows, so that neither blocks nor threads show in the result.
+Dense rows are cut into stretches. They begin at the first row, and their length depends on the
+number of columns alone. Each stretch is multiplied on one thread, and the products are added in
+float64 in the order of the rows. So the result depends neither on blocks nor on threads.
 """
 
 from __future__ import annotations
@@ -25,18 +23,21 @@ from projected_kmeans.blocks.memory_blocks import PickedRows, open_blocks
 from projected_kmeans.passes.problem import Problem
 from projected_kmeans.results import Floats
 
-# Numbers of a stretch: it stays in the second cache while it is multiplied twice.
+# Numbers in a stretch: few enough to stay in the second-level cache while it is multiplied twice.
 STRETCH_SIZE = 2**18
 
-# Stretches that a thread adds up before its sum is merged.
-STRETCHES_A_SUM = 16
+# Stretches that one thread adds up before its sum is added to the total.
+STRETCHES_PER_SUM = 16
 
-# Rows of CSR that are multiplied at a time; columns of dense rows at a time where rows are few.
-SPARSE_STRETCH = 2**16
-PANEL = 4096
+# CSR rows that are multiplied at a time.
+SPARSE_STRETCH_ROWS = 2**16
 
-# Beyond this a square may leave float32, and rows are brought to another unit, in float64.
-FAR = 1e12
+# Columns of a few dense rows that are multiplied at a time.
+PANEL_COLUMNS = 4096
+
+# If entries are larger than this, or smaller than its inverse, their squares may leave the range of
+# float32. The rows are then scaled by a power of two and computed in float64.
+MAX_REACH = 1e12
 
 
 class Signs(NamedTuple):
@@ -50,7 +51,7 @@ Omega: TypeAlias = Signs | Floats
 
 
 class CentredRows(Protocol):
-    """Rows about a center, with weights, of which no centred copy is made.
+    """Rows about a center, with weights.
 
     C = (A - c)^T diag(w) (A - c) for rows A, center c and weights w, in the rows' unit.
     """
@@ -61,7 +62,7 @@ class CentredRows(Protocol):
 
     @property
     def unit(self) -> float:
-        """What rows are multiplied by before all else, so that their squares can be added."""
+        """The power of two that rows are multiplied by, so that squares do not overflow."""
 
     @property
     def precision(self) -> float:
@@ -71,31 +72,30 @@ class CentredRows(Protocol):
         """Return C omega."""
 
     def column_gram(self) -> Floats:
-        """Return C, for few columns."""
+        """Return C. Use it for few columns."""
 
     def row_gram(self) -> Floats:
-        """Return the products of all weighted rows with one another, for few rows."""
+        """Return the products of all weighted rows with one another. Use it for few rows."""
 
     def combine(self, left: Floats) -> Floats:
-        """Return combinations (d, t) of few weighted rows, one for each column of ``left``."""
+        """Return the transposed weighted rows times ``left``, (d, t). Use it for few rows."""
 
 
 def mean_of(rows: Any, weights: Floats | None, ranges: ColumnRanges, n_threads: int) -> Floats:
     """Return the mean of the rows in float64, from exact sums in one pass."""
-    problem = Problem(open_blocks(rows), ranges, weights, n_threads)
-    middle = ranges.minimum / 2 + ranges.maximum / 2
-    mean: Floats = problem.sum(np.zeros(rows.shape[0], dtype=np.int32), middle[None]).means[0]
+    mean: Floats = Problem(open_blocks(rows), ranges, weights, n_threads).mean[0]
     return mean
 
 
 def about(
     rows: Any, center: Floats, weights: Floats | None, ranges: ColumnRanges, n_threads: int
 ) -> CentredRows:
-    """Return rows about a center, in a unit in which their squares can be added."""
+    """Return rows about a center, in a unit in which their squares do not overflow."""
     reach = np.max(np.maximum(ranges.maximum - center, center - ranges.minimum))
     if not scipy.sparse.issparse(rows):
         return DenseRows(rows, center, weights, _unit(float(reach)), n_threads)
-    reach = max(reach, np.max(np.abs(center)))  # which is subtracted from products only
+    # Sparse rows are multiplied as they are, and the center is subtracted from the products.
+    reach = max(reach, np.max(np.abs(center)))
     return SparseRows(rows, center, weights, _unit(float(reach)), n_threads)
 
 
@@ -131,21 +131,21 @@ class DenseRows:
         return self._sum_products(lambda stretch: stretch @ right, omega.shape[1])
 
     def column_gram(self) -> Floats:
-        """Return C, for few columns."""
+        """Return C. Use it for few columns."""
         return self._sum_products(lambda stretch: stretch, self.shape[1])
 
     def row_gram(self) -> Floats:
-        """Return the products of all weighted rows with one another, for few rows."""
+        """Return the products of all weighted rows with one another. Use it for few rows."""
         gram = np.zeros((self.shape[0], self.shape[0]))
-        for panel in _spans(self.shape[1], PANEL):
+        for panel in _spans(self.shape[1], PANEL_COLUMNS):
             part = self._columns(panel)
             gram += part @ part.T
         return gram
 
     def combine(self, left: Floats) -> Floats:
-        """Return combinations (d, t) of few weighted rows, one for each column of ``left``."""
+        """Return the transposed weighted rows times ``left``, (d, t). Use it for few rows."""
         return np.concatenate(
-            [self._columns(panel).T @ left for panel in _spans(self.shape[1], PANEL)]
+            [self._columns(panel).T @ left for panel in _spans(self.shape[1], PANEL_COLUMNS)]
         )
 
     def _columns(self, panel: slice) -> Floats:
@@ -176,7 +176,7 @@ class DenseRows:
             return total
 
         total = np.zeros((n_columns, width))
-        groups = list(_spans(n_rows, length * STRETCHES_A_SUM))
+        groups = list(_spans(n_rows, length * STRETCHES_PER_SUM))
         with ThreadPoolExecutor(self.n_threads or _native.max_threads()) as pool:
             for part in pool.map(add_up, groups):
                 total += part
@@ -185,7 +185,7 @@ class DenseRows:
 
 @dataclass(frozen=True)
 class SparseRows:
-    """CSR rows about a center, which is taken off the products as a matrix of rank one."""
+    """CSR rows about a center, which is subtracted from the products as a matrix of rank one."""
 
     array: Any
     center: Floats
@@ -207,14 +207,14 @@ class SparseRows:
         """Return C omega."""
         width = omega.width if isinstance(omega, Signs) else omega.shape[1]
         total = np.zeros((self.shape[1], width))
-        for span in _spans(self.shape[0], SPARSE_STRETCH):
+        for span in _spans(self.shape[0], SPARSE_STRETCH_ROWS):
             weights = None if self.weights is None else self.weights[span]
             part = replace(self, array=self.array[span], weights=weights)
             total += part.combine(part.sketch(omega))
         return total
 
     def sketch(self, omega: Omega) -> Floats:
-        """Return the weighted rows times omega, for few rows."""
+        """Return the weighted rows times omega. Use it for few rows."""
         part, center = self._part(), (self.center * self.unit)[None]
         width = omega.width if isinstance(omega, Signs) else omega.shape[1]
         out, shift = np.empty((self.shape[0], width)), np.empty((1, width))
@@ -230,11 +230,11 @@ class SparseRows:
         return out
 
     def column_gram(self) -> Floats:
-        """Return C, for few columns."""
+        """Return C. Use it for few columns."""
         return self.multiply(np.eye(self.shape[1]))
 
     def row_gram(self) -> Floats:
-        """Return the products of all weighted rows with one another, for few rows."""
+        """Return the products of all weighted rows with one another. Use it for few rows."""
         part, center = self._part(), self.center * self.unit
         along = part @ center
         gram = (part @ part.T).toarray() - along - along[:, None] + center @ center
@@ -242,7 +242,7 @@ class SparseRows:
         return np.asarray(gram * root * root[:, None])
 
     def combine(self, left: Floats) -> Floats:
-        """Return combinations (d, t) of few weighted rows, one for each column of ``left``."""
+        """Return the transposed weighted rows times ``left``, (d, t). Use it for few rows."""
         weighted = np.multiply(self._roots()[:, None], left, order="C")
         out = np.outer(self.center * -self.unit, weighted.sum(axis=0))
         _native.transposed_product(self._part(), weighted, out, self.n_threads)
@@ -268,8 +268,8 @@ def _multiply_signs(stretch: NDArray[Any], signs: Signs) -> NDArray[Any]:
 
 
 def _unit(reach: float) -> float:
-    """Return a power of two by which rows are multiplied so that their squares can be added."""
-    if reach == 0 or 1 / FAR < reach < FAR:
+    """Return the power of two that rows are multiplied by, so that squares do not overflow."""
+    if reach == 0 or 1 / MAX_REACH < reach < MAX_REACH:
         return 1.0
     return float(2.0 ** -np.frexp(reach)[1])
 

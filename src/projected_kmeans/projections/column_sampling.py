@@ -1,11 +1,8 @@
-"""REDUCE: actual columns of the data, drawn by their weight in the leading singular vectors.
-
-Draws columns and rescales them; it does not look at clusters.
-"""
+"""The map to columns of the data itself, drawn by their weight in the leading singular vectors."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,43 +26,43 @@ class ColumnSampling(LearnedTransformer):
 
     With V_k the leading right singular vectors of the centred data, column i is drawn with
     probability p_i = ||row i of V_k||^2 / k in each of r independent draws, and divided by
-    sqrt(r p_i), so that E[A S S^T A^T] = A A^T where every column can be drawn. Optimal clusterings
-    of A S are within 2 + eps of the optimum (Boutsidis, Mahoney, Drineas 2009; no clustering
-    notices the centring).
+    sqrt(r p_i), so that E[A S S^T A^T] = A A^T if every p_i is positive. An optimal clustering of
+    A S is within 2 + eps of the optimum (Boutsidis, Mahoney, Drineas 2009). Centring the data does
+    not change the inertia of any clustering.
 
     Parameters
     ----------
     n_components : int or "auto", default="auto"
-        r. "auto" is k log2(k / eps) / eps^2, at most d. A larger number is taken as it is: draws
-        repeat columns.
+        r. "auto" is k log2(k / eps) / eps^2, at most d. A number above d is allowed, because draws
+        may repeat columns.
     n_clusters : int, default=8
-        k. Where the data has fewer directions, all of them count.
+        k. If the data has fewer directions than k, all of them are used.
     eps : float, default=0.3
         The error in (0, 1), used by "auto" and by "approximate".
     singular_vectors : {"auto", "exact", "approximate"}, default="auto"
         "approximate" finds V_k by a sign sketch of k + ceil(k / eps) + 1 columns; "auto" does so
-        where min(n, d) is above 256.
+        if min(n, d) is above 256, and else computes V_k exactly.
     random_state : int, RandomState instance or None, default=None
-        An integer is the key of the draws.
+        An integer is the key itself.
     n_threads : int, optional
-        Threads; by default what OpenMP allows.
+        Threads; by default as many as OpenMP allows.
 
     Attributes
     ----------
     columns_ : ndarray of int64 (r,)
         The columns drawn, in the order of the draws.
     scales_ : ndarray (r,)
-        What each is multiplied by.
+        The factor that each drawn column is multiplied by.
     probabilities_ : ndarray (d,)
-        p.
+        p_i of every column.
     n_components_ : int
         r.
     key_ : int
-        What fixes the draws.
+        Fixes the draws.
     n_features_in_ : int
         d.
     feature_names_in_ : ndarray of str
-        Only where X has string column names.
+        Only if X has string column names.
 
     Examples
     --------
@@ -79,6 +76,8 @@ class ColumnSampling(LearnedTransformer):
     (3, 4)
     """
 
+    dimension_rule: ClassVar[str] = "boutsidis2009-columns"
+
     def __init__(
         self,
         n_components: int | str = "auto",
@@ -89,12 +88,9 @@ class ColumnSampling(LearnedTransformer):
         random_state: RandomState = None,
         n_threads: int | None = None,
     ) -> None:
-        self.n_components = n_components
-        self.n_clusters = n_clusters
-        self.eps = eps
+        super().__init__(n_components, eps=eps, random_state=random_state, n_threads=n_threads)
+        self.n_clusters: int = n_clusters
         self.singular_vectors = singular_vectors
-        self.random_state = random_state
-        self.n_threads = n_threads
 
     def choose_components(self, n_samples: int, n_features: int) -> int:
         """Check the parameters and return r."""
@@ -104,11 +100,11 @@ class ColumnSampling(LearnedTransformer):
         if not isinstance(self.n_components, str):
             return int(self.n_components)
         return target_dimension(
-            self.n_clusters, eps=self.eps, rule="boutsidis2009-columns", n_features=n_features
+            self.n_clusters, eps=self.eps, rule=self.dimension_rule, n_features=n_features
         )
 
     def learn(self, source: BlockSource, weights: Floats | None) -> None:
-        """Weigh the columns by their leverage and draw some."""
+        """Compute the leverage of every column, and draw columns by it."""
         rows = source.select()
         ranges = scan_columns(open_blocks(rows), self.n_threads or 0)
         n_directions = min(self.n_clusters, *rows.shape)
@@ -123,7 +119,7 @@ class ColumnSampling(LearnedTransformer):
             exact=kinds.get(self.singular_vectors),
         )
         leverage = np.einsum("ij,ij->i", found.columns, found.columns)
-        if not leverage.any():  # all rows are equal: no column is better than another
+        if not leverage.any():  # all rows are equal, so every column is as good
             leverage[:] = 1
         self.probabilities_ = leverage / leverage.sum()
         stream = open_stream(self.key_, SAMPLED_COLUMNS)

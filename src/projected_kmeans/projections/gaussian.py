@@ -1,6 +1,6 @@
-"""REDUCE: the Gaussian map, for comparison: a matrix product with normal numbers from the key.
+"""The Gaussian map, for comparison: a matrix product with normal numbers that follow from the key.
 
-Panels of the matrix exist one at a time; the maps that need no matrix are in `projections.py`.
+The matrix exists one panel at a time. `signs.py` and `hadamard.py` have maps that need no matrix.
 """
 
 from __future__ import annotations
@@ -15,45 +15,37 @@ from numpy.typing import NDArray
 
 from projected_kmeans import _native
 from projected_kmeans.blas_threads import multiply_rows
-from projected_kmeans.keys import RandomState, draw_words
+from projected_kmeans.keys import draw_words
 from projected_kmeans.projections.map_protocol import MapTransformer, SparseMatrix
 
-# Bytes of the random matrix that exist at a time.
+# Size of one panel of the random matrix, in bytes of float64: 16 MiB.
 PANEL_BYTES = 16 * 2**20
 
 
 class GaussianProjection(MapTransformer):
     """Multiply by a random matrix of independent normal entries with variance 1/t.
 
-    The entry in row i and column j is a pure function of (key, i, j); panels of the matrix are
-    regenerated when they are needed and multiplied by BLAS, whose rounding may depend on the
-    block and the number of threads.
+    The entry in row i and column j is a pure function of (key, i, j). Panels of the matrix are
+    generated again whenever they are needed, and multiplied by BLAS, whose rounding may depend on
+    the block and the number of threads.
 
     Parameters
     ----------
-    n_components : int or "auto", default="auto"
-        t. "auto" asks `target_dimension`: with ``n_clusters`` the rule of Makarychev, Makarychev
-        and Razenshteyn (2019), without it the Johnson-Lindenstrauss bound for the number of rows;
-        never more than the number of features.
-    eps : float, default=0.3
-        Error parameter in (0, 1), used by "auto".
-    n_clusters : int, optional
-        k, used by "auto".
-    random_state : int, RandomState instance or None, default=None
-        An integer is the key itself.
+    n_components, eps, n_clusters, random_state : as in `SignProjection`
+        The same meaning and the same defaults.
     n_threads : int, optional
-        Threads that BLAS may use; by default as many as it likes.
+        Threads that BLAS may use; by default as many as OpenMP allows.
 
     Attributes
     ----------
     n_components_ : int
         t.
     key_ : int
-        What fixes the map.
+        Fixes the matrix.
     n_features_in_ : int
         d.
     feature_names_in_ : ndarray of str
-        Only where X has string column names.
+        Only if X has string column names.
 
     Notes
     -----
@@ -67,21 +59,6 @@ class GaussianProjection(MapTransformer):
     >>> GaussianProjection(2, random_state=7).fit_transform(np.eye(3)).shape
     (3, 2)
     """
-
-    def __init__(
-        self,
-        n_components: int | str = "auto",
-        *,
-        eps: float = 0.3,
-        n_clusters: int | None = None,
-        random_state: RandomState = None,
-        n_threads: int | None = None,
-    ) -> None:
-        self.n_components = n_components
-        self.eps = eps
-        self.n_clusters = n_clusters
-        self.random_state = random_state
-        self.n_threads = n_threads
 
     def project_block(self, block: NDArray[Any], out: NDArray[Any]) -> None:
         """Write the sketch of a block of dense rows into ``out``."""
@@ -109,12 +86,16 @@ class GaussianProjection(MapTransformer):
 def draw_normals(
     key: int, shape: tuple[int, int], *, row: int = 0, column: int = 0
 ) -> NDArray[np.float64]:
-    """Return a rectangle of standard normal numbers, each a pure function of its coordinates.
+    """Return a rectangle of standard normal numbers, each a pure function of its coordinates."""
+    return normals_from_words(draw_words(key, shape, row=row, column=column))
+
+
+def normals_from_words(words: NDArray[np.uint64]) -> NDArray[np.float64]:
+    """Return one standard normal number for each random 64-bit word; every word gives a finite one.
 
     The upper 52 bits of a word make a uniform number strictly between 0 and 1, and the inverse of
     the normal distribution function makes it normal.
     """
-    words = draw_words(key, shape, row=row, column=column)
     uniform = ((words >> np.uint64(12)).astype(np.float64) + 0.5) * 2.0**-52
     normals: NDArray[np.float64] = scipy.special.ndtri(uniform)
     return normals

@@ -1,13 +1,15 @@
-"""REDUCE: what all random maps share: fitting from a shape, and walking over dense or sparse rows.
+"""What all maps share: they are fitted from the shape of the rows, and project block by block.
 
-Knows no particular map; `projections.py` has them.
+`RandomMap` says what a fit asks of a map of this package, `Transformer` what it asks of a map that
+the caller made. `MapTransformer` is the base class that makes a map a scikit-learn transformer. No
+particular map is known here.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any, Protocol, TypeAlias, runtime_checkable
+from typing import Any, ClassVar, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 import scipy.sparse
@@ -24,7 +26,11 @@ from projected_kmeans.blocks.memory_blocks import open_blocks
 from projected_kmeans.blocks.tasks import Block, OnBlock, Task, fill
 from projected_kmeans.checks import check_components, check_count
 from projected_kmeans.keys import RandomState, resolve_key
-from projected_kmeans.projections.target_dimension import check_eps, target_dimension
+from projected_kmeans.projections.target_dimension import (
+    DEFAULT_RULE,
+    check_eps,
+    target_dimension,
+)
 from projected_kmeans.results import Floats
 
 SparseMatrix: TypeAlias = "scipy.sparse.csr_array[Any, tuple[int, int]]"
@@ -32,8 +38,19 @@ SparseMatrix: TypeAlias = "scipy.sparse.csr_array[Any, tuple[int, int]]"
 
 @runtime_checkable
 class RandomMap(Protocol):
-    """What this package's maps have in common, beyond scikit-learn's transformers."""
+    """A map of this package that is fitted, at least to the shape of the rows.
 
+    Attributes
+    ----------
+    dimension_rule : str
+        The rule in `RULES` that says what t is if ``n_components`` is "auto" and k is known.
+    n_components, eps, n_clusters, random_state, n_threads
+        The parameters that all maps have; see `SignProjection`.
+    n_features_in_, n_components_, key_ : int
+        d, t, and what fixes all randomness. `fit_shape` sets them.
+    """
+
+    dimension_rule: ClassVar[str]
     n_components: int | str
     eps: float
     n_clusters: int | None
@@ -44,10 +61,10 @@ class RandomMap(Protocol):
     key_: int
 
     def choose_components(self, n_samples: int, n_features: int) -> int:
-        """Check ``n_components`` and return t for that many rows and features."""
+        """Check the parameters and return t for this number of rows and features."""
 
     def learn(self, source: BlockSource, weights: Floats | None) -> None:
-        """Look at the rows, where the map depends on more than their shape."""
+        """Look at the rows, if the map depends on more than their shape."""
 
     def project_block(self, block: NDArray[Any], out: NDArray[Any]) -> None:
         """Write the sketch of a block of dense rows into ``out``."""
@@ -58,7 +75,7 @@ class RandomMap(Protocol):
 
 @runtime_checkable
 class Transformer(Protocol):
-    """What a fit asks of a map that the caller made: the two methods of scikit-learn's."""
+    """What a fit asks of a map that the caller made: two methods of a scikit-learn transformer."""
 
     def fit(self, X: Any) -> Any:
         """Learn from the rows of X and return the transformer itself."""
@@ -68,7 +85,7 @@ class Transformer(Protocol):
 
 
 def fit_shape(projection: RandomMap, n_samples: int, n_features: int) -> None:
-    """Fix a map for that many rows of that many features: all that most maps take from data."""
+    """Check the parameters of a map and fix d, t and the key. Most maps need nothing else."""
     check_eps(projection.eps)
     if projection.n_clusters is not None:
         check_count("n_clusters", projection.n_clusters)
@@ -80,7 +97,7 @@ def fit_shape(projection: RandomMap, n_samples: int, n_features: int) -> None:
 
 
 def fit_rows(projection: RandomMap, X: ArrayLike, sample_weight: ArrayLike | None = None) -> None:
-    """Fix a map for the rows of X: their shape, and what it learns of them."""
+    """Fit a map to the rows of X: to their shape, and to what it learns from them."""
     rows = check_rows(projection, X, reset=True, accept_sparse=True)
     weights = check_weights(sample_weight, rows)
     source = open_blocks(rows)
@@ -90,7 +107,7 @@ def fit_rows(projection: RandomMap, X: ArrayLike, sample_weight: ArrayLike | Non
 
 
 def sketch_rows(projection: RandomMap, source: BlockSource) -> NDArray[Any]:
-    """Return the sketch of all rows, in the precision that they are computed in."""
+    """Return the sketch of all rows: float64 for float64 rows, float32 for smaller types."""
     shape = (source.shape[0], projection.n_components_)
     sketch = np.empty(shape, compute_type(source.dtype))
     fill_sketch(projection, source, sketch)
@@ -106,7 +123,18 @@ def fill_sketch(
 ) -> None:
     """Write the sketch of all rows into an array, or into a place that their source made.
 
-    An array that has some rows already is filled from row ``first`` on.
+    Parameters
+    ----------
+    projection : RandomMap
+        Fitted.
+    source : BlockSource
+        The rows.
+    sketch : ndarray or what ``source.new_rows`` returned
+        Receives n rows of t numbers.
+    on_block : callable, optional
+        Called with the number of rows done after every block.
+    first : int, default=0
+        The first row to write; the rows before it are in the sketch already.
     """
     project = projection.project_sparse if source.sparse else projection.project_block
     task = Task(partial(_project, project), (fill(sketch),))
@@ -118,22 +146,43 @@ def _project(project: Callable[..., None], block: Block, out: NDArray[Any]) -> N
 
 
 class MapTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
-    """The scikit-learn face of a map, which itself has only to project blocks and sparse rows."""
+    """The scikit-learn transformer that every map is; a subclass projects blocks and sparse rows.
+
+    A subclass has ``project_block`` and ``project_sparse``, as `RandomMap` describes them. One with
+    further parameters has an ``__init__`` of its own.
+    """
+
+    dimension_rule: ClassVar[str] = DEFAULT_RULE
+
+    def __init__(
+        self,
+        n_components: int | str = "auto",
+        *,
+        eps: float = 0.3,
+        n_clusters: int | None = None,
+        random_state: RandomState = None,
+        n_threads: int | None = None,
+    ) -> None:
+        self.n_components = n_components
+        self.eps = eps
+        self.n_clusters = n_clusters
+        self.random_state = random_state
+        self.n_threads = n_threads
 
     def fit(self: RandomMap, X: ArrayLike, y: object = None) -> Any:
-        """Fix the map for rows like those of X, of which only the shape matters.
+        """Fit the map to rows like those of X. Only the shape of X matters.
 
         Parameters
         ----------
         X : array-like or sparse matrix (n, d)
-            Rows, finite.
+            Finite rows.
         y : ignored
             Present by convention.
 
         Returns
         -------
         transformer
-            Itself.
+            This transformer.
         """
         fit_rows(self, X)
         return self
@@ -144,7 +193,7 @@ class MapTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         Parameters
         ----------
         X : array-like or sparse matrix (n, d)
-            Rows, finite. Sparse rows are never made dense.
+            Finite rows. Sparse rows are never made dense.
 
         Returns
         -------
@@ -157,12 +206,14 @@ class MapTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         return sketch_rows(self, source)
 
     def choose_components(self: RandomMap, n_samples: int, n_features: int) -> int:
-        """Check ``n_components`` and return t for that many rows and features."""
+        """Check the parameters and return t for this number of rows and features."""
         check_components(self.n_components, n_features)
         if not isinstance(self.n_components, str):
             return int(self.n_components)
         if self.n_clusters is not None:
-            return target_dimension(self.n_clusters, eps=self.eps, n_features=n_features)
+            return target_dimension(
+                self.n_clusters, eps=self.eps, rule=self.dimension_rule, n_features=n_features
+            )
         return target_dimension(
             eps=self.eps,
             rule="johnson-lindenstrauss",
@@ -171,7 +222,7 @@ class MapTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         )
 
     def learn(self, source: BlockSource, weights: Floats | None) -> None:
-        """Look at the rows: nothing to do where only their shape matters."""
+        """Look at the rows. A map that depends on their shape alone has nothing to do."""
 
     @property
     def _n_features_out(self: RandomMap) -> int:
@@ -185,7 +236,7 @@ class MapTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
 
 
 class LearnedTransformer(MapTransformer):
-    """The face of a map that looks at the rows, and at their weights, when it is fitted."""
+    """The transformer of a map that learns from the rows and their weights."""
 
     def fit(
         self: RandomMap, X: ArrayLike, y: object = None, sample_weight: ArrayLike | None = None
@@ -195,7 +246,7 @@ class LearnedTransformer(MapTransformer):
         Parameters
         ----------
         X : array-like or sparse matrix (n, d)
-            Rows, finite.
+            Finite rows.
         y : ignored
             Present by convention.
         sample_weight : array-like (n,), optional
@@ -204,7 +255,7 @@ class LearnedTransformer(MapTransformer):
         Returns
         -------
         transformer
-            Itself.
+            This transformer.
         """
         fit_rows(self, X, sample_weight)
         return self

@@ -1,11 +1,11 @@
-"""REDUCE: the directions along which rows vary most, by a sign sketch or an exact decomposition.
+"""Find the directions along which rows vary most, by a sign sketch or an exact decomposition.
 
-Finds directions; it does not choose how many, nor which rows to look at.
+The callers choose how many directions they want, and from which rows.
 
 With C = (A - c)^T diag(w) (A - c) and a sign matrix R, one walk over the rows gives C R, stretch by
 stretch as S^T (S R), and C is about (C R) (R^T C R)^-1 (C R)^T (Nystrom; Tropp, Yurtsever, Udell,
-Cevher 2017), whose eigenvectors are the directions. A power pass puts an orthonormal basis of C R
-in the place of R.
+Cevher 2017), whose eigenvectors are the directions. A power pass replaces R by an orthonormal basis
+of C R and walks over the rows once more.
 """
 
 from __future__ import annotations
@@ -20,22 +20,38 @@ from projected_kmeans.keys import draw_signs
 from projected_kmeans.projections.centred_rows import CentredRows, Signs, SparseRows
 from projected_kmeans.results import Floats
 
-# Up to here min(n, d) is small: the Gram matrix and its eigenvectors cost less than they save.
+# Decompose the Gram matrix exactly if min(n, d) is at most this, because it then costs little.
 EXACT_SIZE = 256
+
+# R has as many columns beyond t as t itself, and at least 10.
+MIN_OVERSAMPLES = 10
 
 
 class Directions(NamedTuple):
-    """Orthonormal columns (d, t), zero beyond the rank, and the singular values along them."""
+    """Orthonormal columns (d, t) and the singular values along them; both 0 beyond the rank."""
 
     columns: Floats
     singular_values: Floats
 
 
 class Eigenpairs(NamedTuple):
-    """Eigenvectors of C, as columns of any length, and their eigenvalues in descending order."""
+    """Eigenvectors of C as columns, not normalized, and their eigenvalues in descending order."""
 
     columns: Floats
     values: Floats
+
+
+def sketch_width(n_directions: int, n_columns: int, n_oversamples: int | None = None) -> int:
+    """Return the number of columns of R: t and the oversamples, at most d.
+
+    Examples
+    --------
+    >>> sketch_width(64, 784), sketch_width(3, 784), sketch_width(64, 100)
+    (128, 13, 100)
+    """
+    if n_oversamples is None:
+        n_oversamples = max(n_directions, MIN_OVERSAMPLES)
+    return min(n_directions + n_oversamples, n_columns)
 
 
 def find_directions(
@@ -43,11 +59,11 @@ def find_directions(
     n_directions: int,
     *,
     key: int,
-    n_oversamples: int,
+    n_oversamples: int | None,
     n_power: int,
     exact: bool | None = None,
 ) -> Directions:
-    """Return the directions of most variance, as a sign sketch shows them or exactly.
+    """Return the directions of largest variance, approximately from a sign sketch or exactly.
 
     Parameters
     ----------
@@ -56,25 +72,27 @@ def find_directions(
     n_directions : int
         t; at most d.
     key : int
-        What fixes the sign matrix.
-    n_oversamples, n_power : int
-        Columns of R beyond t, and passes over the rows after the first.
+        Fixes the sign matrix.
+    n_oversamples : int or None
+        Columns of R beyond t; None is t, at least 10.
+    n_power : int
+        Passes over the rows after the first.
     exact : bool, optional
-        Whether to decompose the smaller Gram matrix, in O(n d min(n, d)); by default where it is
-        small.
+        Whether to decompose the smaller Gram matrix, in O(n d min(n, d)); by default if min(n, d)
+        is at most 256.
     """
     n_columns = rows.shape[1]
     exact = min(rows.shape) <= EXACT_SIZE if exact is None else exact
     with one_blas_thread():
         if exact:
             return _tidy(_decompose(rows), n_directions, rows)
-        signs = Signs(key, min(n_directions + n_oversamples, n_columns))
+        signs = Signs(key, sketch_width(n_directions, n_columns, n_oversamples))
         if isinstance(rows, SparseRows) and rows.shape[0] < n_columns:
             return _tidy(_decompose_few(rows, signs, n_power, n_directions), n_directions, rows)
         product, omega = rows.multiply(signs), None
         for _ in range(n_power):
             omega = _orthonormal(product)
-            del product  # as large as the next one
+            del product  # free it before the next product, which is as large
             product = rows.multiply(omega)
         if omega is None:
             omega = draw_signs(key, (n_columns, signs.width)).astype(np.float64)
@@ -88,7 +106,7 @@ def _orthonormal(columns: Floats) -> Floats:
 
 
 def _decompose(rows: CentredRows) -> Eigenpairs:
-    """Return all eigenvectors of C, by the Gram matrix of columns or of rows, the smaller one."""
+    """Return all eigenvectors of C, from the Gram matrix of columns or of rows: the smaller one."""
     n_rows, n_columns = rows.shape
     few_rows = n_rows < n_columns
     values, vectors = scipy.linalg.eigh(rows.row_gram() if few_rows else rows.column_gram())
@@ -99,10 +117,11 @@ def _decompose(rows: CentredRows) -> Eigenpairs:
 
 
 def _decompose_few(rows: SparseRows, signs: Signs, n_power: int, n_directions: int) -> Eigenpairs:
-    """Return the first eigenvectors of the same approximation of C, for fewer rows than columns.
+    """Return the first eigenvectors of an approximation of C, for fewer sparse rows than columns.
 
-    With Q an orthonormal basis of A R it is A^T Q Q^T A: bases are of rows, which are few, and the
-    Gram matrix of A^T Q is as small as R is narrow. Products with sparse rows cost little beside.
+    With Q an orthonormal basis of A R, the approximation is A^T Q Q^T A. This form needs only bases
+    of vectors with one entry a row, and rows are few here; and the Gram matrix of A^T Q has as many
+    columns as R.
     """
     basis = np.linalg.qr(rows.sketch(signs))[0]
     for _ in range(n_power):
@@ -123,9 +142,9 @@ def _decompose_sketch(omega: Floats, product: Floats, precision: float) -> Eigen
 
 
 def _tidy(found: Eigenpairs, n_directions: int, rows: CentredRows) -> Directions:
-    """Return t directions of length one, their largest entry positive.
+    """Return t directions of length one, with their largest entry positive.
 
-    They are zero where the sum of squares along them is not told from zero by rounding.
+    A direction is zero if rounding alone could explain the sum of squares along it.
     """
     values = found.values[:n_directions]
     some = np.flatnonzero(values > 4 * rows.precision * max(values, default=0.0))

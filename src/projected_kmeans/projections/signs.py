@@ -1,6 +1,6 @@
-"""REDUCE: random maps to few dimensions that do not look at the data (the paper's steps 1 to 3).
+"""The paper's sign matrix as a map, dense and sparse. It does not look at the data.
 
-A map is a value: its key, its number of features and of components; no matrix is ever stored.
+No matrix is stored: a map is its key, its number of features and its number of components.
 """
 
 from __future__ import annotations
@@ -8,22 +8,21 @@ from __future__ import annotations
 import math
 from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
 
 from projected_kmeans import _native
 from projected_kmeans.checks import check_count
-from projected_kmeans.keys import RandomState, draw_words
+from projected_kmeans.keys import RandomState
 from projected_kmeans.projections.map_protocol import MapTransformer, SparseMatrix
 
-# The kernels keep the nonzeros of one row of R at hand.
-MOST_NONZEROS = 64
+# The kernels hold the nonzeros of one row of R in a buffer of this length.
+MAX_NONZEROS = 64
 
 
 class SignProjection(MapTransformer):
     """Multiply by a random sign matrix, the paper's R: entries +1/sqrt(t) and -1/sqrt(t).
 
-    The sign in row i and column j is a pure function of (key, i, j), so R is never stored, every
+    The sign in row i and column j is a pure function of (key, i, j). So R is never stored, every
     machine, thread and block sees the same R, and the first t columns of a wider R are the same
     signs. Rows of float32, float16 and small integers are computed in float32, float64 rows in
     float64, in an order of additions that is fixed for each row. The product is a table look-up,
@@ -42,18 +41,19 @@ class SignProjection(MapTransformer):
     random_state : int, RandomState instance or None, default=None
         An integer is the key itself.
     n_threads : int, optional
-        Threads of the product; by default what OpenMP allows. The result does not depend on it.
+        Threads of the product; by default as many as OpenMP allows. The result does not depend on
+        their number.
 
     Attributes
     ----------
     n_components_ : int
         t.
     key_ : int
-        What fixes the map.
+        Fixes the signs.
     n_features_in_ : int
         d.
     feature_names_in_ : ndarray of str
-        Only where X has string column names.
+        Only if X has string column names.
 
     Notes
     -----
@@ -70,21 +70,6 @@ class SignProjection(MapTransformer):
     array([[ -6.5,   0.5,   0.5,  -1.5],
            [-12.5,   0.5,   0.5,  -1.5]])
     """
-
-    def __init__(
-        self,
-        n_components: int | str = "auto",
-        *,
-        eps: float = 0.3,
-        n_clusters: int | None = None,
-        random_state: RandomState = None,
-        n_threads: int | None = None,
-    ) -> None:
-        self.n_components = n_components
-        self.eps = eps
-        self.n_clusters = n_clusters
-        self.random_state = random_state
-        self.n_threads = n_threads
 
     def project_block(self, block: NDArray[Any], out: NDArray[Any]) -> None:
         """Write the sketch of a block of dense rows into ``out``."""
@@ -112,36 +97,28 @@ class SparseSignProjection(MapTransformer):
     """Multiply by a sparse random sign matrix: s entries +-1/sqrt(s) in each of its rows.
 
     In each row of R the t columns are cut into s stretches, and each stretch has one random sign at
-    a random place (Kane, Nelson 2014); with s = 1 this is CountSketch. The cost is n d s whatever
-    t, little more than reading the data, and nnz s for sparse rows.
+    a random place (Kane, Nelson 2014); with s = 1 this is CountSketch. The cost is n d s for any t,
+    little more than reading the data, and nnz s for sparse rows.
 
     Parameters
     ----------
     n_components : int or "auto", default="auto"
-        t. "auto" asks `target_dimension`: with ``n_clusters`` the rule of Makarychev, Makarychev
-        and Razenshteyn (2019), without it the Johnson-Lindenstrauss bound for the number of rows;
-        never more than the number of features.
+        t, as in `SignProjection`.
     n_nonzeros : int, default=8
-        s, at most 64; where t is smaller than s, t.
-    eps : float, default=0.3
-        Error parameter in (0, 1), used by "auto".
-    n_clusters : int, optional
-        k, used by "auto".
-    random_state : int, RandomState instance or None, default=None
-        An integer is the key itself.
-    n_threads : int, optional
-        Threads of the product; by default what OpenMP allows. The result does not depend on it.
+        s, at most 64. If t is smaller than s, then t is used.
+    eps, n_clusters, random_state, n_threads : as in `SignProjection`
+        The same meaning and the same defaults.
 
     Attributes
     ----------
     n_components_ : int
         t.
     key_ : int
-        What fixes the map.
+        Fixes the signs and their places.
     n_features_in_ : int
         d.
     feature_names_in_ : ndarray of str
-        Only where X has string column names.
+        Only if X has string column names.
 
     Notes
     -----
@@ -170,19 +147,21 @@ class SparseSignProjection(MapTransformer):
         random_state: RandomState = None,
         n_threads: int | None = None,
     ) -> None:
-        self.n_components = n_components
+        super().__init__(
+            n_components,
+            eps=eps,
+            n_clusters=n_clusters,
+            random_state=random_state,
+            n_threads=n_threads,
+        )
         self.n_nonzeros = n_nonzeros
-        self.eps = eps
-        self.n_clusters = n_clusters
-        self.random_state = random_state
-        self.n_threads = n_threads
 
     def choose_components(self, n_samples: int, n_features: int) -> int:
         """Check the parameters and return t."""
         check_count("n_nonzeros", self.n_nonzeros)
-        if self.n_nonzeros > MOST_NONZEROS:
+        if self.n_nonzeros > MAX_NONZEROS:
             raise ValueError(
-                f"n_nonzeros={self.n_nonzeros} is too many; use at most {MOST_NONZEROS}, "
+                f"n_nonzeros={self.n_nonzeros} is too many; use at most {MAX_NONZEROS}, "
                 "or SignProjection for dense signs"
             )
         return super().choose_components(n_samples, n_features)
@@ -214,96 +193,3 @@ class SparseSignProjection(MapTransformer):
     @property
     def _nonzeros(self) -> int:
         return min(int(self.n_nonzeros), int(self.n_components_))
-
-
-class HadamardProjection(MapTransformer):
-    """Randomised Hadamard transform: random signs, Walsh-Hadamard transform, t of its entries.
-
-    Rows are padded with zeros to a power of two D. The cost is n D log(D) whatever t; for sparse
-    rows it is nnz t instead, and nothing is padded. The entries kept are the first t of a random
-    order of all D, so those of a smaller t come first.
-
-    Parameters
-    ----------
-    n_components : int or "auto", default="auto"
-        t. "auto" asks `target_dimension`: with ``n_clusters`` the rule of Makarychev, Makarychev
-        and Razenshteyn (2019), without it the Johnson-Lindenstrauss bound for the number of rows;
-        never more than the number of features.
-    eps : float, default=0.3
-        Error parameter in (0, 1), used by "auto".
-    n_clusters : int, optional
-        k, used by "auto".
-    random_state : int, RandomState instance or None, default=None
-        An integer is the key itself.
-    n_threads : int, optional
-        Threads of the product; by default what OpenMP allows. The result does not depend on it.
-
-    Attributes
-    ----------
-    n_components_ : int
-        t.
-    key_ : int
-        What fixes the map.
-    n_features_in_ : int
-        d.
-    feature_names_in_ : ndarray of str
-        Only where X has string column names.
-
-    Notes
-    -----
-    Of the paper's Lemma 1, part 3 (moments) holds in expectation at every t. Part 1 (singular
-    values of V_k^T R) holds at t = O((k + log(d)) log(k) / eps^2) (Tropp 2011), a logarithm more
-    than signs need, and part 2 follows there.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from projected_kmeans import HadamardProjection
-    >>> sketch = HadamardProjection(4, random_state=7).fit_transform(np.eye(4))
-    >>> np.allclose(sketch @ sketch.T, np.eye(4))
-    True
-    """
-
-    def __init__(
-        self,
-        n_components: int | str = "auto",
-        *,
-        eps: float = 0.3,
-        n_clusters: int | None = None,
-        random_state: RandomState = None,
-        n_threads: int | None = None,
-    ) -> None:
-        self.n_components = n_components
-        self.eps = eps
-        self.n_clusters = n_clusters
-        self.random_state = random_state
-        self.n_threads = n_threads
-
-    def project_block(self, block: NDArray[Any], out: NDArray[Any]) -> None:
-        """Write the sketch of a block of dense rows into ``out``."""
-        _native.hadamard_product(
-            block, self.key_, self._scale, out, self.n_threads or 0, positions=self._positions()
-        )
-
-    def project_sparse(self, rows: SparseMatrix, out: NDArray[Any]) -> None:
-        """Write the sketch of sparse rows into ``out``."""
-        _native.hadamard_product_sparse(
-            rows.data,
-            rows.indices,
-            rows.indptr,
-            rows.shape[1],
-            self.key_,
-            self._scale,
-            out,
-            self.n_threads or 0,
-            positions=self._positions(),
-        )
-
-    @property
-    def _scale(self) -> float:
-        return 1.0 / math.sqrt(self.n_components_)
-
-    def _positions(self) -> NDArray[np.int64]:
-        padded = 1 << (self.n_features_in_ - 1).bit_length()
-        words = draw_words(self.key_, (1, padded))[0]
-        return np.argsort(words, kind="stable")[: self.n_components_].astype(np.int64)

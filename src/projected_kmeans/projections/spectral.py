@@ -1,11 +1,12 @@
-"""REDUCE: rows along their principal directions, a map that looks at the data.
+"""The map to principal directions, the default of `ProjectedKMeans`.
 
-Chooses how many directions and from which rows; `directions.py` finds them.
+Decides how many directions there are and measures what they lose. `direction_sample.py` draws the
+rows that they are found from, and `principal_directions.py` finds them.
 """
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse
@@ -17,46 +18,41 @@ from projected_kmeans.blocks.block_source import BlockSource
 from projected_kmeans.blocks.column_scan import scan_columns
 from projected_kmeans.blocks.memory_blocks import PickedRows, open_blocks
 from projected_kmeans.checks import check_components, check_count
-from projected_kmeans.keys import SPECTRAL_ROWS, RandomState, open_stream
+from projected_kmeans.keys import RandomState
 from projected_kmeans.projections.centred_rows import about, mean_of
+from projected_kmeans.projections.direction_sample import count_sample_rows, draw_direction_sample
 from projected_kmeans.projections.map_protocol import LearnedTransformer, SparseMatrix
 from projected_kmeans.projections.principal_directions import Directions, find_directions
 from projected_kmeans.projections.target_dimension import target_dimension
 from projected_kmeans.results import Floats
 
-# On digits (90,000 x 784, k = 100) 96 directions lower the inertia of 64 by 0.03 %.
-AUTO_COMPONENTS = 64
+# Only this map caps its automatic dimension, because directions beyond the first 64 add next to
+# nothing: on digits (90,000 x 784, k = 100) 96 directions lower the inertia by another 0.03 %.
+MAX_AUTO_COMPONENTS = 64
 
-# A sample has at least so many rows, and so many for each direction; it must spare half of all.
-MIN_SAMPLE = 5000
-SAMPLE_A_DIRECTION = 80
+# Power passes that follow the first one if directions are found from a sample, where a pass costs
+# little. Over all rows there is none.
+SAMPLE_POWER_PASSES = 1
 
-# Passes over a sample cost little, and all rows are passed over once.
-POWER_ON_SAMPLE = 1
-
-# Columns of R beyond t, as many as t but at least so many.
-LEAST_OVERSAMPLES = 10
-
-# Rows on which the loss is measured, and how many of them at a time.
-LOSS_ROWS = 1024
-LOSS_STRETCH = 64
+# The loss is measured on this number of rows at a time.
+LOSS_STRETCH_ROWS = 64
 
 
 class SpectralProjection(LearnedTransformer):
     """Coordinates of rows along their principal directions: (A - mean) V_t, that is U_t Sigma_t.
 
-    The directions are found by a sign sketch: one pass for the exact mean, one for A^T (A R) by
-    table look-up and a matrix product, and the sketch is the third; from a sample of the rows the
-    first two are passes over the sample only. Where min(n, d) is at most 256
-    the decomposition is exact up to rounding. Nothing is centred in a copy, and sparse rows are
-    never made dense.
+    The directions are found by a sign sketch. The first pass over the rows gives the exact mean,
+    the second A^T (A R) by table look-up and a matrix product, and the third the sketch. If the
+    directions are found from a sample, the first two passes read the sample only. If min(n, d) is
+    at most 256, the decomposition is exact up to rounding. No centred copy of the rows is made, and
+    sparse rows are never made dense.
 
     Parameters
     ----------
     n_components : int or "auto", default="auto"
         t. "auto" is ceil(k / eps), which keeps every clustering within 1 + eps (Cohen, Elder,
-        Musco, Musco, Persu 2015), but at most 64, from where on digits gained next to nothing; 64
-        without ``n_clusters``; never more than the number of features.
+        Musco, Musco, Persu 2015), but at most 64, because more directions gained next to nothing on
+        digits; 64 without ``n_clusters``; never more than the number of features.
     eps : float, default=0.3
         Error parameter in (0, 1), used by "auto".
     n_clusters : int, optional
@@ -64,46 +60,46 @@ class SpectralProjection(LearnedTransformer):
     n_oversamples : int or "auto", default="auto"
         Columns of R beyond t. "auto" is t, at least 10.
     n_power : int or "auto", default="auto"
-        Further passes over the rows that the directions are found from. "auto" is 1 over a sample
-        and none over all rows.
+        Further passes over the rows that the directions are found from. "auto" is 1 for a sample
+        and 0 for all rows.
     sample_rows : int, "auto" or None, default="auto"
-        From how many rows, drawn uniformly or by their weights, directions are found. "auto" is
-        80 t, at least 5,000, where that is at most half of the rows; None takes all rows. What the
-        sketch loses is measured, see ``lost_variance_``.
+        The number of rows, drawn uniformly or by their weights, that directions are found from.
+        "auto" is 80 t, at least 5,000, or all rows if that is more than half of them; None takes
+        all rows. ``lost_variance_`` measures what the sketch loses.
     random_state : int, RandomState instance or None, default=None
         An integer is the key itself.
     n_threads : int, optional
-        Threads; by default what OpenMP allows.
+        Threads; by default as many as OpenMP allows.
 
     Attributes
     ----------
     components_ : ndarray (t, d)
-        The directions as orthonormal rows; zero where the rank is exhausted.
+        The directions as orthonormal rows; rows of zeros beyond the rank of the data.
     singular_values_ : ndarray (t,)
-        Of the rows that directions were found from, about the mean; estimates from below where
-        a sketch was decomposed.
+        Of the rows that directions were found from, about the mean. If a sketch was decomposed,
+        they are estimates from below.
     mean_ : ndarray (d,)
         The (weighted) mean of the rows that directions were found from.
     lost_variance_ : float
         The share of the variance that is not along the directions, measured on up to 1,024 rows
-        that the directions were not found from; exact where all rows are so few.
+        that the directions were not found from. With at most 1,024 rows it is exact.
     n_sampled_rows_ : int
         How many rows the directions were found from.
     n_components_ : int
         t.
     key_ : int
-        What fixes signs and sample.
+        Fixes the signs and the sample.
     n_features_in_ : int
         d.
     feature_names_in_ : ndarray of str
-        Only where X has string column names.
+        Only if X has string column names.
 
     Notes
     -----
-    On one machine directions have the same bits for any number of threads and any blocks: rows are
-    multiplied in stretches that follow from d alone, each by BLAS on one thread, and added in
-    order. Given the directions, a dense row's sketch depends on that row alone, to the bit. Another
-    BLAS or instruction set rounds otherwise.
+    On one machine directions have the same bits for any number of threads and any blocks, because
+    rows are multiplied in stretches whose length depends on d alone, each by BLAS on one thread,
+    and added in order. Given the directions, a dense row's sketch depends on that row alone, to the
+    bit. Another BLAS or instruction set rounds differently.
 
     Examples
     --------
@@ -120,6 +116,8 @@ class SpectralProjection(LearnedTransformer):
     0.0
     """
 
+    dimension_rule: ClassVar[str] = "cohen2015-svd"
+
     def __init__(
         self,
         n_components: int | str = "auto",
@@ -132,14 +130,16 @@ class SpectralProjection(LearnedTransformer):
         random_state: RandomState = None,
         n_threads: int | None = None,
     ) -> None:
-        self.n_components = n_components
-        self.eps = eps
-        self.n_clusters = n_clusters
+        super().__init__(
+            n_components,
+            eps=eps,
+            n_clusters=n_clusters,
+            random_state=random_state,
+            n_threads=n_threads,
+        )
         self.n_oversamples = n_oversamples
         self.n_power = n_power
         self.sample_rows = sample_rows
-        self.random_state = random_state
-        self.n_threads = n_threads
 
     def choose_components(self, n_samples: int, n_features: int) -> int:
         """Check the parameters and return t."""
@@ -150,16 +150,17 @@ class SpectralProjection(LearnedTransformer):
             check_count("sample_rows", self.sample_rows, word="auto")
         if not isinstance(self.n_components, str):
             return int(self.n_components)
-        most = min(AUTO_COMPONENTS, n_features)
+        maximum = min(MAX_AUTO_COMPONENTS, n_features)
         if self.n_clusters is None:
-            return most
+            return maximum
         return target_dimension(
-            self.n_clusters, eps=self.eps, rule="cohen2015-svd", n_features=most
+            self.n_clusters, eps=self.eps, rule=self.dimension_rule, n_features=maximum
         )
 
     def learn(self, source: BlockSource, weights: Floats | None) -> None:
         """Find the directions, and measure what they lose."""
-        sample = self._draw(source.shape[0], weights)
+        n_rows = source.shape[0]
+        sample = draw_direction_sample(n_rows, self._count_learnt(n_rows), weights, self.key_)
         found, unit = self._find(*_select(source, weights, sample.learnt), sample.learnt is None)
         self.components_ = np.ascontiguousarray(found.columns.T)
         self.singular_values_ = found.singular_values
@@ -167,13 +168,19 @@ class SpectralProjection(LearnedTransformer):
             *_select(source, weights, sample.left_out), self.mean_, found.columns, unit
         )
 
+    def _count_learnt(self, n_rows: int) -> int:
+        """Return how many rows directions are found from."""
+        if self.sample_rows is None:
+            return n_rows
+        if isinstance(self.sample_rows, str):
+            return count_sample_rows(n_rows, self.n_components_)
+        return min(int(self.sample_rows), n_rows)
+
     def _find(self, rows: Any, weights: Floats | None, all_rows: bool) -> tuple[Directions, float]:
-        """Return the directions of rows, whose mean and number are kept, and the unit they have."""
+        """Return the directions of the rows and their unit; remember their mean and number."""
         n_power, n_oversamples = self.n_power, self.n_oversamples
         if isinstance(n_power, str):
-            n_power = 0 if all_rows else POWER_ON_SAMPLE
-        if isinstance(n_oversamples, str):
-            n_oversamples = max(self.n_components_, LEAST_OVERSAMPLES)
+            n_power = 0 if all_rows else SAMPLE_POWER_PASSES
         n_threads = self.n_threads or 0
         ranges = scan_columns(open_blocks(rows), n_threads)
         self.n_sampled_rows_ = int(rows.shape[0])
@@ -183,7 +190,7 @@ class SpectralProjection(LearnedTransformer):
             centred,
             self.n_components_,
             key=self.key_,
-            n_oversamples=n_oversamples,
+            n_oversamples=None if isinstance(n_oversamples, str) else n_oversamples,
             n_power=n_power,
         )
         return found, centred.unit
@@ -201,41 +208,11 @@ class SpectralProjection(LearnedTransformer):
             along = self.components_ @ self.mean_
         out -= along.astype(out.dtype)
 
-    def _draw(self, n_rows: int, weights: Floats | None) -> Sample:
-        """Return the rows to learn from and the rows to measure the loss on."""
-        wanted: Any = self.sample_rows
-        if wanted == "auto":
-            wanted = max(MIN_SAMPLE, SAMPLE_A_DIRECTION * self.n_components_)
-            wanted = None if 2 * wanted > n_rows else wanted
-        n_learnt = 0 if wanted is None or wanted >= n_rows else int(wanted)
-        n_measured = min(LOSS_ROWS, n_rows - n_learnt)
-        if n_measured == n_rows:
-            return Sample(None, None)
-        stream = open_stream(self.key_, SPECTRAL_ROWS)
-        if weights is None:
-            drawn = stream.choice(n_rows, n_learnt + n_measured, replace=False)
-            return Sample(np.sort(drawn[:n_learnt]) if n_learnt else None, drawn[n_learnt:])
-        share = weights / weights.sum()
-        learnt = np.sort(stream.choice(n_rows, n_learnt, p=share)) if n_learnt else None
-        if learnt is not None:
-            share[learnt] = 0
-        left = share.sum()
-        if not left > 0:  # the sample has all rows that count
-            return Sample(learnt, None)
-        return Sample(learnt, stream.choice(n_rows, n_measured, p=share / left))
-
-
-class Sample(NamedTuple):
-    """Indices of rows, all rows where None; drawn by weight where there are weights."""
-
-    learnt: NDArray[np.int64] | None
-    left_out: NDArray[np.int64] | None
-
 
 def _select(
     source: BlockSource, weights: Floats | None, indices: NDArray[np.int64] | None
 ) -> tuple[Any, Floats | None]:
-    """Return all rows with their weights, or those drawn, which count once each."""
+    """Return all rows with their weights, or the rows drawn, each of which counts once."""
     if indices is None:
         return source.select(), weights
     if source.resident and not source.sparse:
@@ -252,8 +229,8 @@ def _lost_share(
     center = mean * unit
     with one_blas_thread():
         along = center @ columns
-        for first in range(0, rows.shape[0], LOSS_STRETCH):
-            span = slice(first, first + LOSS_STRETCH)
+        for first in range(0, rows.shape[0], LOSS_STRETCH_ROWS):
+            span = slice(first, first + LOSS_STRETCH_ROWS)
             part: Any = rows[span].astype(np.float64) * unit
             if sparse:
                 squares = part.power(2).sum(axis=1) - 2 * (part @ center) + center @ center

@@ -1,7 +1,4 @@
-"""REDUCE: how many dimensions a sketch needs, by the rules of the literature.
-
-Knows formulas only; it never looks at data.
-"""
+"""How many dimensions a sketch needs, by the rules of the literature: formulas only, no data."""
 
 from __future__ import annotations
 
@@ -23,7 +20,7 @@ class DimensionRule:
     Attributes
     ----------
     source : str
-        Where the rule stands and what it promises.
+        Where the rule was published and what it promises.
     needs : str
         ``"n_clusters"`` or ``"n_samples"``: the size that the rule depends on.
     formula : callable
@@ -123,12 +120,13 @@ def target_dimension(
     eps : float, default=0.3
         The error parameter, in (0, 1).
     rule : str, default="makarychev2019"
-        A name in `RULES`, each after its source. O(...) rules are taken with constant 1 and
-        natural logarithms; the 2010 paper's own logarithms are base two.
+        A name in `RULES`; the rules are named after their source. Rules that are published as
+        O(...) are computed with constant 1 and natural logarithms. The logarithms of the 2010
+        paper itself are base two.
     n_samples : int, optional
         n, for the rules that depend on it.
     n_features : int, optional
-        d; the answer never exceeds it, as d dimensions lose nothing.
+        d. The result never exceeds it, because d dimensions lose nothing.
 
     Returns
     -------

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from projected_kmeans.blocks.block_source import BlockSource
-from projected_kmeans.planning.memory_plan import parse_memory
+from projected_kmeans.planning.memory_limit import parse_memory
 from projected_kmeans.reports.members import deviations_of, find_columns, values_of
 from projected_kmeans.reports.rows import FEW, ClusterWalk, SampledRows
 from projected_kmeans.reports.values import ClusterFacts, ClusterMembers, ColumnFacts, Member

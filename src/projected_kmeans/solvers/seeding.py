@@ -124,8 +124,7 @@ def seed_orss06(
     trial each. `move_to_balls` is the other half of their seeding.
     """
     source = problem.source
-    middle = (problem.ranges.minimum + problem.ranges.maximum) / 2
-    mean = problem.sum(np.zeros(source.shape[0], dtype=np.int32), middle[None]).means
+    mean = problem.mean
     frame = Frame.around(mean, compute_type(source.dtype), problem.ranges)
     from_mean = frame.undo(measure_rows(source, mean, frame, problem.n_threads)[0])
     mass = mass_of(problem)

@@ -33,18 +33,25 @@ class SvmlightRows(SourceDefaults):
         The files, in the order of their rows.
     n_features : int, optional
         The number of columns; by default the largest index decides.
+    piece_bytes : int, default=2**20
+        Text that is parsed at a time, in bytes.
     """
 
     sparse = True
     dtype: np.dtype[Any] = np.dtype(np.float64)
 
-    def __init__(self, paths: Sequence[Path], n_features: int | None = None) -> None:
+    def __init__(
+        self,
+        paths: Sequence[Path],
+        n_features: int | None = None,
+        piece_bytes: int = PIECE_BYTES,
+    ) -> None:
         self._pieces: list[tuple[Path, int, int]] = []
         counts, labels = [], []
         smallest, largest = np.iinfo(np.int64).max, -1
         for path in paths:
             n_before = len(self._pieces)
-            for begin, line, text in _walk_pieces(path):
+            for begin, line, text in _walk_pieces(path, piece_bytes):
                 rows, targets = _parse(text, path, line)
                 if rows.shape[0] == 0:
                     continue
@@ -86,10 +93,10 @@ class SvmlightRows(SourceDefaults):
         return scipy.sparse.vstack(stacked, format="csr")[start - before : stop - before]
 
 
-def _walk_pieces(path: Path) -> Iterator[tuple[int, int, bytes]]:
+def _walk_pieces(path: Path, n_bytes: int) -> Iterator[tuple[int, int, bytes]]:
     """Yield pieces of whole lines, with the number of bytes and of lines before each."""
     begin = line = 0
-    for text in whole_lines(path, 0, PIECE_BYTES):
+    for text in whole_lines(path, 0, n_bytes):
         yield begin, line, text
         begin, line = begin + len(text), line + text.count(b"\n")
 

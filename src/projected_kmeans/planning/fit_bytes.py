@@ -1,0 +1,107 @@
+"""How many bytes a fit takes beyond the rows: the only count, for memory limit and forecast."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from projected_kmeans.planning.approach import Approach
+from projected_kmeans.planning.sizes import Sizes
+from projected_kmeans.projections.direction_sample import LOSS_ROWS, count_sample_rows
+from projected_kmeans.projections.principal_directions import sketch_width
+from projected_kmeans.solvers.seeding import count_seeding_columns
+
+# Bytes of a row beside its sketch: two sets of labels, bounds, and distances while they are made.
+STATE_BYTES_PER_ROW = 60
+
+# Bytes of a row's weight. They are counted even if no weights are given.
+WEIGHT_BYTES = 8
+
+# Bytes of a row's entry in the list of one candidate of the polish passes.
+CANDIDATE_BYTES = 2
+
+# Sets of k centers with d float64 entries, and of their sums: if one partition is lifted, and if
+# several finalists are lifted together.
+CENTER_SETS, FINALIST_CENTER_SETS = 8, 24
+
+# Matrices of d rows, as wide as the sign sketch, that exist at a time while directions are found.
+DIRECTION_MATRICES = 3
+
+
+@dataclass(frozen=True)
+class FitBytes:
+    """Bytes that a fit takes beyond the rows themselves.
+
+    Attributes
+    ----------
+    tables : int
+        Centers in the original space, their sums, and matrices to find directions.
+    state : int
+        What Lloyd's method keeps of every row, and weights.
+    sketch : int
+        The sketch of all rows; of sparse rows that are not projected, the sketch to seed on.
+    subsample : int
+        The sketch and the state of the subsample on which restarts compete.
+    """
+
+    tables: int
+    state: int
+    sketch: int
+    subsample: int
+
+    @property
+    def total(self) -> int:
+        """All of it, if the sketch stays in memory."""
+        return self.tables + self.state + self.sketch + self.subsample
+
+
+def count_bytes(sizes: Sizes, approach: Approach) -> FitBytes:
+    """Return the bytes that an approach takes.
+
+    Examples
+    --------
+    >>> from projected_kmeans.planning.approach import Settings, choose_approach
+    >>> sizes = Sizes(90_000, 784, 100, 4)
+    >>> count_bytes(sizes, choose_approach(Settings(100), sizes))
+    FitBytes(tables=7426048, state=6120000, sketch=23040000, subsample=8089600)
+    """
+    n, d, itemsize = sizes.n_rows, sizes.n_columns, sizes.sketch_itemsize
+    row_bytes = STATE_BYTES_PER_ROW + WEIGHT_BYTES + CANDIDATE_BYTES * approach.polish_candidates
+    if approach.projection is not None:
+        # Other maps than principal directions need no matrices; they are counted all the same.
+        width, sketch_columns = sketch_width(approach.n_components, d), approach.n_components
+    else:
+        width, sketch_columns = 0, count_seeding_columns(d) if sizes.sparse else 0
+    lifts_finalists = approach.n_init > 1 and not approach.subsample_rows
+    center_sets = FINALIST_CENTER_SETS if lifts_finalists else CENTER_SETS
+    return FitBytes(
+        tables=8 * d * (center_sets * sizes.n_clusters + DIRECTION_MATRICES * width),
+        state=n * row_bytes,
+        sketch=n * sketch_columns * itemsize,
+        subsample=approach.subsample_rows
+        * (approach.n_components * itemsize + STATE_BYTES_PER_ROW),
+    )
+
+
+def count_selected_bytes(sizes: Sizes, approach: Approach, *, stored: bool, needs_all: bool) -> int:
+    """Return the bytes of rows that are in memory at once, mostly to learn a map.
+
+    Parameters
+    ----------
+    sizes : Sizes
+        Of the job.
+    approach : Approach
+        What the fit does.
+    stored : bool
+        Whether rows are read block by block. Rows that are in memory anyway are not counted.
+    needs_all : bool
+        Whether something else, such as a certificate, needs all rows at once.
+    """
+    all_rows = sizes.data_bytes if stored else 0
+    if needs_all or approach.projection in ("columns", "transformer"):
+        return all_rows
+    if approach.projection != "svd":
+        return 0
+    n_sampled = count_sample_rows(sizes.n_rows, approach.n_components)
+    if n_sampled == sizes.n_rows:
+        return all_rows
+    return (n_sampled + LOSS_ROWS) * sizes.data_bytes // sizes.n_rows

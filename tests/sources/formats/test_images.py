@@ -1,0 +1,55 @@
+"""Images as rows: one size or resized, grey or colour, and files that are refused."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from projected_kmeans.sources.open_rows import open_rows
+from projected_kmeans.sources.protocol import UnreadableFile
+from tests.support.refused_files import reading_error
+from tests.support.row_files import save_images
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Return a folder of 60 grey images of 4 x 3 pixels, and one of 5 x 5 black pixels."""
+    save_images(tmp_path, "L")
+    Image.fromarray(np.zeros((5, 5), np.uint8)).save(tmp_path / "zoom.png")
+    return tmp_path
+
+
+def test_images_of_another_size_are_named(folder: Path) -> None:
+    """Without a size to resize to, the first image that differs is named."""
+    message = reading_error(folder)
+    assert "zoom.png has 5 x 5 pixels and " in message
+    assert "image000.png has 4 x 3" in message
+
+
+def test_images_are_resized(folder: Path) -> None:
+    """With image_size all images have one size, of which both numbers are positive."""
+    source = open_rows(folder, image_size=(2, 3))
+    assert source.shape == (61, 6)
+    np.testing.assert_array_equal(source.read(60, 61), np.zeros((1, 6)))
+    with pytest.raises(UnreadableFile, match="give width and height"):
+        open_rows(folder, image_size=(0, 3))
+
+
+def test_one_image_in_colour_makes_all_rgb(folder: Path) -> None:
+    """A pixel then has three bytes, equal ones if its image is grey."""
+    Image.fromarray(np.full((5, 5, 3), 9, np.uint8)).save(folder / "colour.png")
+    source = open_rows(folder, image_size=(2, 3))
+    assert source.shape == (62, 18)
+    grey = np.asarray(source.read(1, 2)).reshape(6, 3)
+    assert (grey == grey[:, :1]).all()
+
+
+def test_damaged_images_and_16_bits(folder: Path) -> None:
+    """An image that is cut is named when it is read, and one of 16 bits when it is opened."""
+    (folder / "damaged.png").write_bytes((folder / "image000.png").read_bytes()[:48])
+    assert "damaged.png" in reading_error(folder, image_size=(2, 3))
+    Image.fromarray(np.zeros((5, 5), np.uint16)).save(folder / "deep.png")
+    assert "more than 8 bits" in reading_error(folder / "deep.png")

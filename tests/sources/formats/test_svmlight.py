@@ -1,0 +1,49 @@
+"""svmlight files: labels, columns, pieces of text, and lines that are wrong."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from projected_kmeans.sources.file_source import FileRows
+from projected_kmeans.sources.formats.svmlight import SvmlightRows
+from projected_kmeans.sources.open_rows import open_rows
+from tests.support.refused_files import reading_error
+from tests.support.row_cases import FILES
+
+
+def test_text_is_read_in_pieces(tmp_path: Path) -> None:
+    """Ranges that end within pieces of text have their rows."""
+    case = FILES["svmlight from 1"]
+    path = case.make(tmp_path)
+    source = FileRows([path], ".svm", None, SvmlightRows([path], piece_bytes=5000))
+    case.check_walks(source)
+
+
+def test_labels_are_kept(tmp_path: Path) -> None:
+    """Labels that are whole numbers are integers, and others are floats."""
+    labels = FILES["svmlight from 1"].open(tmp_path).labels
+    assert labels is not None
+    assert labels.dtype == np.int64
+    np.testing.assert_array_equal(labels, np.arange(1500))
+    (tmp_path / "rows.svm").write_text("0.5 1:2\n2 1:3\n")
+    halves = open_rows(tmp_path / "rows.svm").labels
+    assert halves is not None
+    assert halves.tolist() == [0.5, 2.0]
+
+
+@pytest.mark.parametrize(
+    ("text", "part"),
+    [
+        ("1 1:2\n" * 10 + "1 x:3\n", "'1 x:3' on line 11"),
+        ("1 x:3\n", "cannot be read as .svm"),
+        ("1 1:2 7:3\n", "needs 7 columns, but n_features=3; give at least as many"),
+        ("# nothing\n\n", "holds no rows"),
+    ],
+)
+def test_bad_files(text: str, part: str, tmp_path: Path) -> None:
+    """A line that cannot be parsed, too few columns and an empty file are named."""
+    (tmp_path / "rows.svm").write_text(text)
+    assert part in reading_error(tmp_path / "rows.svm", n_features=3)

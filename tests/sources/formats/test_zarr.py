@@ -1,0 +1,38 @@
+"""Zarr stores: groups in groups, labels, and stores without an array."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import zarr
+
+from projected_kmeans.sources.open_rows import open_rows
+from tests.support.refused_files import reading_error
+from tests.support.row_files import ROWS
+
+
+def test_stores_without_an_array(tmp_path: Path) -> None:
+    """An empty store, and a folder that is only called like one, are refused."""
+    zarr.open_group(str(tmp_path / "empty.zarr"), mode="w")
+    assert "holds no array; save one under the name X" in reading_error(tmp_path / "empty.zarr")
+    (tmp_path / "broken.zarr").mkdir()
+    assert "broken.zarr cannot be read as .zarr" in reading_error(tmp_path / "broken.zarr")
+
+
+@pytest.mark.parametrize("version", [2, 3])
+def test_arrays_in_groups(version: int, tmp_path: Path) -> None:
+    """Arrays of inner groups are chosen by their path, and labels are found at the top."""
+    path = tmp_path / "rows.zarr"
+    root = zarr.open_group(str(path), mode="w", zarr_format=version)
+    inner = root.require_group("train").require_group("images")
+    for group, name, rows in ((inner, "a", ROWS), (inner, "b", ROWS * 2), (root, "y", ROWS[:, 0])):
+        array = group.create_array(name, shape=rows.shape, dtype=rows.dtype)
+        array[:] = rows
+    message = reading_error(path)
+    assert "train/images/a (4 x 3), train/images/b (4 x 3), y (4)" in message
+    source = open_rows(path, variable="train/images/b")
+    np.testing.assert_array_equal(source.read(0, 4), ROWS * 2)
+    assert source.labels is not None
+    np.testing.assert_array_equal(source.labels, ROWS[:, 0])
