@@ -10,8 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from projected_kmeans import ProjectedKMeans
-from projected_kmeans.sources.open_rows import open_rows
+from projected_kmeans import ProjectedKMeans, open_rows
 
 
 def make_example(path: str) -> None:

@@ -10,8 +10,7 @@ import numpy as np
 from PIL import Image
 from sklearn.datasets import load_digits
 
-from projected_kmeans import ProjectedKMeans
-from projected_kmeans.sources.open_rows import open_rows
+from projected_kmeans import ProjectedKMeans, open_rows
 
 SIDE = 24
 

@@ -1,4 +1,4 @@
-"""The public surface: names, docstrings, and who may import whom."""
+"""The public names: where they are imported from, and that each is documented with an example."""
 
 from __future__ import annotations
 
@@ -15,93 +15,10 @@ from typing import Any
 import pytest
 
 import projected_kmeans
+import projected_kmeans.paper
 
 SOURCES = Path(projected_kmeans.__file__).parent
 ROOT = Path(__file__).parents[1]
-
-# The steps of design.md: each stands alone, and only the pipeline puts them together.
-STEPS = (
-    "gaussian_projection",
-    "projections",
-    "random_maps",
-    "centred_rows",
-    "directions",
-    "spectral",
-    "column_sampling",
-    "dimensions",
-    "plus_plus",
-    "sampled_seeding",
-    "seeding",
-    "lloyd",
-    "hartigan",
-    "local_search",
-    "lifting",
-    "polishing",
-    "scoring",
-    "rounded_rows",
-    "scaled_rows",
-    "spectral_bound",
-    "neighbour_bound",
-    "tightened_bound",
-    "sampled_bound",
-    "proving",
-    "lower_bounds",
-    "certificate",
-    "sweeping",
-    "gap_statistic",
-    "choices",
-)
-
-# What a step may import of the package: the ground that all steps stand on.
-GROUND = {
-    "_native",
-    "blocks",
-    "bounds",
-    "deadlines",
-    "keys",
-    "moments",
-    "parameters",
-    "passes",
-    "results",
-    "walks",
-}
-
-# Within the step that reduces: what maps have in common asks the rules for their dimension, and
-# both maps that look at the rows ask for directions.
-SPECTRAL = {"centred_rows", "dimensions", "directions", "random_maps"}
-REDUCE = {
-    "gaussian_projection": {"random_maps"},
-    "projections": {"gaussian_projection", "random_maps"},
-    "random_maps": {"dimensions"},
-    "directions": {"centred_rows"},
-    "spectral": SPECTRAL,
-    "column_sampling": SPECTRAL,
-}
-
-# Within the step that seeds: all that draw by distance do it in the same way.
-SEED = {"seeding": {"plus_plus", "sampled_seeding"}, "sampled_seeding": {"plus_plus"}}
-
-# Within the step that scores: the certificate chooses among bounds, and tells where it stands.
-SCORE = {
-    "scaled_rows": {"rounded_rows"},
-    "spectral_bound": {"rounded_rows"},
-    "neighbour_bound": {"rounded_rows"},
-    "tightened_bound": {"neighbour_bound"},
-    "sampled_bound": {"rounded_rows"},
-    "proving": {
-        "monitor",
-        "neighbour_bound",
-        "rounded_rows",
-        "sampled_bound",
-        "spectral_bound",
-        "tightened_bound",
-    },
-    "lower_bounds": {"monitor", "proving", "rounded_rows", "scaled_rows"},
-    "certificate": {"monitor", "lower_bounds", "scoring"},
-}
-
-# Comparing numbers of clusters is a solver of its own, and a score that runs it on random rows.
-CHOOSE = {"sweeping": {"lloyd", "plus_plus", "seeding"}, "gap_statistic": {"plus_plus", "sweeping"}}
 
 FITTED = (
     "ProjectedKMeans",
@@ -141,26 +58,8 @@ def signature_of(function: Any) -> list[str]:
     return [name for name in inspect.signature(function).parameters if name != "self"]
 
 
-def imports_of(path: Path) -> set[str]:
-    """Return all modules that a file imports, at any depth, as dotted names."""
-    found: set[str] = set()
-    for node in ast.walk(ast.parse(path.read_text())):
-        if isinstance(node, ast.Import):
-            found |= {alias.name for alias in node.names}
-        elif isinstance(node, ast.ImportFrom):
-            assert node.level == 0, f"{path} has a relative import"
-            found |= {f"{node.module}.{alias.name}" for alias in node.names}
-    return found
-
-
-def package_imports_of(path: Path) -> set[str]:
-    """Return the modules of this package that a file imports."""
-    names = (name.split(".") for name in imports_of(path))
-    return {name[1] for name in names if name[0] == "projected_kmeans" and len(name) > 1}
-
-
 def test_all_is_what_is_promised() -> None:
-    """The names that the first release promised are public, and none stands twice."""
+    """The names that users rely on are public, and none is listed twice."""
     assert set(projected_kmeans.__all__) >= {
         "RULES",
         "FitState",
@@ -171,13 +70,16 @@ def test_all_is_what_is_promised() -> None:
         "indicator_matrix",
         "inertia",
         "normalized_inertia",
+        "open_rows",
+        "save_model",
+        "load_model",
         "target_dimension",
     }
     assert len(set(projected_kmeans.__all__)) == len(projected_kmeans.__all__)
 
 
 def test_the_stub_names_what_is_public() -> None:
-    """Type checkers see the public names, each from the module that it is imported from."""
+    """`__init__.pyi` has the names of `__init__.py`, each from the same module."""
     tree = ast.parse((SOURCES / "__init__.pyi").read_text())
     imports = [node for node in tree.body if isinstance(node, ast.ImportFrom)]
     named = {
@@ -191,6 +93,23 @@ def test_the_stub_names_what_is_public() -> None:
     assert set(projected_kmeans.__all__) <= set(dir(projected_kmeans))
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):
         projected_kmeans.nothing  # noqa: B018
+
+
+def list_snippets() -> list[tuple[str, str]]:
+    """Return the name and text of every page and example that shows Python to users."""
+    pages = [ROOT / "README.md", *(ROOT / "docs").rglob("*.md"), *(ROOT / "examples").glob("*.py")]
+    return [(str(path.relative_to(ROOT)), path.read_text(encoding="utf-8")) for path in pages]
+
+
+@pytest.mark.parametrize(("page", "text"), list_snippets(), ids=lambda value: value[:40])
+def test_users_import_from_the_package_itself(page: str, text: str) -> None:
+    """Docs and examples import public names only, and no inner module."""
+    pattern = re.compile(r"^\W*(?:from|import) +projected_kmeans([\w.]*)(?: +import +(.+))?", re.M)
+    for module, names in pattern.findall(text):
+        assert module in ("", ".paper"), f"{page} imports projected_kmeans{module}"
+        public = projected_kmeans.paper if module else projected_kmeans
+        imported = {name.strip().split(" ")[0] for name in names.strip("()").split(",")} - {""}
+        assert imported <= set(public.__all__), page
 
 
 def test_the_version_is_the_packages() -> None:
@@ -226,7 +145,7 @@ def test_methods_are_documented(item: Any) -> None:
 
 @pytest.mark.parametrize("item", CLASSES + FUNCTIONS, ids=lambda item: item.__name__)
 def test_examples_are_given(item: Any) -> None:
-    """Everything public but the values that others return has an example, which doctest runs."""
+    """Every public function and estimator has an example, which doctest runs."""
     if item not in VALUES:
         assert doctest.DocTestParser().get_examples(inspect.getdoc(item) or "")
 
@@ -245,7 +164,7 @@ def test_fitted_attributes_are_documented(name: str) -> None:
 
 
 def test_optional_packages_are_optional() -> None:
-    """The library works where the command line's packages and all extras are missing."""
+    """The library works without the packages of the command line and without all extras."""
     program = (
         "import sys\n"
         "for name in sys.argv[1:]:\n"
@@ -261,47 +180,9 @@ def test_optional_packages_are_optional() -> None:
     assert (done.stdout.strip(), done.stderr) == ("True", "")
 
 
-def test_only_the_modules_of_dask_import_it() -> None:
-    """No step asks whether rows are Dask's: only the sources that are named after it know it."""
-    for path in SOURCES.rglob("*.py"):
-        packages = {name.partition(".")[0] for name in imports_of(path)}
-        assert path.name.startswith("dask_") or not packages & {"dask", "distributed"}, path
-
-
-@pytest.mark.parametrize("step", STEPS)
-def test_steps_do_not_import_one_another(step: str) -> None:
-    """A step imports the common ground only, or what belongs to the same step."""
-    allowed = GROUND | (REDUCE | SEED | SCORE | CHOOSE).get(step, set())
-    assert package_imports_of(SOURCES / f"{step}.py") <= allowed
-
-
-@pytest.mark.parametrize("module", sorted(GROUND - {"_native"}))
-def test_the_ground_does_not_import_steps(module: str) -> None:
-    """Imports point one way: what steps stand on knows no step, nor what composes them."""
-    assert package_imports_of(SOURCES / f"{module}.py") <= GROUND
-
-
-def test_the_command_line_is_imported_by_nothing() -> None:
-    """No module but the entry point's own imports cli."""
-    for path in SOURCES.rglob("*.py"):
-        if path.name != "__main__.py":
-            assert "cli" not in package_imports_of(path), path
-
-
-def test_commands_stand_alone() -> None:
-    """Only the command line imports commands; a command imports of them the shared options only."""
-    for path in SOURCES.rglob("*.py"):
-        imported = {name for name in imports_of(path) if ".commands" in name}
-        if path.parent.name == "commands":
-            allowed = ("projected_kmeans.commands.options.", "projected_kmeans.commands.")
-            assert all(name.rpartition(".")[0] + "." in allowed for name in imported), path
-        elif path.name != "cli.py":
-            assert not imported, path
-
-
 @pytest.mark.parametrize("option", ["--help", "--version"])
 def test_the_overview_needs_no_numbers(option: str) -> None:
-    """The overview and the version come without numerical packages, whose import takes a second."""
+    """``--help`` and ``--version`` do not import numerical packages, which would take a second."""
     program = (
         "import sys\n"
         "from projected_kmeans.commands.main import main\n"
@@ -315,30 +196,3 @@ def test_the_overview_needs_no_numbers(option: str) -> None:
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.stderr.strip() == "0 []"
     assert "projected-kmeans" in done.stdout
-
-
-def test_nothing_prints_but_the_command_line() -> None:
-    """No module calls print or writes to the standard streams, except cli."""
-    for path in SOURCES.rglob("*.py"):
-        if path.name == "cli.py":
-            continue
-        for node in ast.walk(ast.parse(path.read_text())):
-            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
-                assert node.func.id != "print", f"{path}:{node.lineno}"
-
-
-@pytest.mark.parametrize(
-    "path", sorted(SOURCES.rglob("*.py")), ids=lambda path: str(path.relative_to(SOURCES))
-)
-def test_modules_say_what_they_do_and_do_not_do(path: Path) -> None:
-    """A module opens with a docstring; beyond a package's own, it is more than one line."""
-    text = ast.get_docstring(ast.parse(path.read_text()))
-    assert text
-    assert path.name == "__init__.py" or len(text.splitlines()) >= 3
-
-
-def test_nothing_seeds_globally() -> None:
-    """No module calls NumPy's global generator."""
-    pattern = re.compile(r"np\.random\.(seed|rand|randn|randint|normal|choice|permutation)\(")
-    for path in SOURCES.rglob("*.py"):
-        assert not pattern.search(path.read_text()), path

@@ -54,7 +54,7 @@ SECTIONS = {
         "SpectralProjection",
         "ColumnSampling",
     ),
-    "Files": ("open_rows", "as_row_source"),
+    "Files": ("open_rows", "as_row_source", "read_ahead"),
 }
 
 # Public names that another entry explains.

@@ -1,13 +1,14 @@
 """k-means on randomly projected data: fast clustering in high dimension.
 
-Public names are imported when they are first asked for, so that what needs none of them, such as
-``projected-kmeans --help``, does not wait for the numerical packages. `__init__.pyi` tells type
-checkers and editors the same.
+Everything that a user imports comes from here. A public name is imported when it is first used, so
+that ``projected-kmeans --help``, which needs none of them, does not wait for numerical packages.
+`__init__.pyi` lists the same names for type checkers and editors, and a test compares the two.
 """
 
 from importlib import import_module
 from typing import Any
 
+# Public names and the modules that define them.
 _HOMES = {
     "RULES": "projections.target_dimension",
     "Certificate": "certificates.certificate",
@@ -22,14 +23,19 @@ _HOMES = {
     "SignProjection": "projections.signs",
     "SparseSignProjection": "projections.signs",
     "SpectralProjection": "projections.spectral",
+    "as_row_source": "sources.array_source",
     "certify": "certificates.certificate",
     "choose_n_clusters": "choosing_k.choose_n_clusters",
     "clustering_accuracy": "passes.scoring",
     "indicator_matrix": "passes.scoring",
     "inertia": "passes.scoring",
     "kmeans_lower_bound": "certificates.lower_bounds",
+    "load_model": "estimator.model_files",
     "normalized_inertia": "passes.scoring",
+    "open_rows": "sources.open_rows",
     "plan_fit": "estimator.plan_fit",
+    "read_ahead": "sources.read_ahead",
+    "save_model": "estimator.model_files",
     "target_dimension": "projections.target_dimension",
 }
 
@@ -37,7 +43,7 @@ __all__ = list(_HOMES)
 
 
 def __getattr__(name: str) -> Any:
-    """Import what is public when it is asked for the first time, and keep it."""
+    """Import a public name when it is first used, and keep it."""
     if name == "__version__":
         from importlib.metadata import version
 
@@ -51,5 +57,5 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    """List what is public beside what is there already."""
+    """List the public names, imported or not."""
     return sorted({*globals(), *__all__, "__version__"})

@@ -6,6 +6,8 @@ from projected_kmeans.certificates.lower_bounds import LowerBound as LowerBound
 from projected_kmeans.certificates.lower_bounds import kmeans_lower_bound as kmeans_lower_bound
 from projected_kmeans.choosing_k.choose_n_clusters import choose_n_clusters as choose_n_clusters
 from projected_kmeans.choosing_k.cluster_counts import ClusterCounts as ClusterCounts
+from projected_kmeans.estimator.model_files import load_model as load_model
+from projected_kmeans.estimator.model_files import save_model as save_model
 from projected_kmeans.estimator.plan_fit import Plan as Plan
 from projected_kmeans.estimator.plan_fit import plan_fit as plan_fit
 from projected_kmeans.estimator.projected_kmeans import ProjectedKMeans as ProjectedKMeans
@@ -22,6 +24,9 @@ from projected_kmeans.projections.spectral import SpectralProjection as Spectral
 from projected_kmeans.projections.target_dimension import RULES as RULES
 from projected_kmeans.projections.target_dimension import target_dimension as target_dimension
 from projected_kmeans.results import FitState as FitState
+from projected_kmeans.sources.array_source import as_row_source as as_row_source
+from projected_kmeans.sources.open_rows import open_rows as open_rows
+from projected_kmeans.sources.read_ahead import read_ahead as read_ahead
 
 __version__: Final[str]
 __all__: Final[list[str]]

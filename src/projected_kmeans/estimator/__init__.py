@@ -1,1 +1,42 @@
-"""Room."""
+"""`ProjectedKMeans`, and what a fitted model does.
+
+The estimator is the scikit-learn face of the library and the only place that knows all steps. Each
+of its methods is a few lines that call a function of another module.
+
+=======================  ===========================================================================
+`projected_kmeans`       the estimator; ``fit`` is the table of contents of the algorithm
+`fitted_attributes`      attributes that ``fit`` sets and that a stream computes when first read
+`fitted_model`           a fitted model as one frozen value, which the modules below take
+`prediction`             labels, distances and scores of new rows, block by block
+`partial_fit`            the steps of ``partial_fit``: check, begin and extend a stream of rows
+`exports`                scikit-learn's KMeans, a FAISS index, an ONNX graph
+`label_series`           labels as a Series if the rows came as a table
+`notebook_display`       an estimator as HTML, for notebooks
+`plan_fit`               what a fit would do and cost, and what else could be done
+`fit_document`           the document of a fit, which is result.json and the source of reports
+`model_files`            save_model and load_model: centers.npy and model.json
+=======================  ===========================================================================
+
+What it promises:
+
+- The result of a fit depends on rows, weights, parameters and key. It does not depend on threads,
+  blocks, memory limits, where rows are stored, or other fits in the same process.
+- A fit that fails leaves the results of an earlier fit as they were: all are set at the end.
+- Reading an attribute runs a clustering only if it is a documented attribute of a stream whose rows
+  are pending. ``hasattr`` of another name, ``clone``, ``repr``, copying and pickling never do.
+- Files are not trusted. Types, shapes and a checksum are verified, and an error is one sentence.
+
+Why it is built so:
+
+- Functions take a frozen `FittedModel` or `Settings`, not the estimator. A reader then sees what
+  they depend on, a type checker checks it, and no module imports the class that calls it.
+- A stream is clustered when a result is first read, because callers give many small blocks and ask
+  rarely. The few attributes that do so are declared in the class as `FittedAttribute`.
+- ``forecast_`` is computed when it is read, because it times the machine for some milliseconds. A
+  fit that nobody asks for a forecast does not pay for one.
+- A model is stored without rows, labels and projection, because predictions compare rows with the
+  centers in the original space. Numbers and text can be read by any program and, unlike a pickle,
+  cannot run code when they are loaded.
+- ``to_html`` is the one method that needs a package below this one, `reports`. It imports it when
+  it is called; tests/test_import_rule.py names this exception.
+"""
