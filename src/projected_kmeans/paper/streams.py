@@ -1,6 +1,7 @@
-"""The first word of every random stream that the paper's experiments open, one number a use.
+"""The number of every random stream that the paper's experiments open.
 
-Names uses of a key; it draws nothing (`projected_kmeans.keys.open_stream` does).
+Every use of a key has a number of its own, so that no two uses see the same random numbers. The
+streams themselves are opened by `projected_kmeans.keys.open_stream`.
 """
 
 ORSS06 = 1003

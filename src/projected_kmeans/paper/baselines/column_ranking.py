@@ -1,6 +1,6 @@
-"""The best columns by a score, as feature selectors need them.
+"""The best columns by a score, for the feature selectors.
 
-Ranks given scores; it does not compute any.
+Ranks scores that are given; it computes none.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ from projected_kmeans.results import Floats
 
 
 def keep_best(scores: Floats, n_columns: int) -> NDArray[np.bool_]:
-    """Return a mask of the columns with the largest scores; of equals, the first.
+    """Return a mask of the columns with the largest scores; of equal ones, the first.
 
     Parameters
     ----------
     scores : ndarray (d,)
-        One a column, the larger the better.
+        One score for each column; larger is better.
     n_columns : int
-        How many to keep.
+        Number of columns to keep.
 
     Examples
     --------

@@ -1,6 +1,6 @@
-"""The optimum of k-means for a handful of rows, by dynamic programming over subsets.
+"""The optimum of k-means for at most 15 rows, by dynamic programming over sets of rows.
 
-A referee for approximations: its time is 3^n, so it takes no more than `MAX_ROWS` rows.
+Approximations are compared with it. Its time grows as 3^n, so it takes at most `MAX_ROWS` rows.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ Sets = NDArray[np.int32]
 
 
 class Splits(NamedTuple):
-    """Every way to take from a set a part that holds its highest row.
+    """Every way to split a set of rows into a part that holds its last row, and the rest.
 
-    Those of set s stand in ``parts`` and ``rests`` from ``starts[s - 1]`` on; sets ascend.
+    The splits of set s are ``parts`` and ``rests`` from ``starts[s - 1]`` to ``starts[s]``.
     """
 
     parts: Sets
@@ -38,7 +38,7 @@ class Splits(NamedTuple):
 
 
 def solve_exactly(X: ArrayLike, n_clusters: int) -> Clustering:
-    """Return a partition of least inertia into at most k clusters.
+    """Return a partition into at most k clusters with the minimum inertia.
 
     Parameters
     ----------
@@ -50,7 +50,7 @@ def solve_exactly(X: ArrayLike, n_clusters: int) -> Clustering:
     Returns
     -------
     Clustering
-        The optimum; where k clusters are no better than fewer, some are empty.
+        The optimum. Clusters are empty if fewer than k reach the same inertia.
 
     Examples
     --------
@@ -81,7 +81,7 @@ def solve_exactly(X: ArrayLike, n_clusters: int) -> Clustering:
 def _measure_sets(problem: Problem) -> Floats:
     """Return the inertia of every set of rows: its summed squared distances over its size.
 
-    Sets of rows up to i are those up to i - 1, and the same with row i.
+    The sets of the first i rows are those of the first i - 1 rows, without and with row i.
     """
     source = problem.source
     corners = np.stack([problem.ranges.minimum, problem.ranges.maximum])
@@ -100,7 +100,7 @@ def _measure_sets(problem: Problem) -> Floats:
 
 @lru_cache(maxsize=2)
 def _list_splits(n_rows: int) -> Splits:
-    """Return the splits of all sets of that many rows, (3^n - 1) / 2 in number."""
+    """Return the splits of all sets of n rows, (3^n - 1) / 2 in number."""
     wholes = np.zeros(1, dtype=np.int32)
     parts = np.zeros(1, dtype=np.int32)
     found: list[tuple[Sets, Sets]] = []
@@ -117,7 +117,7 @@ def _list_splits(n_rows: int) -> Splits:
 
 
 def _find_labels(inertia_of: Floats, n_clusters: int, n_rows: int) -> NDArray[np.int32]:
-    """Return the labels of a best partition, cluster 0 holding the last row."""
+    """Return the labels of an optimal partition; cluster 0 holds the last row."""
     splits = _list_splits(n_rows)
     layers = [np.where(np.arange(2**n_rows) == 0, 0.0, np.inf), inertia_of]
     for _ in range(2, n_clusters):

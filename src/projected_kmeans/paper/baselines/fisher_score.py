@@ -1,6 +1,7 @@
-"""Baseline: columns that tell known classes apart, by the Fisher score.
+"""Baseline: select the columns that tell known classes apart, by the Fisher score.
 
-Supervised, so no part of Table 2; the paper names it among the popular methods without a bound.
+It needs the classes of the rows, so that Table 2 does not hold it. The paper names it among the
+popular methods that come without a bound.
 """
 
 from __future__ import annotations
@@ -24,8 +25,8 @@ def score_classes(rows: Floats, classes: NDArray[np.generic]) -> Floats:
     """Return the Fisher score of every column: variance between classes over that within.
 
     With n_c rows of class c it is sum n_c (mean_c - mean)^2 / sum n_c variance_c. scikit-learn's
-    `f_classif` is this times (n - C) / (C - 1) for C classes; columns are centred for it here, as
-    it subtracts squares.
+    `f_classif` is this times (n - C) / (C - 1) for C classes. Columns are centred first, because
+    it subtracts squares and would lose digits.
 
     Parameters
     ----------
@@ -37,7 +38,7 @@ def score_classes(rows: Floats, classes: NDArray[np.generic]) -> Floats:
     Returns
     -------
     ndarray (d,)
-        Zero for constant columns, infinity for those constant in every class but not over all.
+        Zero for constant columns; infinity for columns that vary between classes only.
 
     Examples
     --------
@@ -63,12 +64,12 @@ class FisherScore(SelectorMixin, BaseEstimator):
     Parameters
     ----------
     n_features_to_select : int, default=10
-        t.
+        t, the number of columns to keep.
 
     Attributes
     ----------
     scores_ : ndarray (d,)
-        The larger, the better.
+        The Fisher score of every column.
     n_features_in_ : int
         d.
     feature_names_in_ : ndarray of str
@@ -92,14 +93,14 @@ class FisherScore(SelectorMixin, BaseEstimator):
         Parameters
         ----------
         X : array-like (n, d)
-            Rows.
+            Rows of at least two classes.
         y : array-like (n,)
-            The class of every row, at least two in all.
+            The class of every row.
 
         Returns
         -------
         FisherScore
-            Itself.
+            The fitted estimator.
         """
         check_count("n_features_to_select", self.n_features_to_select)
         rows, classes = validate_data(self, X, y, dtype=np.float64)

@@ -1,6 +1,6 @@
-"""Baseline: the folklore Johnson-Lindenstrauss projection, log(n) / eps^2 signs (Table 1, row 2).
+"""Baseline: the folklore Johnson-Lindenstrauss projection (Table 1, row 2).
 
-Chooses the number of dimensions; the signs themselves are `SignProjection`'s.
+Chooses log(n) / eps^2 dimensions; the projection itself is a `SignProjection`.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class FolkloreProjection(
     TransformerMixin,
     BaseEstimator,
 ):
-    """A random sign matrix with as many columns as keep all distances within 1 + eps.
+    """A random sign matrix with enough columns to keep all distances within 1 + eps.
 
     The number of columns depends on the number of rows, not on the number of clusters. The paper
     gives it as Omega(log(n) / eps^2); here the constant is one. ``SignProjection("auto")`` and
@@ -66,19 +66,19 @@ class FolkloreProjection(
         self.n_threads = n_threads
 
     def fit(self, X: ArrayLike, y: object = None) -> Self:
-        """Fix the map for rows like those of X, of which only the shape matters.
+        """Draw the map for the shape of X.
 
         Parameters
         ----------
         X : array-like (n, d)
-            Rows.
+            Rows, of which only the shape matters.
         y : ignored
             Present by convention.
 
         Returns
         -------
         FolkloreProjection
-            Itself.
+            The fitted estimator.
         """
         rows = check_rows(self, X, reset=True)
         n_samples, n_features = rows.shape
@@ -98,7 +98,7 @@ class FolkloreProjection(
         Parameters
         ----------
         X : array-like (n, d)
-            Rows, finite.
+            Finite rows.
 
         Returns
         -------

@@ -1,6 +1,6 @@
 """The gamma of k-means solvers: the worst ratio of their inertia to the optimum on small instances.
 
-Compares solvers on the rows as they are; reductions are not its business.
+Solvers run on the original rows; reductions of the rows are compared in `experiments.table1`.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ SOLVERS: Mapping[str, Callable[[Floats, int, int], float]] = MappingProxyType(
     }
 )
 
-# What is proved of each, as a ratio to the optimum; None where nothing is.
+# The ratio to the optimum that is proved for each solver, or None.
 PROVED: Mapping[str, float | None] = MappingProxyType(
     {name: 1 + KSS04_EPS if name == "KSS04" else None for name in SOLVERS}
 )
@@ -49,9 +49,9 @@ def measure_gammas(key: int, batch: range) -> dict[str, list[float]]:
     Parameters
     ----------
     key : int
-        What fixes instances and draws.
+        Fixes the instances and all random draws.
     batch : range
-        Which instances.
+        The indices of the instances.
     """
     ratios: dict[str, list[float]] = {name: [] for name in SOLVERS}
     for index in batch:
@@ -63,7 +63,7 @@ def measure_gammas(key: int, batch: range) -> dict[str, list[float]]:
 
 
 def summarize_gammas(batches: Sequence[Mapping[str, list[float]]]) -> list[dict[str, Any]]:
-    """Return the worst and the mean ratio of every solver, and how often it met the optimum."""
+    """Return the worst and the mean ratio of every solver, and how often it found the optimum."""
     summary = []
     for name in SOLVERS:
         ratios = np.concatenate([batch[name] for batch in batches])

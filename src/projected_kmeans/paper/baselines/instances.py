@@ -1,4 +1,4 @@
-"""Small instances of k-means whose optimum the exact solver finds, in several shapes.
+"""Small instances of k-means, of several families, whose optimum the exact solver can find.
 
 Draws rows from a key; it solves nothing.
 """
@@ -15,7 +15,7 @@ from projected_kmeans.keys import open_stream
 from projected_kmeans.paper.streams import INSTANCES
 from projected_kmeans.results import Floats
 
-# Coordinates that a low-dimensional instance lives in before it is turned into d dimensions.
+# Dimensions of the instances of low rank, before they are mapped to d dimensions.
 FLAT_DIMENSIONS = 2
 
 
@@ -76,14 +76,14 @@ FAMILIES: Mapping[str, Callable[[np.random.Generator, tuple[int, int], int], Flo
 
 
 def draw_instance(key: int, index: int, *, n_samples: int = 11, n_features: int = 240) -> Instance:
-    """Return one instance; families and two and three clusters take turns.
+    """Return one instance. Families, and two or three clusters, alternate with the index.
 
     Parameters
     ----------
     key : int
-        What fixes all instances.
+        Fixes all instances.
     index : int
-        Which one.
+        The number of the instance.
     n_samples, n_features : int
         n and d.
 

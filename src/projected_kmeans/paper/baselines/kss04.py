@@ -1,6 +1,6 @@
-"""The (1 + eps)-approximation of Kumar, Sabharwal and Sen (2004), in a form that runs for small k.
+"""The (1 + eps)-approximation of Kumar, Sabharwal and Sen (2004), for at most 4 clusters.
 
-Searches over means of small samples; it is no choice for more than four clusters.
+Searches over means of small samples. Its time grows as a constant to the power of k.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from projected_kmeans.solvers.lloyd import run_lloyd
 
 MAX_CLUSTERS = 4
 MAX_SUBSETS = 64
-# Sets of centers that are tried in all, unless a caller asks for more.
+# Maximum number of sets of centers that are tried, unless a caller asks for more.
 MAX_TRIALS = 2**15
 
 
@@ -41,10 +41,10 @@ def solve_kss04(
 ) -> Clustering:
     """Return a partition whose inertia is, very likely, within 1 + eps of the optimum.
 
-    The mean of m uniform rows of a cluster has an expected inertia of 1 + 1/m times the cluster's
-    least. So from rows drawn by their squared distance to the centers so far (Jaiswal, Kumar, Sen
-    2012), many subsets of 2/eps rows are tried as the next cluster's sample, in a search tree of
-    depth k whose best leaf goes on to Lloyd's method.
+    The mean of m random rows of a cluster has an expected inertia of 1 + 1/m times the cluster's
+    minimum. The search is a tree of depth k. Each node draws rows by their squared distance to the
+    centers so far (Jaiswal, Kumar, Sen 2012) and tries the means of many subsets of 2/eps of them
+    as the next center. Lloyd's method starts from the best leaf.
 
     Parameters
     ----------
@@ -55,17 +55,17 @@ def solve_kss04(
     eps : float, default=0.5
         The error in (0, 1].
     n_subsets : int, optional
-        Subsets tried at every node; by default as many as keep the leaves below 32,768, and at
-        most 64. The proof needs 2^(k/eps)^O(1).
+        Subsets that every node tries; by default at most 64, and so few that the tree has at
+        most 32,768 leaves. The proof needs 2^(k/eps)^O(1).
     max_iter : int, default=300
-        Passes of Lloyd's method at the end, at most.
+        Maximum number of passes of Lloyd's method at the end.
     random_state : int, RandomState instance or None, default=None
         An integer is the key of the search.
 
     Returns
     -------
     Clustering
-        The best found.
+        The best partition found.
 
     Examples
     --------
@@ -112,7 +112,7 @@ def _check_request(n_clusters: int, eps: float, n_samples: int) -> None:
 
 @dataclass(frozen=True)
 class _Search:
-    """What stays the same in the whole tree."""
+    """The values that all nodes of the search tree share."""
 
     problem: Problem
     frame: Frame
@@ -123,9 +123,9 @@ class _Search:
     n_subsets: int
 
     def descend(self, centers: Floats, nearest: Floats | None) -> tuple[float, Floats]:
-        """Return the least inertia below a node, and the centers that have it.
+        """Return the minimum inertia below a node, and the centers that reach it.
 
-        ``nearest`` holds squared distances to ``centers``, which are the node.
+        A node is a list of centers; ``nearest`` holds the squared distances of all rows to them.
         """
         candidates = self._propose(centers, nearest)
         distances: Floats = measure_rows(
@@ -145,7 +145,7 @@ class _Search:
         )
 
     def _propose(self, centers: Floats, nearest: Floats | None) -> Floats:
-        """Return the means of random subsets of drawn rows and copies of the centers."""
+        """Return candidates: means of random subsets of drawn rows and copies of the centers."""
         source = self.problem.source
         drawn = source.take(self._draw_rows(nearest))
         pool = np.vstack([drawn, np.repeat(centers, self.subset_size, axis=0)])

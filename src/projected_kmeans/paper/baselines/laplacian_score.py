@@ -1,6 +1,6 @@
-"""Baseline: columns that vary little between neighbours, by the Laplacian score (Table 2, "LS").
+"""Baseline: select the columns that vary little between neighbours (Table 2, "LS").
 
-Builds the neighbour graph and scores columns; it does not use labels.
+Builds a graph of neighbours and computes the Laplacian score of every column; it uses no labels.
 """
 
 from __future__ import annotations
@@ -25,21 +25,21 @@ from projected_kmeans.results import Floats
 
 Graph: TypeAlias = "scipy.sparse.csr_array[Any, tuple[int, int]]"
 
-# Rows whose mean distance sets the width of the heat kernel, at most.
+# Maximum number of rows whose mean distance sets the width of the heat kernel.
 WIDTH_ROWS = 3000
 # Columns that vary less than this are scored zero.
 SMALLEST_SPREAD = 1e-12
 
 
 def draw_2007_graph(rows: Floats, n_neighbors: int) -> Graph:
-    """Return the graph of May 2007: weight 1 for the largest cosines, a row's own included.
+    """Return the graph of May 2007: weight 1 for the largest cosines, with loops.
 
     Parameters
     ----------
     rows : ndarray of float64 (n, d)
-        Scaled to length 1 first.
+        Rows of any length; they are scaled to length 1.
     n_neighbors : int
-        Neighbours of a row, itself not counted.
+        Neighbours of a row, not counting itself.
     """
     unit = normalize(rows)
     weights = kneighbors_graph(unit, n_neighbors + 1, mode="connectivity", include_self=True)
@@ -47,17 +47,17 @@ def draw_2007_graph(rows: Floats, n_neighbors: int) -> Graph:
 
 
 def draw_heat_graph(rows: Floats, n_neighbors: int) -> Graph:
-    """Return today's default graph: heat kernel weights between nearest rows, no loops.
+    """Return today's default graph: heat kernel weights between nearest rows, without loops.
 
-    A weight is exp(-distance^2 / (2 width^2)) with the mean distance of all pairs as the width,
-    for more than 3,000 rows that of 3,000 evenly spread ones.
+    A weight is exp(-distance^2 / (2 width^2)). The width is the mean distance of all pairs, or of
+    the pairs of at most 3,000 evenly spaced rows if there are more.
 
     Parameters
     ----------
     rows : ndarray of float64 (n, d)
-        As they are.
+        Rows; they are not scaled.
     n_neighbors : int
-        Neighbours of a row, itself not counted.
+        Neighbours of a row, not counting itself.
     """
     stride = -(-len(rows) // WIDTH_ROWS)
     width = float(pairwise_distances(rows[::stride]).mean())
@@ -73,7 +73,7 @@ GRAPHS: Mapping[str, Callable[[Floats, int], Graph]] = MappingProxyType(
 
 
 def score_columns(rows: Floats, graph: Graph) -> Floats:
-    """Return the Laplacian score of every column, turned so that larger is better.
+    """Return one minus the Laplacian score of every column, so that larger is better.
 
     With W the graph, D = W 1 and x a column, it is
     (x^T W x - (D^T x)^2 / sum D) / (x^T diag(D) x - (D^T x)^2 / sum D): one minus the score of
@@ -97,7 +97,7 @@ def score_columns(rows: Floats, graph: Graph) -> Floats:
     total = degrees.sum()
     if not total > 0:
         return np.zeros(rows.shape[1])
-    # The score does not change when a column is shifted; about its mean, no digits cancel.
+    # Shifting a column does not change its score; around its mean no digits are lost.
     centred = rows - (degrees @ rows) / total
     spread = np.einsum("i,ij,ij->j", degrees, centred, centred)
     alike = np.einsum("ij,ij->j", centred, graph @ centred)
@@ -112,18 +112,18 @@ class LaplacianScore(SelectorMixin, BaseEstimator):
     Parameters
     ----------
     n_features_to_select : int, default=10
-        t.
+        t, the number of columns to keep.
     graph : {"today", "2007"}, default="today"
-        How neighbours are weighted. "today" is the default of the authors' constructW of the
-        present day (nearest rows, heat kernel); "2007" is that of May 2007 which the paper used
-        (largest cosines, weight 1, loops kept).
+        How neighbours are weighted. "today" is the present default of the authors' program
+        constructW (nearest rows, heat kernel). "2007" is its default of May 2007, which the paper
+        used (largest cosines, weight 1, loops kept).
     n_neighbors : int, default=5
         Neighbours of a row in the graph.
 
     Attributes
     ----------
     scores_ : ndarray (d,)
-        The larger, the better.
+        One minus the Laplacian score of every column.
     n_features_in_ : int
         d.
     feature_names_in_ : ndarray of str
@@ -152,14 +152,14 @@ class LaplacianScore(SelectorMixin, BaseEstimator):
         Parameters
         ----------
         X : array-like (n, d)
-            Rows; more than ``n_neighbors`` of them.
+            More than ``n_neighbors`` rows.
         y : ignored
             Present by convention.
 
         Returns
         -------
         LaplacianScore
-            Itself.
+            The fitted estimator.
         """
         check_count("n_features_to_select", self.n_features_to_select)
         check_count("n_neighbors", self.n_neighbors)

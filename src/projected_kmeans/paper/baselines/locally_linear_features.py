@@ -1,6 +1,6 @@
 """Baseline: locally linear embedding with the choices of Roweis' code (Table 2, "LLE").
 
-Sets the regulariser and chooses eigenvectors; the embedding is scikit-learn's.
+Chooses the regulariser and the eigenvectors; the embedding itself is scikit-learn's.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from projected_kmeans.checks import check_choice, check_count
 from projected_kmeans.results import Floats
 
 INDEXINGS = ("textbook", "paper")
-# The regulariser of Roweis' code where neighbours outnumber dimensions; else it takes none.
+# Roweis' code uses this regulariser if there are more neighbours than dimensions, else none.
 REGULARIZER = 1e-3
 
 
@@ -29,24 +29,24 @@ class LocallyLinearFeatures(
 ):
     """Bottom eigenvectors of (I - W)^T (I - W), where W rebuilds each row from its neighbours.
 
-    Built on scikit-learn's `LocallyLinearEmbedding`, from which it differs in two choices: the
-    weights are regularised only where they would not be unique (more neighbours than dimensions,
-    or neighbours that depend on each other), and
-    ``indexing="paper"`` keeps the constant eigenvector of eigenvalue zero as the first column.
+    It differs from scikit-learn's `LocallyLinearEmbedding` in two choices. The weights are
+    regularised only if they would not be unique: with more neighbours than dimensions, or with
+    neighbours that depend on each other. And ``indexing="paper"`` keeps the constant eigenvector,
+    of eigenvalue zero, as the first column.
 
     Parameters
     ----------
     n_components : int, default=2
-        t.
+        t, the number of eigenvectors.
     n_neighbors : int, default=40
-        K, the paper's 40.
+        K; the paper has 40.
     indexing : {"textbook", "paper"}, default="textbook"
         Eigenvectors 1 to t, or 0 to t - 1 as in the paper's Table 2.
 
     Attributes
     ----------
     embedding_ : ndarray (n, t)
-        Coordinates of the rows that were fitted.
+        Coordinates of the training rows.
     n_features_in_ : int
         d.
     feature_names_in_ : ndarray of str
@@ -54,8 +54,8 @@ class LocallyLinearFeatures(
 
     Notes
     -----
-    ``transform`` rebuilds rows from their nearest training rows. There weights are always
-    regularised, as a training row is its own neighbour.
+    ``transform`` rebuilds rows from their nearest training rows. It always regularises the weights,
+    because a training row is its own neighbour.
 
     Examples
     --------
@@ -80,14 +80,14 @@ class LocallyLinearFeatures(
         Parameters
         ----------
         X : array-like (n, d)
-            Rows; more than ``n_neighbors`` of them.
+            More rows than ``n_neighbors`` and ``n_components``.
         y : ignored
             Present by convention.
 
         Returns
         -------
         LocallyLinearFeatures
-            Itself.
+            The fitted estimator.
         """
         check_count("n_components", self.n_components)
         check_count("n_neighbors", self.n_neighbors)
@@ -115,7 +115,7 @@ class LocallyLinearFeatures(
         Parameters
         ----------
         X : array-like (n, d)
-            Rows.
+            Training rows.
         y : ignored
             Present by convention.
 
@@ -127,17 +127,17 @@ class LocallyLinearFeatures(
         return self.fit(X).embedding_
 
     def transform(self, X: ArrayLike) -> Floats:
-        """Return coordinates of rows, rebuilt from their nearest training rows.
+        """Return the coordinates of rows, rebuilt from their nearest training rows.
 
         Parameters
         ----------
         X : array-like (n, d)
-            Rows.
+            New rows.
 
         Returns
         -------
         ndarray of float64 (n, t)
-            For training rows about ``embedding_``.
+            For training rows, approximately ``embedding_``.
         """
         check_is_fitted(self)
         rows = validate_data(self, X, reset=False, dtype=np.float64)
@@ -156,7 +156,7 @@ class LocallyLinearFeatures(
             return embedding.set_params(reg=REGULARIZER).fit(rows)
 
     def _choose(self, vectors: Floats, n_fitted: int) -> Floats:
-        """Return the columns that the indexing names, of which scikit-learn gives 1 to t."""
+        """Return eigenvectors 1 to t, which scikit-learn gives, or 0 to t - 1."""
         if self.indexing == "textbook":
             return vectors
         constant = np.full((len(vectors), 1), 1.0 / math.sqrt(n_fitted))

@@ -1,6 +1,6 @@
-"""The seeding of Ostrovsky, Rabani, Schulman and Swamy (2006), ball step included.
+"""The seeding of Ostrovsky, Rabani, Schulman and Swamy (2006), with its ball step.
 
-Places first centers; Lloyd's method, for which they are good, is not run here.
+Returns first centers; the caller runs Lloyd's method from them.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from projected_kmeans.solvers.seeding import seed_centers
 def place_orss06(X: ArrayLike, n_clusters: int, random_state: RandomState = None) -> Floats:
     """Return first centers: sampled rows, each moved to the mean of the rows in its ball.
 
-    The ball of a center has a third of the distance to the nearest other center as its radius. On
-    data that k clusters fit much better than k - 1, Lloyd's method is near the optimum after one
-    step from here. ``ProjectedKMeans(init="orss06")`` does the same in the sketch.
+    The radius of a center's ball is a third of the distance to the nearest other center. If k
+    clusters fit the data much better than k - 1, Lloyd's method is near the optimum after one step
+    from these centers. ``ProjectedKMeans(init="orss06")`` does the same in the sketch.
 
     Parameters
     ----------
@@ -38,7 +38,7 @@ def place_orss06(X: ArrayLike, n_clusters: int, random_state: RandomState = None
     Returns
     -------
     ndarray of float64 (k, d)
-        The centers.
+        The first centers.
 
     Examples
     --------

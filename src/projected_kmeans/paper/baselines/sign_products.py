@@ -1,6 +1,6 @@
-"""The sign product in the four ways of the paper's section 5.2, for comparison side by side.
+"""Four ways to multiply by a sign matrix, which the paper's section 5.2 compares.
 
-All give A R with R = signs / sqrt(t) of the same key; `SignProjection` is the one to use.
+All return A R with R = signs / sqrt(t) of the same key. For other purposes use `SignProjection`.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ def multiply_blas(
     rows : ndarray (n, d)
         A.
     key : int
-        What fixes R.
+        Fixes R.
     n_components : int
         t.
     n_threads : int, default=1
-        Threads.
+        Number of threads.
 
     Returns
     -------
@@ -65,7 +65,7 @@ def make_sign_matrix(
 def multiply_on_the_fly(
     rows: NDArray[Any], key: int, n_components: int, n_threads: int = 1
 ) -> NDArray[Any]:
-    """Multiply column by column, R never stored: the paper's MM2; see `multiply_blas`."""
+    """Multiply column by column without storing R: the paper's MM2; see `multiply_blas`."""
     return _multiply(_native.on_the_fly_product, rows, key, n_components, n_threads)
 
 
@@ -74,9 +74,9 @@ def multiply_mailman(
 ) -> NDArray[Any]:
     """Multiply by the mailman algorithm (Liberty, Zucker 2009), row by row; see `multiply_blas`.
 
-    A block of w = floor(log2 d) columns of R is U P, where U has all 2^w sign vectors for columns
-    and P sends each coordinate to the one that its signs spell. P x is a scatter, and U z folds z
-    in half w times.
+    A block of w = floor(log2 d) columns of R is the transpose of U P. The columns of U are all 2^w
+    sign vectors, and P has a single one in each column: it sends each coordinate of x to the sign
+    vector of its row of the block. P x adds up coordinates, and U z folds z in half w times.
     """
     return _multiply(_native.mailman_product, rows, key, n_components, n_threads)
 
@@ -84,7 +84,7 @@ def multiply_mailman(
 def multiply_look_up(
     rows: NDArray[Any], key: int, n_components: int, n_threads: int = 1
 ) -> NDArray[Any]:
-    """Multiply by table look-up, many rows at a time, as `SignProjection` does."""
+    """Multiply by look-up in tables, many rows at a time, as `SignProjection` does."""
     return _multiply(_native.sign_product, rows, key, n_components, n_threads)
 
 

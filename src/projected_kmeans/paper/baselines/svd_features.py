@@ -1,6 +1,6 @@
-"""Baseline: singular value decomposition as feature extraction (Table 1, row 1; Table 2, "SVD").
+"""Baseline: coordinates along singular vectors (Table 1, row 1; Table 2, "SVD").
 
-Computes coordinates of rows; it does not choose how many, which Table 1 sets to k.
+The caller chooses the number of coordinates; Table 1 takes k.
 """
 
 from __future__ import annotations
@@ -39,19 +39,19 @@ class SVDFeatures(
 
     U_k Sigma_k keeps the optimum of k-means within a factor of 2 (Drineas, Frieze, Kannan,
     Vempala, Vinay 1999). The paper's Table 2 comes from U_t without Sigma. Rows are not centred,
-    in which this differs from principal component analysis. "arpack" and "randomized" are
-    scikit-learn's `TruncatedSVD`, which cannot leave Sigma out and does not take t = min(n, d).
+    so that this is not principal component analysis. "arpack" and "randomized" call
+    scikit-learn's `TruncatedSVD`; "arpack" takes t below min(n, d) only.
 
     Parameters
     ----------
     n_components : int, default=2
         t, at most min(n, d).
     scaled : bool, default=True
-        Whether coordinates carry the singular values.
+        Whether coordinates are multiplied by the singular values.
     algorithm : {"exact", "arpack", "randomized"}, default="exact"
-        LAPACK in O(n d min(n, d)); ARPACK, as MatLab's svds; or random sampling.
+        LAPACK, in time O(n d min(n, d)); ARPACK, as MatLab's svds; or random sampling.
     random_state : int, RandomState instance or None, default=None
-        Where "arpack" and "randomized" start from.
+        Seed of "arpack" and "randomized".
 
     Attributes
     ----------
@@ -98,14 +98,14 @@ class SVDFeatures(
         Parameters
         ----------
         X : array-like (n, d)
-            Rows.
+            Rows; they are not centred.
         y : ignored
             Present by convention.
 
         Returns
         -------
         SVDFeatures
-            Itself.
+            The fitted estimator.
         """
         self._decompose(X)
         return self
@@ -123,23 +123,23 @@ class SVDFeatures(
         Returns
         -------
         ndarray of float64 (n, t)
-            The left singular vectors themselves, not X V_t Sigma_t^-1, which rounds otherwise.
+            Computed from the left singular vectors, because X V_t Sigma_t^-1 rounds differently.
         """
         found = self._decompose(X)
         return found.left * found.values if self.scaled else found.left
 
     def transform(self, X: ArrayLike) -> Floats:
-        """Return X V_t, over the singular values unless ``scaled``.
+        """Return X V_t if ``scaled``, else X V_t divided by the singular values.
 
         Parameters
         ----------
         X : array-like (n, d)
-            Rows.
+            New rows.
 
         Returns
         -------
         ndarray of float64 (n, t)
-            Zero in columns whose singular value is zero.
+            Columns whose singular value is zero are zero.
         """
         check_is_fitted(self)
         rows = validate_data(self, X, reset=False, dtype=np.float64)
@@ -186,7 +186,7 @@ def decompose_exactly(rows: Floats, n_components: int) -> Decomposition:
     rows : ndarray of float64 (n, d)
         The matrix.
     n_components : int
-        How many; at most min(n, d).
+        Number of singular vectors, at most min(n, d).
 
     Examples
     --------
@@ -203,6 +203,6 @@ def decompose_exactly(rows: Floats, n_components: int) -> Decomposition:
 
 
 def _divide(columns: Floats, values: Floats) -> Floats:
-    """Return columns over values, and zero where a value is zero up to rounding."""
+    """Return columns divided by values; zero columns if a value is zero up to rounding."""
     smallest = values.max(initial=0.0) * np.finfo(np.float64).eps
     return np.divide(columns, values, out=np.zeros_like(columns), where=values > smallest)

@@ -1,6 +1,6 @@
-"""Run an experiment unit by unit, store what it measures, and continue where a run was stopped.
+"""Run an experiment unit by unit, store its results, and continue a run that was stopped.
 
-Knows files and parameters; it knows neither what is measured nor how it is shown.
+Handles files and parameters; the experiments decide what is measured, the views how it is shown.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from projected_kmeans.output_files import write_json
 FORMAT = "projected_kmeans reproduction"
 FORMAT_VERSION = 1
 
-# Called with the name of the experiment, units done and units in all.
+# Called with the name of the experiment, the number of finished units, and that of all units.
 OnUnit = Callable[[str, int, int], object]
 
 
@@ -35,7 +35,7 @@ class Unit:
     name : str
         Unique in its experiment.
     measure : callable
-        Returns values that JSON can hold.
+        Called without arguments; returns a value that JSON can hold.
     """
 
     name: str
@@ -44,18 +44,18 @@ class Unit:
 
 @dataclass(frozen=True)
 class Experiment:
-    """What to measure and how to sum it up.
+    """What to measure and how to summarize it.
 
     Attributes
     ----------
     name : str
-        The name of its files.
+        Its name, which is that of its files, too.
     parameters : mapping
-        All that the results depend on beside version and machine: key, sizes, data.
+        All that the results depend on besides version and machine: key, sizes, data.
     units : sequence of Unit
-        Run in this order.
+        What is measured, in this order.
     summarize : callable
-        From the results of all units, by name, to the document's results.
+        Takes the results of all units by name and returns the results of the document.
     """
 
     name: str
@@ -84,17 +84,18 @@ def run_experiment(
 ) -> dict[str, Any]:
     """Return the document of an experiment, measuring only what is not stored yet.
 
-    A stored result or a stopped run is taken up only if parameters, version and machine are the
-    same. Every finished unit is on disk at once; ``<name>.json`` appears when all are.
+    A stored result or a stopped run is used only if parameters, versions and machine are the same.
+    Every finished unit is written to ``<name>.partial.jsonl`` at once; ``<name>.json`` appears when
+    all units are finished.
 
     Parameters
     ----------
     experiment : Experiment
         What to run.
     folder : Path
-        Where documents are kept.
+        Where documents are stored.
     fresh : bool, default=False
-        Measure anew whatever is stored.
+        Measure again, whatever is stored.
     on_unit : callable, optional
         Called after every unit.
 
@@ -129,7 +130,7 @@ def run_experiment(
 def _measure_missing(
     experiment: Experiment, progress: Path, found: dict[str, Any], on_unit: OnUnit | None
 ) -> None:
-    """Add the units that are missing to ``found``, each to the file as soon as it is measured."""
+    """Measure the units that ``found`` does not hold; write each to the file when it is done."""
     total = len(experiment.units)
     with open(progress, "a", encoding="utf-8") as lines:
         for done, unit in enumerate(experiment.units, start=1):
@@ -144,7 +145,7 @@ def _measure_missing(
 
 
 def identify(experiment: Experiment) -> dict[str, Any]:
-    """Return what must be the same for results to be the same, as JSON holds it."""
+    """Return all that the results depend on, as JSON holds it."""
     identity = {
         "format": FORMAT,
         "format_version": FORMAT_VERSION,
@@ -168,7 +169,7 @@ def identify(experiment: Experiment) -> dict[str, Any]:
 
 
 def load_document(path: Path) -> dict[str, Any] | None:
-    """Return a stored document, or None where there is none that can be read."""
+    """Return a stored document, or None if there is none that can be read."""
     with suppress(OSError, ValueError):
         document = json.loads(path.read_text(encoding="utf-8"))
         if isinstance(document, dict) and document.get("format") == FORMAT:
@@ -177,7 +178,7 @@ def load_document(path: Path) -> dict[str, Any] | None:
 
 
 def _load_units(path: Path, identity: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the units of a stopped run with the same identity; a torn last line is left out."""
+    """Return the units of a stopped run with the same identity; skip a half-written last line."""
     found: dict[str, Any] = {}
     with suppress(OSError, ValueError), open(path, encoding="utf-8") as lines:
         if json.loads(next(lines, "null")) != identity:
@@ -189,6 +190,7 @@ def _load_units(path: Path, identity: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _start_file(path: Path, identity: Mapping[str, Any], found: Mapping[str, Any]) -> None:
+    """Write the identity of the run and the units that are already measured."""
     kept = [_as_line({"unit": name, **record}) for name, record in found.items()]
     path.write_text(_as_line(identity) + "".join(kept), encoding="utf-8")
 

@@ -1,6 +1,6 @@
-"""The paper's face images: where they are found, and how the paper clusters and scores them.
+"""The paper's face images: find them, and cluster and score them as the paper does.
 
-Reads and clusters; which reductions are compared is the business of the tables and figures.
+`table2` and `figure1` decide which reductions of the images are compared.
 """
 
 from __future__ import annotations
@@ -39,9 +39,10 @@ class Faces:
     people : ndarray (400,)
         The person on every image.
     name : str
-        What the data is called in results.
+        The name of the data in results.
     same_crop : bool
-        Whether this is the paper's own version, so that numbers can be compared.
+        Whether these are the images of the paper, so that numbers can be compared. Otherwise they
+        show the same people in another crop.
     """
 
     rows: Floats
@@ -50,7 +51,7 @@ class Faces:
     same_crop: bool
 
     def describe(self) -> dict[str, Any]:
-        """Return what a stored result says about its data."""
+        """Return the description of the data for a stored result."""
         digest = hashlib.sha256(self.rows.tobytes()).hexdigest()
         return {
             "name": self.name,
@@ -62,7 +63,7 @@ class Faces:
 
 @dataclass(frozen=True)
 class Score:
-    """P and F of a clustering of the faces, with the seconds of the clustering step."""
+    """P and F of a clustering of the faces, and the seconds of its two steps."""
 
     accuracy: float
     normalized_inertia: float
@@ -76,8 +77,8 @@ def find_faces(path: str | None = None) -> Faces:
     Parameters
     ----------
     path : str, optional
-        A file; without it the data folders are searched for ``ORL_64x64.mat``, and then
-        scikit-learn is asked for its Olivetti faces: the same people in another crop.
+        A file. By default the data folders are searched for ``ORL_64x64.mat``. If it is in none,
+        scikit-learn downloads its Olivetti faces: the same people in another crop.
     """
     if path is not None:
         return _as_faces(read_matrix(path), Path(path).name, same_crop=True)
@@ -88,7 +89,7 @@ def find_faces(path: str | None = None) -> Faces:
 
 
 def data_folders() -> list[Path]:
-    """Return the folders that may hold data: the variable's alone, else ../shared/data."""
+    """Return the folder that `FOLDER_VARIABLE` names, or the default places ../shared/data."""
     named = os.environ.get(FOLDER_VARIABLE)
     if named:
         return [Path(named)]
@@ -101,7 +102,7 @@ def _fetch_olivetti() -> Faces:
 
     try:
         bunch = fetch_olivetti_faces(n_retries=0)
-    except Exception as error:  # without a network, downloads fail in many ways
+    except Exception as error:  # a download can fail in many ways
         raise ValueError(
             f"the face images were not found ({FILE_NAME} is in no data folder, and scikit-learn's "
             f"Olivetti faces cannot be downloaded); get {FILE_NAME} from Deng Cai's page of face "
@@ -112,7 +113,7 @@ def _fetch_olivetti() -> Faces:
 
 
 def _as_faces(matrix: Matrix, name: str, *, same_crop: bool) -> Faces:
-    """Return the rows as the paper has them; refuse what the paper's seeding does not fit."""
+    """Return the images as the paper has them; refuse data that the paper's seeding cannot use."""
     people = matrix.labels
     groups = np.repeat(np.arange(N_PEOPLE), IMAGES_EACH)
     wanted = (N_PEOPLE * IMAGES_EACH, N_PIXELS)
@@ -130,14 +131,14 @@ def _as_faces(matrix: Matrix, name: str, *, same_crop: bool) -> Faces:
 def cluster_faces(faces: Faces, sketch: ArrayLike) -> Score:
     """Cluster reduced images as the paper does and score the partition on the original ones.
 
-    MatLab's two phases start from the 1st, 11th, ..., 391st row and share 30 iterations.
+    MatLab's two phases start from the 1st, 11th, ..., 391st row and have 30 iterations together.
 
     Parameters
     ----------
     faces : Faces
         The images.
     sketch : array-like (400, t)
-        The same images, reduced or as they are.
+        The same images, reduced or not.
     """
     model = _paper_kmeans(projection=None).fit(sketch)
     return _score(faces, model)
@@ -153,7 +154,7 @@ def cluster_projected(faces: Faces, n_components: int, key: int) -> Score:
     n_components : int
         t.
     key : int
-        What fixes R.
+        Fixes R.
     """
     model = _paper_kmeans(
         projection="sign", n_components=n_components, polish_iter=0, random_state=key

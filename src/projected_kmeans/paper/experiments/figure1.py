@@ -1,6 +1,6 @@
 """Figure 1: F~, P and seconds of Algorithm 1 on the face images as t grows from 5 to 300.
 
-Measures and judges the paper's statements about the figure; it does not draw.
+Measures the curves; `figure1_statements` judges them, and the view draws them.
 """
 
 from __future__ import annotations
@@ -41,7 +41,8 @@ def plan_figure1(faces: Faces, *, key: int = 0, sizes: Sizes = FULL) -> Experime
     faces : Faces
         The images.
     key : int, default=0
-        Draw i has the key ``key + i`` at every t, so that its sign matrices are nested.
+        Draw i uses the key ``key + i`` at every t, so that its sign matrices are nested: the
+        matrix for a smaller t holds the first columns of the larger one.
     sizes : Sizes
         `FULL` or `QUICK`.
     """
@@ -90,7 +91,7 @@ def _summarize(same_crop: bool, sizes: Sizes, found: Mapping[str, Any]) -> dict[
 
 
 def _describe_curve(draws: Floats) -> dict[str, list[float]]:
-    """Return mean, median and 90 % band at every dimension."""
+    """Return mean, median and 90 % band of the draws at every dimension."""
     low, middle, high = np.quantile(draws, [0.05, 0.5, 0.95], axis=1)
     return {
         "mean": draws.mean(axis=1).tolist(),

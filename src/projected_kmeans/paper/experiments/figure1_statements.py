@@ -1,6 +1,7 @@
 """What the paper says about Figure 1, each statement with a rule that decides whether it holds.
 
-Judges curves that are measured already; every rule and its threshold stand in the statement.
+Judges the curves that `figure1` measured. The rule and its threshold are printed beside each
+statement.
 """
 
 from __future__ import annotations
@@ -15,14 +16,17 @@ from numpy.typing import NDArray
 from projected_kmeans.paper.experiments.published import FIGURE1_SECONDS
 from projected_kmeans.results import Floats
 
+# The t from which on, the paper says, more dimensions are irrelevant.
 PLATEAU = 90
-# What is left to gain after the plateau begins, as a share of all that t gains, at most.
+# Maximum change that is left on the plateau, as a share of the whole change of the curve.
 IRRELEVANT = 0.05
-# Rank correlation from which a curve counts as monotone on the whole.
+# Minimum rank correlation of a curve that counts as monotone.
 MONOTONE = 0.9
-# Share of the variance of seconds that a straight line must explain.
+# Minimum share of the variance of seconds that a straight line must explain.
 LINEAR = 0.8
+# The two t between which, the paper says, F~ and P behave differently.
 NEAR, NEXT = 20, 25
+# The t at which, the paper says, this share of the time is saved.
 SAVING_DIMENSION = 275
 SAVING = 0.9
 
@@ -39,7 +43,7 @@ def judge_statements(
     dimensions : ndarray (m,)
         The values of t, ascending.
     draws : mapping
-        "F", "P", "seconds" and "product_seconds", each (m, draws), a column being one key.
+        "F", "P", "seconds" and "product_seconds", each (m, draws); one column for each key.
     original : mapping
         "seconds" of the clustering in all dimensions.
     """

@@ -1,6 +1,6 @@
-"""Section 5.2: four ways to multiply by the sign matrix, timed from one row to ten thousand.
+"""Section 5.2: four ways to multiply by the sign matrix, timed for 1 to 10,000 rows.
 
-Times the products of `paper.baselines.sign_products` and judges the paper's findings.
+Times the products of `paper.baselines.sign_products` and judges what the paper found.
 """
 
 from __future__ import annotations
@@ -44,7 +44,10 @@ MANY_ROWS = 10
 
 @dataclass(frozen=True)
 class Sizes:
-    """What is timed: numbers of rows, d, t, and how long each."""
+    """What is timed: the numbers of rows, d, t, and how often.
+
+    The names of the fields are stored with the results, so that a new name would measure again.
+    """
 
     n: tuple[int, ...] = (1, 3, 10, 30, 100, 300, 1000, 3000, 10000)
     d: int = 4096
@@ -63,7 +66,7 @@ def plan_mailman(*, key: int = 0, sizes: Sizes = FULL) -> Experiment:
     Parameters
     ----------
     key : int, default=0
-        What fixes R and the rows.
+        Fixes R and the rows.
     sizes : Sizes
         `FULL` or `QUICK`.
     """
@@ -87,7 +90,7 @@ def _draw_matrix(key: int, sizes: Sizes) -> Floats:
 
 
 def _measure_agreement(key: int, sizes: Sizes) -> dict[str, float]:
-    """Return the largest difference of every product from A R, over the largest entry of A R."""
+    """Return the maximum error of every product, divided by the largest entry of A R."""
     rows = _draw_rows(key, 20, sizes.d)
     wanted = rows @ _draw_matrix(key, sizes)
     return {
@@ -97,7 +100,7 @@ def _measure_agreement(key: int, sizes: Sizes) -> dict[str, float]:
 
 
 def _time_product(name: str, n: int, key: int, sizes: Sizes) -> float:
-    """Return the seconds of one product; the limit on BLAS is set before the clock starts."""
+    """Return the seconds of one product on one thread."""
     rows = _draw_rows(key, n, sizes.d)
     matrix = _draw_matrix(key, sizes)
 
@@ -108,8 +111,8 @@ def _time_product(name: str, n: int, key: int, sizes: Sizes) -> float:
             return rows @ _draw_matrix(key, sizes)
         return NATIVE[name](rows, key, sizes.t, n_threads=1)
 
-    with one_blas_thread():
-        return time_work(work, least_seconds=sizes.least_seconds, repeats=sizes.repeats)
+    with one_blas_thread():  # set before the clock starts
+        return time_work(work, min_seconds=sizes.least_seconds, repeats=sizes.repeats)
 
 
 def _summarize(sizes: Sizes, found: Mapping[str, Any]) -> dict[str, Any]:
@@ -125,14 +128,14 @@ def _summarize(sizes: Sizes, found: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _judge(seconds: Mapping[str, Floats], sizes: Sizes) -> list[dict[str, Any]]:
-    """Judge the paper's findings on MM1 twice: R is drawn inside the clock, and is at hand."""
+    """Judge the paper's findings. Those on MM1 are judged twice: R is drawn, or it is at hand."""
     n = np.array(sizes.n)
     one = int(np.flatnonzero(n == 1)[0])
-    first_ones = (DRAWN, AT_HAND)
+    mm1 = (DRAWN, AT_HAND)
     return [
-        *(_judge_vector(seconds, one, MAILMAN, slow) for slow in (*first_ones, ON_THE_FLY)),
-        *(_judge_vector(seconds, one, ON_THE_FLY, slow) for slow in first_ones),
-        *(_judge_inferior(seconds, n, rival) for rival in (*first_ones, ON_THE_FLY)),
+        *(_judge_vector(seconds, one, MAILMAN, slow) for slow in (*mm1, ON_THE_FLY)),
+        *(_judge_vector(seconds, one, ON_THE_FLY, slow) for slow in mm1),
+        *(_judge_inferior(seconds, n, rival) for rival in (*mm1, ON_THE_FLY)),
         _judge_look_up(seconds, n),
     ]
 

@@ -14,7 +14,7 @@ METHODS = ("SVD", "LLE", "LS", "HD", "RP")
 
 
 class Printed(NamedTuple):
-    """One pair of Table 2."""
+    """One pair of Table 2: accuracy P and normalized inertia F."""
 
     P: float
     F: float
@@ -52,7 +52,7 @@ TABLE2: Mapping[str, Mapping[int, Printed]] = MappingProxyType(
     }
 )
 
-# Seconds of the reduction step, and the t at which the paper timed it.
+# The t at which the paper timed the reduction step, and its seconds.
 TIMED_DIMENSION = 50
 REDUCTION_SECONDS: Mapping[str, float] = MappingProxyType(
     {"SVD": 5.9, "LLE": 4.4, "LS": 0.32, "HD": 0.0, "RP": 0.03}

@@ -1,7 +1,7 @@
-"""Table 1: dimensions, seconds and accuracy of four reductions, measured beside their bounds.
+"""Table 1: dimensions, seconds and accuracy of five reductions, measured beside their bounds.
 
-Needs no data file: optima are known because the instances are tiny, and seconds do not depend on
-the numbers in a matrix.
+Needs no data file. Ratios to the optimum are measured on small instances, whose optimum is known;
+seconds are measured on random rows, because they do not depend on the numbers in a matrix.
 """
 
 from __future__ import annotations
@@ -30,7 +30,22 @@ UNIT_GAMMAS = 12
 
 @dataclass(frozen=True)
 class Sizes:
-    """How much is measured: instances, those of a unit, and the sizes whose seconds are fitted."""
+    """How much is measured.
+
+    The names of the fields are stored with the results, so that a new name would measure again.
+
+    Attributes
+    ----------
+    n_instances, unit_instances, n_gamma_instances : int
+        Small instances for the ratios of reductions, instances of one unit, and instances for the
+        gamma of solvers.
+    n, d, k : tuple of int
+        The sizes at which seconds are measured; while one varies, the others are ``middle``.
+    middle, reference : (int, int, int)
+        n, d and k that stay fixed, and those of the seconds that the table prints.
+    least_seconds, repeats : float, int
+        Minimum time and minimum number of calls of each timing.
+    """
 
     n_instances: int = 1200
     unit_instances: int = 60
@@ -64,7 +79,7 @@ def plan_table1(*, key: int = 0, sizes: Sizes = FULL) -> Experiment:
     Parameters
     ----------
     key : int, default=0
-        What fixes instances and draws.
+        Fixes instances and draws.
     sizes : Sizes
         `FULL` or `QUICK`.
     """
@@ -125,7 +140,7 @@ def _time_row(name: str, problem: ProblemSize, key: int, sizes: Sizes) -> float:
     transformer = ROWS[name].make(problem, key)
     return time_work(
         lambda: transformer.fit_transform(rows),
-        least_seconds=sizes.least_seconds,
+        min_seconds=sizes.least_seconds,
         repeats=sizes.repeats,
     )
 
@@ -171,7 +186,7 @@ def _summarize_row(
 def _fit_growth(
     name: str, axis: str, problems: list[ProblemSize], found: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Fit seconds, and the stated time, by a power of one size while the others stay."""
+    """Fit seconds, and the stated time, by a power of one size while the others are fixed."""
     sizes = np.log([getattr(problem, axis) for problem in problems])
     seconds = [found[_timing_name(name, problem)] for problem in problems]
     line = scipy.stats.linregress(sizes, np.log(seconds))

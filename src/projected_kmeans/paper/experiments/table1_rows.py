@@ -1,6 +1,6 @@
-"""The five rows of Table 1: what each states, and the reduction that it stands for.
+"""The rows of Table 1: what each states, and the reduction that it stands for.
 
-Holds statements and makes transformers; `table1` measures them.
+`table1` measures the reductions.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ EPS = 0.3
 
 @dataclass(frozen=True)
 class ProblemSize:
-    """The sizes that bounds depend on."""
+    """The sizes that the bounds depend on."""
 
     n: int
     d: int
@@ -39,15 +39,16 @@ class Row:
     dimensions, time, accuracy : str
         As the paper prints them.
     count : callable
-        From a problem to the number of dimensions, with constants of one.
+        From a problem size to the number of dimensions, with all constants one.
     steps : callable
-        From a problem to the stated time up to a constant.
+        From a problem size to the stated time, up to a constant.
     bound : float
         The stated ratio to the optimum.
     make : callable
-        From a problem and a key to the transformer.
+        From a problem size and a key to the transformer.
     row_factor : int
-        How many times as many rows its seconds are fitted on, so that they are not all overhead.
+        Seconds are measured on this many times more rows; a fast reduction would otherwise be all
+        overhead.
     """
 
     dimensions: str

@@ -1,6 +1,6 @@
 """Table 2: five methods on the face images at four dimensions, beside the paper's numbers.
 
-Measures and compares; the table is drawn elsewhere from what is stored.
+Measures and compares; the view draws the table from the stored document.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ DIGITS = 4
 
 @dataclass(frozen=True)
 class Sizes:
-    """How much is measured: draws of RP at every t, those of a unit, and repeats of a timing."""
+    """How much is measured: draws of RP at every t, draws of one unit, and repeats of a timing."""
 
     n_draws: int = 1000
     unit_draws: int = 50
@@ -51,7 +51,7 @@ class Sizes:
 FULL = Sizes()
 QUICK = Sizes(n_draws=20, unit_draws=10, repeats=1)
 
-# What the paper compares with, with the choices that give its digits.
+# The methods that the paper compares with, with the choices that give its digits.
 REDUCTIONS: Mapping[str, Callable[[int], Any]] = MappingProxyType(
     {
         "SVD": lambda t: SVDFeatures(t, scaled=False, algorithm="arpack", random_state=0),
@@ -59,7 +59,7 @@ REDUCTIONS: Mapping[str, Callable[[int], Any]] = MappingProxyType(
         "LS": lambda t: LaplacianScore(t, graph="2007"),
     }
 )
-# The same methods with the textbook's or today's choices, for comparison.
+# The same methods with the choices of textbooks or of today.
 VARIANTS: Mapping[str, Callable[[int], Any]] = MappingProxyType(
     {
         "SVD with Sigma": lambda t: SVDFeatures(t),
@@ -77,7 +77,7 @@ def plan_table2(faces: Faces, *, key: int = 0, sizes: Sizes = FULL) -> Experimen
     faces : Faces
         The images.
     key : int, default=0
-        Draw i of RP has the key ``key + i``.
+        Draw i of RP uses the key ``key + i``.
     sizes : Sizes
         `FULL` or `QUICK`.
     """
@@ -182,12 +182,12 @@ def _compare(method: str, t: int, measured: Mapping[str, float]) -> dict[str, An
 
 
 def _is_share(value: float, n_rows: int) -> bool:
-    """Return whether a value of four digits is a number of rows over all of them."""
+    """Return whether a value of four digits is a whole number of rows divided by all rows."""
     return round(round(value * n_rows) / n_rows, DIGITS) == value
 
 
 def _compare_draws(t: int, draws: Mapping[str, Floats]) -> dict[str, Any]:
-    """Return medians as P and F, the spread of the draws, and where the paper's draw lies."""
+    """Return medians as P and F, the spread of the draws, and the quantile of the paper's draw."""
     printed = TABLE2["RP"][t]
     record: dict[str, Any] = {"method": "RP", "t": t, "n_draws": len(draws["P"])}
     for name, value in (("P", printed.P), ("F", printed.F)):
@@ -198,7 +198,7 @@ def _compare_draws(t: int, draws: Mapping[str, Floats]) -> dict[str, Any]:
             f"{name}_low": float(low),
             f"{name}_high": float(high),
             f"paper_{name}": value,
-            # Draws that print alike count half: the paper's digits cannot tell them apart.
+            # Draws equal to the paper's in its four digits count half below it and half above.
             f"paper_{name}_quantile": float(
                 np.mean(rounded < value) + np.mean(rounded == value) / 2
             ),
@@ -207,7 +207,7 @@ def _compare_draws(t: int, draws: Mapping[str, Floats]) -> dict[str, Any]:
 
 
 def _count_matches(rows: list[dict[str, Any]]) -> dict[str, int]:
-    """Count printed values that are met to four digits; HD's pair, printed four times, once."""
+    """Count the printed values that match to four digits; HD, printed four times, counts once."""
     counted = [row for row in rows if row["method"] in REDUCTIONS]
     counted.append(next(row for row in rows if row["method"] == "HD"))
     return {

@@ -1,6 +1,6 @@
 """Theorem 1 and Lemmas 1 to 4: every quantity that they bound, measured over draws of R.
 
-Measures; what the measurements say about the statements is judged elsewhere.
+Measures the quantities; `theorem_statements` judges whether the statements hold.
 """
 
 from __future__ import annotations
@@ -26,7 +26,8 @@ from projected_kmeans.passes.scoring import inertia
 from projected_kmeans.projections.signs import SignProjection
 from projected_kmeans.results import Floats
 
-# t/k. With c = 1, t = c k / eps^2 is at 12, 25 and 100 for eps = 0.3, 0.2 and 0.1.
+# Values of t/k. With c = 1 the paper's t = c k / eps^2 gives about 12, 25 and 100 for eps = 0.3,
+# 0.2 and 0.1.
 RATIOS = (2, 5, 12, 25, 50, 100, 200, 400)
 
 
@@ -41,7 +42,7 @@ class Case:
 
 @dataclass(frozen=True)
 class Sizes:
-    """How much is measured: draws of R, those of a unit, instances, and the random matrix."""
+    """How much is measured: draws of R, draws of a unit, instances, and the random matrix."""
 
     n_draws: int = 400
     unit_draws: int = 20
@@ -70,9 +71,9 @@ def plan_theorem(faces: Faces | None, *, key: int = 0, sizes: Sizes = FULL) -> E
     Parameters
     ----------
     faces : Faces or None
-        Real data, where it was found.
+        Real data, if it was found.
     key : int, default=0
-        Draw i of R has the key ``key + i``.
+        Draw i of R uses the key ``key + i``.
     sizes : Sizes
         `FULL` or `QUICK`.
     """
@@ -82,7 +83,7 @@ def plan_theorem(faces: Faces | None, *, key: int = 0, sizes: Sizes = FULL) -> E
     all_keys = range(key, key + sizes.n_draws)
     units = []
     for case in cases:
-        basis = _Lazy(case.rows)
+        basis = _LazyDecomposition(case.rows)
         units += [
             Unit(f"{case.name} from {keys[0]}", partial(_measure_draws, case, basis, sizes, keys))
             for keys in split_batches(all_keys, sizes.unit_draws)
@@ -100,15 +101,15 @@ def plan_theorem(faces: Faces | None, *, key: int = 0, sizes: Sizes = FULL) -> E
 
 
 def _draw_mixture(key: int, shape: tuple[int, int]) -> Case:
-    """Return a mixture of twenty normal clusters whose means differ about as much as rows do."""
+    """Return a mixture of twenty normal clusters that overlap."""
     stream = open_stream(key, RANDOM_DATA)
     means = stream.normal(size=(20, shape[1])) / 4
     rows = means[stream.integers(20, size=shape[0])] + stream.normal(size=shape)
     return Case("random mixture", np.ascontiguousarray(rows), (5, 20))
 
 
-class _Lazy:
-    """The full decomposition of a matrix, computed when the first unit needs it."""
+class _LazyDecomposition:
+    """The singular value decomposition of a matrix, computed when the first unit needs it."""
 
     def __init__(self, rows: Floats) -> None:
         self._rows = rows
@@ -121,17 +122,18 @@ class _Lazy:
 
 
 def _settings(case: Case, sizes: Sizes) -> list[tuple[int, int]]:
-    """Return the pairs of k and t/k for which R has no more columns than A."""
+    """Return the pairs of k and t/k with which R has at most as many columns as A."""
     limit = case.rows.shape[1]
     return [(k, ratio) for k in case.n_clusters for ratio in sizes.ratios if k * ratio <= limit]
 
 
 def _measure_draws(
-    case: Case, lazy: _Lazy, sizes: Sizes, keys: Sequence[int]
+    case: Case, lazy: _LazyDecomposition, sizes: Sizes, keys: Sequence[int]
 ) -> dict[str, dict[str, list[float]]]:
     """Return the lemmas' quantities for some draws of R, by "k=5 t/k=12" and name.
 
-    All of them are functions of V^T R, of which the first t columns are those of a smaller R.
+    All of them are functions of V^T R. The first t columns of R are, but for their scale, a smaller
+    R, so that one product serves all t.
     """
     basis = lazy()
     settings = _settings(case, sizes)
@@ -150,12 +152,12 @@ def _measure_draws(
 
 
 def measure_lemmas(turned: Floats, values: Floats, n_clusters: int) -> dict[str, float]:
-    """Return what Lemmas 1 to 4 bound, for one R.
+    """Return the quantities that Lemmas 1 to 4 bound, for one R.
 
     Parameters
     ----------
     turned : ndarray (rank, t)
-        V^T R, all right singular vectors.
+        V^T R, where V holds all right singular vectors of A.
     values : ndarray (rank,)
         Singular values of A.
     n_clusters : int
@@ -164,9 +166,10 @@ def measure_lemmas(turned: Floats, values: Floats, n_clusters: int) -> dict[str,
     Returns
     -------
     dict
-        ``deviation`` max |1 - sigma_i(V_k^T R)|; ``inverse_gap`` ||(V_k^T R)^+ - (V_k^T R)^T||_2;
-        over ||A - A_k||_F: ``tail`` ||(A - A_k) R||_F, ``cross`` ||(A - A_k) R R^T V_k||_F and
-        ``error`` ||E||_F; over ||A||_F: ``whole`` ||A R||_F.
+        ``deviation`` is max |1 - sigma_i(V_k^T R)|, and ``inverse_gap`` is
+        ||(V_k^T R)^+ - (V_k^T R)^T||_2. Divided by ||A - A_k||_F: ``tail`` is ||(A - A_k) R||_F,
+        ``cross`` is ||(A - A_k) R R^T V_k||_F, and ``error`` is ||E||_F. Divided by ||A||_F:
+        ``whole`` is ||A R||_F.
 
     Examples
     --------

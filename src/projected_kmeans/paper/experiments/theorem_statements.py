@@ -1,6 +1,6 @@
-"""Theorem 1 and Lemmas 1 to 4 as inequalities that draws of R meet or fail.
+"""Theorem 1 and Lemmas 1 to 4 as inequalities that a draw of R meets or fails.
 
-Counts failures and gives confidence intervals; the quantities come from measurements.
+Counts failures and gives confidence intervals; `theorem` measures the quantities.
 """
 
 from __future__ import annotations
@@ -28,15 +28,15 @@ class Inequality:
     Attributes
     ----------
     statement : str
-        Where it stands in the paper and what it says.
+        Its place in the paper and what it says.
     quantity : str
-        The name of what is measured.
+        The name of the measured quantity.
     bound : callable
-        From eps to what the quantity must not exceed.
+        From eps to the maximum of the quantity.
     failure : float
-        How often the paper lets it fail.
+        The probability with which the paper lets it fail.
     constant : str
-        The c of t = c k / eps^2 that the paper's own argument needs.
+        The c of t = c k / eps^2 that the paper's argument needs.
     """
 
     statement: str
@@ -98,7 +98,7 @@ def count_failures(n_failures: int, n_draws: int) -> dict[str, float]:
     Parameters
     ----------
     n_failures, n_draws : int
-        How many of how many.
+        The number of failures, and that of all draws.
 
     Examples
     --------
@@ -114,12 +114,12 @@ def count_failures(n_failures: int, n_draws: int) -> dict[str, float]:
 
 
 def judge_lemmas(draws: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Return failures of every inequality, the constants that suffice, and the moments.
+    """Return the failures of every inequality, the constants that suffice, and the moments.
 
     Parameters
     ----------
     draws : sequence of mappings
-        "case", "k", "ratio" (t/k) and "values": from quantity to its draws.
+        Each with "case", "k", "ratio" (t/k), and "values", which maps a quantity to its draws.
     """
     failures = [
         {
@@ -158,15 +158,15 @@ def _count(values: Floats, bound: float) -> dict[str, float]:
 def _find_constant(
     inequality: Inequality, eps: float, failures: Sequence[Mapping[str, Any]]
 ) -> dict[str, Any]:
-    """Return the least t/k from which on the inequality fails no more often than it may.
+    """Return the smallest t/k from which on the inequality fails at most as often as allowed.
 
-    Per case and k, then the largest of them: an inequality suffices where all cases are fine.
+    It is found for every case and k; the largest of them suffices for all.
     """
     rows = [
         one for one in failures if one["statement"] == inequality.statement and one["eps"] == eps
     ]
     cases = sorted({(row["case"], row["k"]) for row in rows})
-    ratios = {case: _first_fine(case, rows, inequality.failure) for case in cases}
+    ratios = {case: _smallest_ratio(case, rows, inequality.failure) for case in cases}
     reached = [ratio for ratio in ratios.values() if ratio is not None]
     complete = len(reached) == len(ratios)
     return {
@@ -183,12 +183,13 @@ def _find_constant(
     }
 
 
-def _first_fine(
+def _smallest_ratio(
     case: tuple[str, int], rows: Sequence[Mapping[str, Any]], allowed: float
 ) -> int | None:
-    mine = [row for row in rows if (row["case"], row["k"]) == case]
+    """Return the t/k from which on one case fails at most as often as allowed, or None."""
+    of_case = [row for row in rows if (row["case"], row["k"]) == case]
     fine: int | None = None
-    for row in sorted(mine, key=lambda row: -row["ratio"]):
+    for row in sorted(of_case, key=lambda row: -row["ratio"]):
         if row["frequency"] > allowed:
             break
         fine = row["ratio"]
@@ -196,11 +197,11 @@ def _first_fine(
 
 
 def _judge_moments(setting: Mapping[str, Any]) -> dict[str, Any]:
-    """Compare Lemma 1.2 and 1.3 with means over draws, as multiples of their bounds.
+    """Return the moments of Lemmas 1.2 and 1.3 over the draws, as multiples of their bounds.
 
-    For Lemma 1.2 with S = A - A_k and T = V_k, where S T = 0: t / (2 k) times the mean of
-    ||S R R^T T||^2 / ||S||^2. For Lemma 1.3 the mean of ||C R||^2 / ||C||^2 and t / 2 times its
-    variance, which the paper prints as that of ||C R||.
+    Lemma 1.2 is measured with S = A - A_k and T = V_k, where S T = 0: t / (2 k) times the mean of
+    ||S R R^T T||^2 / ||S||^2. Lemma 1.3: the mean of ||C R||^2 / ||C||^2, and t / 2 times its
+    variance. The paper prints this variance as that of ||C R||, without the square.
     """
     t = setting["k"] * setting["ratio"]
     product = setting["values"]["cross"] ** 2 * t / (2 * setting["k"])
@@ -225,7 +226,8 @@ def judge_theorem(instances: Sequence[Mapping[str, float]]) -> list[dict[str, An
     Parameters
     ----------
     instances : sequence of mappings
-        "t", "exact_ratio" (gamma = 1), "lloyd_ratio" and "lloyd_gamma", measured on the sketch.
+        Each with "t", "exact_ratio" (gamma = 1), "lloyd_ratio", and "lloyd_gamma", which is
+        measured on the sketch.
     """
     judged = []
     for t in sorted({one["t"] for one in instances}):

@@ -1,6 +1,6 @@
-"""Seconds of a piece of work, repeated until they mean something.
+"""The median seconds of a call, repeated for a minimum time.
 
-Measures time only; results of the work are thrown away.
+Measures time only; the results of the calls are dropped.
 """
 
 from __future__ import annotations
@@ -10,17 +10,17 @@ import time
 from collections.abc import Callable
 
 
-def time_work(work: Callable[[], object], *, least_seconds: float = 0.0, repeats: int = 3) -> float:
+def time_work(work: Callable[[], object], *, min_seconds: float = 0.0, repeats: int = 3) -> float:
     """Return the median seconds of a call.
 
     Parameters
     ----------
     work : callable
         Called once before the clock starts, so that caches and threads are warm.
-    least_seconds : float, default=0.0
-        Calls go on until they took so long in all.
+    min_seconds : float, default=0.0
+        Minimum time of all timed calls together.
     repeats : int, default=3
-        Calls at least.
+        Minimum number of timed calls.
 
     Examples
     --------
@@ -29,7 +29,7 @@ def time_work(work: Callable[[], object], *, least_seconds: float = 0.0, repeats
     """
     work()
     seconds: list[float] = []
-    while len(seconds) < repeats or sum(seconds) < least_seconds:
+    while len(seconds) < repeats or sum(seconds) < min_seconds:
         begin = time.perf_counter()
         work()
         seconds.append(time.perf_counter() - begin)

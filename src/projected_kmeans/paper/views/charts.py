@@ -1,6 +1,6 @@
-"""Figures as PNG and SVG, from values that say what to draw.
+"""A chart, described by values, as PNG and SVG.
 
-The only module that imports matplotlib, and only when a figure is drawn.
+The only module that imports matplotlib, and only when a chart is drawn.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class NoFigures(ValueError):
 
 @dataclass(frozen=True)
 class Series:
-    """One line of a panel, with a band around it where low and high are given."""
+    """One line of a panel, with a band around it if low and high are given."""
 
     label: str
     x: Sequence[float]
@@ -42,7 +42,7 @@ class Series:
 
 @dataclass(frozen=True)
 class Panel:
-    """Axes, the series in them, and labelled levels that run across."""
+    """Axes, the series in them, and labelled horizontal lines."""
 
     title: str
     x_label: str
@@ -55,7 +55,7 @@ class Panel:
 
 @dataclass(frozen=True)
 class Chart:
-    """Panels side by side, in as many rows as needed."""
+    """Panels in ``n_columns`` columns and as many rows as needed."""
 
     name: str
     panels: tuple[Panel, ...]
@@ -89,7 +89,7 @@ def save_chart(chart: Chart, folder: Path, formats: Sequence[str] = FORMATS) -> 
 
 
 def _write_png(figure: Any, handle: BinaryIO) -> None:
-    """Write few colours: a chart has no more, and the file is a third of the size."""
+    """Write with 256 colours, which suffice for a chart and make the file a third of the size."""
     drawn = io.BytesIO()
     figure.savefig(drawn, format="png", dpi=DOTS_PER_INCH)
     drawn.seek(0)
@@ -98,7 +98,7 @@ def _write_png(figure: Any, handle: BinaryIO) -> None:
 
 
 def _write_svg(figure: Any, handle: BinaryIO) -> None:
-    """Write no date, so that the same document gives the same file."""
+    """Write without a date, so that the same chart gives the same bytes."""
     figure.savefig(handle, format="svg", metadata={"Date": None})
 
 
@@ -147,7 +147,7 @@ def _draw_panel(axes: Any, panel: Panel) -> None:
 
 
 def _label_points(axes: Any, panel: Panel) -> None:
-    """Label a logarithmic axis at the points themselves where they are few."""
+    """Label a logarithmic axis at the points themselves if they are at most `MAX_LABELS`."""
     points = sorted({value for series in panel.series for value in series.x})
     if len(points) <= MAX_LABELS:
         axes.set_xticks(points, [f"{value:g}" for value in points], fontsize=7)

@@ -1,6 +1,6 @@
-"""How Figure 1 is shown: three panels against t, and the paper's statements with their fate.
+"""The view of Figure 1: three panels against t, and which of the paper's statements hold.
 
-Renders the stored document; it measures nothing.
+Renders a stored document; it measures nothing.
 """
 
 from __future__ import annotations
@@ -77,9 +77,10 @@ def _chart(document: Document) -> list[Chart]:
 VIEW = View(
     "figure1",
     "Figure 1: F~, P and time against t",
-    "Algorithm 1 on the face images for t = 5, 10, ..., 300. The paper shows one draw of R; here "
-    "are the mean and the 90 % band of many. A draw uses nested sign matrices, so that changes "
-    "with t are changes of t alone.",
+    "Algorithm 1 on the face images for t = 5, 10, ..., 300. The paper shows one draw of R; this "
+    "figure shows the mean and the 90 % band of many draws. The sign matrices of one draw are "
+    "nested: a smaller t takes the first columns of the same matrix, so that differences between "
+    "values of t come from t and not from another draw.",
     _tabulate,
     _conclude,
     _chart,

@@ -1,6 +1,6 @@
-"""Write what views show into a folder: Markdown, LaTeX and CSV tables, and figures.
+"""Write the tables and figures of a stored document to a folder.
 
-Renders stored documents; whether a figure can be drawn is told, not decided, here.
+Tables are written as Markdown, LaTeX and CSV, figures as PNG and SVG.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def render_text(document: Document) -> str:
     Parameters
     ----------
     document : mapping
-        As `run_experiment` stores it.
+        A document that `run_experiment` stored.
     """
     view = VIEWS[document["experiment"]]
     tables = [as_markdown(table) for table in view.tabulate(document)]
@@ -39,7 +39,7 @@ def write_tables(document: Document, folder: Path) -> list[Path]:
     Parameters
     ----------
     document : mapping
-        As `run_experiment` stores it.
+        A document that `run_experiment` stored.
     folder : Path
         An existing folder.
     """
@@ -61,7 +61,7 @@ def write_figures(document: Document, folder: Path) -> list[Path]:
     Parameters
     ----------
     document : mapping
-        As `run_experiment` stores it.
+        A document that `run_experiment` stored.
     folder : Path
         An existing folder.
     """
@@ -70,5 +70,5 @@ def write_figures(document: Document, folder: Path) -> list[Path]:
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write a text file, whole or not at all."""
+    """Write a text file that appears whole or not at all."""
     write_atomically(path, lambda handle: handle.write(text.encode()))

@@ -1,6 +1,6 @@
-"""How section 5.2 is shown: seconds against the number of rows, and the paper's findings.
+"""The view of section 5.2: seconds against the number of rows, and the paper's findings.
 
-Renders the stored document; it measures nothing.
+Renders a stored document; it measures nothing.
 """
 
 from __future__ import annotations
@@ -39,9 +39,9 @@ def _conclude(document: Document) -> list[str]:
     n_held = sum(one["holds"] for one in statements)
     return [
         f"All four products of the same R agree to {worst:.0e} of the largest entry.",
-        "MM1 is timed both ways and both are plotted: with R drawn inside the clock, as the other "
-        "products must do, and with R at hand, as MatLab's times(A, R) has it. The paper does not "
-        "say which it timed, so its findings are judged for both.",
+        "MM1 is timed in two ways: with the time to draw R, which the other products must do, and "
+        "with R already in memory (at hand), as in MatLab's times(A, R). The paper does not say "
+        "which one it timed, so that its findings are judged for both.",
         f"{n_held} of {len(statements)} statements about the mailman algorithm hold",
     ]
 
@@ -74,7 +74,7 @@ VIEW = View(
     "Section 5.2: the mailman algorithm",
     "Four ways to compute A R for the same R: a BLAS product with R in memory (MM1), R regenerated "
     "column by column (MM2), the mailman algorithm of Liberty and Zucker as published, and the "
-    "look-up product of this library, the same idea turned around for many rows.",
+    "look-up product of this library, which uses the same idea for many rows at a time.",
     _tabulate,
     _conclude,
     _chart,

@@ -1,6 +1,6 @@
-"""The page that tells the reproduction's story, from stored documents.
+"""The page docs/reproduction.md, which shows all experiments from stored documents.
 
-Joins what the views say; it measures nothing and draws only what it links to.
+Joins the tables and sentences of the views and draws the figures that it links to.
 """
 
 from __future__ import annotations
@@ -21,7 +21,8 @@ OPENING = f"""# The paper, reproduced
 
 *Random Projections for k-means Clustering* (Boutsidis, Zouzias, Drineas, NIPS 2010): its tables,
 its figure, its note on the mailman algorithm and its theorem, measured with this library's own
-parts and set beside the paper. This page is generated from stored results; to make it anew:
+parts and set beside the paper. This page is generated from stored results. To measure everything
+again and write it anew:
 
 ```
 {COMMAND} all --out out --page docs/reproduction.md
@@ -35,7 +36,7 @@ def render_page(documents: Mapping[str, Document]) -> str:
     Parameters
     ----------
     documents : mapping
-        From the name of an experiment to its stored document; those missing are left out.
+        From the name of an experiment to its stored document; others are left out.
     """
     present = [documents[name] for name in VIEWS if name in documents]
     return "\n".join([OPENING, _render_summary(present), *map(_render_section, present)])
@@ -44,8 +45,8 @@ def render_page(documents: Mapping[str, Document]) -> str:
 def write_page(documents: Mapping[str, Document], path: Path) -> list[Path]:
     """Write the page, its figures and its documents; return the files.
 
-    Figures go to ``figures`` beside the page, documents to a folder with the page's name. A
-    `NoFigures` is raised after all the rest is written.
+    Figures go to the folder ``figures`` beside the page, documents to a folder with the name of the
+    page. Without matplotlib `NoFigures` is raised, after everything else is written.
 
     Parameters
     ----------
@@ -88,13 +89,13 @@ def _render_section(document: Document) -> str:
         *figures,
         *tables,
         " ".join(closing),
-        _tell(document),
+        _describe_origin(document),
     ]
     return "\n\n".join(parts) + "\n"
 
 
-def _tell(document: Document) -> str:
-    """Return where the numbers come from."""
+def _describe_origin(document: Document) -> str:
+    """Return the sentence on where and how the numbers were measured."""
     machine = document["machine"]
     return (
         f"*Measured in {document['seconds']:.0f} s with key {document['key']}, version "

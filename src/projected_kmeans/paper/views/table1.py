@@ -1,6 +1,6 @@
-"""How Table 1 is shown: stated and measured side by side, growth of time, gamma of the solvers.
+"""The view of Table 1: stated beside measured values, growth of time, gamma of the solvers.
 
-Renders the stored document; it measures nothing.
+Renders a stored document; it measures nothing.
 """
 
 from __future__ import annotations
@@ -89,13 +89,13 @@ def _conclude(document: Document) -> list[str]:
     rows = document["results"]["rows"]
     beyond = [row["method"] for row in rows if row["beyond_bound"]]
     sentences = [
-        "Stated exponents are fitted to the stated formula over the same sizes, so that its "
-        "logarithms and ceilings count."
+        "Stated exponents are fitted to the stated formula over the same sizes, so that they "
+        "include the effect of its logarithms and ceilings."
     ]
     if beyond:
         sentences.append(
-            f"Beyond its bound on some instances: {', '.join(beyond)}; the bounds are proved for "
-            "constants that are large enough, and the constant is one here."
+            f"Beyond its bound on some instances: {', '.join(beyond)}. The bounds are proved for "
+            "constants that are large enough; here the constant is one."
         )
     n_within = len(rows) - len(beyond)
     sentences.append(
@@ -127,10 +127,10 @@ VIEW = View(
     "table1",
     "Table 1: dimensions, time and accuracy",
     "Each reduction is run on small instances of six kinds (noise, mixtures, heavy tails, few "
-    "features, planes, offsets) whose optimum an exact solver knows. The reduced rows are "
+    "features, planes, offsets) whose optimum an exact solver finds. The reduced rows are "
     "clustered optimally, and the inertia of that partition on the original rows is compared "
-    "with the optimum. Random-projection rows are timed on ten times as many rows as the others, "
-    "as they would else be all overhead.",
+    "with the optimum. Random projections (RP) are timed on ten times as many rows as the other "
+    "methods, because they are so fast that overhead would dominate their seconds.",
     _tabulate,
     _conclude,
     _chart,

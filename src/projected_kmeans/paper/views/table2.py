@@ -1,6 +1,6 @@
-"""How Table 2 is shown: every measured pair beside the paper's, the spread of RP, the seconds.
+"""The view of Table 2: every measured pair beside the paper's, the spread of RP, the seconds.
 
-Renders the stored document; it measures nothing.
+Renders a stored document; it measures nothing.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ def _compare(results: Mapping[str, Any], n_rows: int) -> Table:
     )
     header = ("", "", *(f"t = {row['t']}: P F" for row in by_method["SVD"]))
     title = (
-        "P and F, measured and printed; RP is the median of the draws; = met to four digits, "
-        f"! no multiple of 1/{n_rows}"
+        "P and F, measured and printed; RP is the median of the draws; = matches to four digits, "
+        f"! is not a multiple of 1/{n_rows}"
     )
     return Table("values", title, header, rows)
 
@@ -114,16 +114,16 @@ def _conclude(document: Document) -> list[str]:
     data = document["parameters"]["data"]
     if not results["same_crop"]:
         return [
-            f"The data is {data['name']}: the same people as the paper's in another crop, so only "
-            "trends compare, not digits"
+            f"The data is {data['name']}, the paper's people in another crop, so that trends can "
+            "be compared but not digits"
         ]
     matches = results["matches"]
     high = next(row for row in results["rows"] if row["method"] == "HD")
     sentences = []
     if not high["paper_P_possible"]:
         sentences.append(
-            f"P of HD is {high['P']:.4f}; the paper prints {high['paper_P']:.4f}, which no number "
-            f"of images out of {data['shape'][0]} gives: a misprint."
+            f"P of HD is {high['P']:.4f}; the paper prints {high['paper_P']:.4f}, which is not "
+            f"a number of images divided by {data['shape'][0]}: a misprint."
         )
     sentences.append(
         f"{matches['matching']} of {matches['total']} deterministic values match the paper"

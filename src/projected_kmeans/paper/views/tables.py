@@ -1,6 +1,6 @@
 """A table as Markdown, LaTeX and CSV.
 
-Knows cells as text; what they mean is the views' business.
+All cells are text; the views decide what they hold.
 """
 
 from __future__ import annotations
@@ -37,11 +37,11 @@ class Table:
     name : str
         Part of the name of its CSV file.
     title : str
-        One line above it.
+        One line above the table.
     header : tuple of str
-        The columns.
+        The titles of the columns.
     rows : tuple of tuple of str
-        The cells, one of each row for every column.
+        The cells of each row, one for every column.
     """
 
     name: str
@@ -147,5 +147,5 @@ def as_csv(table: Table) -> str:
 
 
 def format_verdict(holds: bool) -> str:
-    """Return the word for a statement's fate."""
+    """Return the words for a statement that holds, or that does not."""
     return "holds" if holds else "does not hold"

@@ -1,6 +1,6 @@
-"""How the theorem's test is shown: statement, bound, measured, verdict; constants; curves.
+"""The view of Theorem 1: statement, bound, measured value and verdict; constants; curves.
 
-Renders the stored document; it measures nothing.
+Renders a stored document; it measures nothing.
 """
 
 from __future__ import annotations
@@ -47,9 +47,9 @@ def _tabulate_statements(results: Mapping[str, Any]) -> Table:
 
 def _sum_up_constants(one: Mapping[str, Any]) -> tuple[str, ...]:
     if one["ratio"] is None:
-        measured = "more often at every t/k that was tried"
+        measured = "fails more often at every measured t/k"
     else:
-        measured = f"kept from t = {one['ratio']} k on (c = {one['c']:.2g})"
+        measured = f"holds from t = {one['ratio']} k on (c = {one['c']:.2g})"
     if one["not_reached"]:
         missing = ", ".join(f"{case['case']} with k = {case['k']}" for case in one["not_reached"])
         measured += f"; not reached: {missing}"
@@ -100,11 +100,11 @@ def _sum_up_moments(moments: Sequence[Mapping[str, Any]]) -> list[tuple[str, ...
 
 
 def _farthest(means: Sequence[Mapping[str, float]]) -> float:
-    """Return how far 1 is from a mean at most, in half-widths of joint 95 % intervals.
+    """Return the maximum distance of 1 from a mean, in half-widths of joint 95 % intervals.
 
-    All settings share the same draws of R, so that their separate intervals miss together or not
-    at all, and counting them proves nothing. Bonferroni's intervals hold jointly whatever the
-    dependence.
+    All settings share the same draws of R, so that their separate intervals tend to miss 1
+    together, and counting the misses proves nothing. Bonferroni's intervals hold jointly, whatever
+    the dependence.
     """
     separate = float(scipy.stats.norm.ppf((1 + CONFIDENCE) / 2))
     joint = float(scipy.stats.norm.ppf(1 - (1 - CONFIDENCE) / (2 * len(means))))
@@ -254,9 +254,9 @@ def _draw_curve(quantity: str, case: str, k: int, curves: Sequence[Mapping[str, 
 VIEW = View(
     "theorem",
     "Theorem 1 and Lemmas 1 to 4",
-    "Every quantity that the proof bounds is measured over draws of R on the face images and on a "
+    "Every quantity that the proof bounds is measured over draws of R, on the face images and on a "
     "random mixture, as a function of t/k, with the frequency at which each inequality fails. The "
-    "theorem itself is tested where the optimum is known.",
+    "theorem itself is tested on small instances, whose optimum is known.",
     _tabulate,
     _conclude,
     _chart,

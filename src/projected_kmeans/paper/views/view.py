@@ -1,6 +1,6 @@
-"""What every experiment's view offers: a title, an opening, tables, sentences and charts.
+"""What the view of an experiment consists of: a title, an introduction, tables, sentences, charts.
 
-A value with functions of a stored document; it reads no files and writes none.
+A view is a value with functions of a stored document; it reads and writes no files.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ class View:
     title : str
         The heading of its section.
     opening : str
-        What is done, in a few sentences.
+        A few sentences on what was measured.
     tabulate : callable
         From the document to its tables.
     conclude : callable
-        From the document to closing sentences; the last one is the result in short.
+        From the document to closing sentences, of which the last one is the result in short.
     chart : callable
         From the document to its charts.
     """

@@ -1,0 +1,31 @@
+"""SVD features agree with NumPy's decomposition."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from projected_kmeans.paper import (
+    SVDFeatures,
+)
+from tests.support.normal_rows import draw_normal_rows
+
+
+@pytest.mark.parametrize("algorithm", ["exact", "arpack", "randomized"])
+def test_svd_is_that_of_numpy(algorithm: str) -> None:
+    """U_t Sigma_t and U_t are NumPy's up to signs, and transform repeats them on new rows."""
+    rows = draw_normal_rows(30, 12) * np.geomspace(10, 0.01, 12)
+    left, values, _ = np.linalg.svd(rows, full_matrices=False)
+    for scaled, wanted in ((True, left * values), (False, left)):
+        svd = SVDFeatures(3, scaled=scaled, algorithm=algorithm, random_state=0)
+        found = svd.fit_transform(rows)
+        np.testing.assert_allclose(np.abs(found), np.abs(wanted[:, :3]), atol=1e-6)
+        np.testing.assert_allclose(svd.transform(rows), found, atol=1e-8)
+
+
+def test_svd_limits_are_told() -> None:
+    """More components than the rank allows give one sentence, and ARPACK allows one fewer."""
+    with pytest.raises(ValueError, match=r"n_components=5 is too much .*; use at most 4"):
+        SVDFeatures(5).fit(draw_normal_rows(4, 9))
+    with pytest.raises(ValueError, match="algorithm='arpack'; use at most 3"):
+        SVDFeatures(4, algorithm="arpack").fit(draw_normal_rows(4, 9))

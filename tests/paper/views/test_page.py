@@ -1,0 +1,32 @@
+"""docs/reproduction.md is what the stored results say."""
+
+from __future__ import annotations
+
+from projected_kmeans.paper.views.files import VIEWS
+from projected_kmeans.paper.views.page import render_page
+from tests.support.reproduction import DOCS, STORED, load_documents
+
+MAX_FIGURE_BYTES = 150_000
+
+
+def test_the_page_is_what_the_stored_results_say() -> None:
+    """docs/reproduction.md is rendered from the documents stored beside it, figures included."""
+    page = (DOCS / "reproduction.md").read_text(encoding="utf-8")
+    documents = load_documents()
+    assert page == render_page(documents), (
+        "renew it with projected-kmeans reproduce all --page docs/reproduction.md"
+    )
+    for name in VIEWS:
+        for chart in VIEWS[name].chart(documents[name]):
+            figure = DOCS / "figures" / f"{chart.name}.png"
+            assert f"figures/{figure.name}" in page
+            assert figure.stat().st_size < MAX_FIGURE_BYTES
+
+
+def test_stored_results_name_no_place_on_a_machine() -> None:
+    """No stored document and no page holds a path of the machine that it was made on."""
+    for file in [DOCS / "reproduction.md", *STORED.iterdir()]:
+        text = file.read_text(encoding="utf-8")
+        assert "/home/" not in text, file.name
+        assert "/work/" not in text, file.name
+        assert "/tmp/" not in text, file.name
