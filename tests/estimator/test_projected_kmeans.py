@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -18,15 +17,12 @@ from projected_kmeans import (
     ProjectedKMeans,
     SignProjection,
     SpectralProjection,
-    blocks,
     clustering_accuracy,
-    resumable_lloyd,
     target_dimension,
 )
-from projected_kmeans.results import Clustering
-from projected_kmeans.solvers.lloyd import run_lloyd
 from tests import reference
 from tests.support.blobs import assert_consistent, assert_same_fit, draw_blobs
+from tests.support.small_blocks import use_small_blocks
 
 
 @pytest.mark.parametrize("projection", ["sign", "gaussian"])
@@ -135,25 +131,6 @@ def test_auto_polish_and_restarts() -> None:
     assert_same_fit(fixed, spelt)
 
 
-def test_restarts_that_differ_by_rounding_keep_the_first(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A restart that is better by rounding alone does not win: other machines round otherwise."""
-    X, _ = draw_blobs(gap=3.0)
-    options = {"random_state": 2, "polish_iter": 0, "projection": "sign", "solver": "lloyd"}
-    first = ProjectedKMeans(5, n_init=1, **options).fit(X)
-    calls: list[Clustering] = []
-
-    def run_and_round(*arguments: Any, **keywords: Any) -> Clustering:
-        found = run_lloyd(*arguments, **keywords)
-        calls.append(replace(found, inertia=found.inertia * (1 - 3e-16 * len(calls))))
-        return calls[-1]
-
-    monkeypatch.setattr(resumable_lloyd, "run_lloyd", run_and_round)
-    model = ProjectedKMeans(5, n_init=4, **options).fit(X)
-    assert calls[0].inertia == pytest.approx(calls[-1].inertia, rel=1e-14)
-    assert not np.array_equal(calls[0].labels, calls[-1].labels)
-    np.testing.assert_array_equal(model.labels_, first.labels_)
-
-
 def test_hartigan_is_never_worse_than_lloyd() -> None:
     """From the same start, single-point moves end at or below Lloyd's inertia."""
     lower = 0
@@ -248,7 +225,7 @@ def test_bits_do_not_depend_on_threads_or_blocks(
     for n_threads in (2, 3, None):
         assert_same_fit(first, fit(n_threads))
     for size in (1, 5000, 40_000):
-        monkeypatch.setattr(blocks, "BLOCK_BYTES", size)
+        use_small_blocks(monkeypatch, size)
         assert_same_fit(first, fit(2))
 
 

@@ -21,7 +21,7 @@ from projected_kmeans.planning import approach
 from projected_kmeans.results import Clustering, OnPass
 from projected_kmeans.running import checkpoint as running_checkpoint
 from projected_kmeans.running import checkpoint_folder
-from projected_kmeans.solvers import restarts
+from projected_kmeans.solvers import single_restart
 from projected_kmeans.sources.open_rows import open_rows
 from tests.support.blobs import assert_same_fit, draw_blobs
 from tests.support.commands import COMMAND, Call, Run, check_refusal
@@ -117,7 +117,7 @@ def test_mending_goes_on(subsample: bool, tmp_path: Path, monkeypatch: pytest.Mo
     if subsample:
         monkeypatch.setattr(approach, "MIN_SUBSAMPLE_ROWS", 40)
         monkeypatch.setattr(approach, "SUBSAMPLE_ROWS_PER_CLUSTER", 8)
-    breathe, counts, deadly = restarts.breathe, list[int](), 0
+    breathe, counts, deadly = single_restart.breathe, list[int](), 0
 
     def dying(*arguments: Any, on_pass: OnPass, **options: Any) -> Clustering:
         counts.append(0)
@@ -130,7 +130,7 @@ def test_mending_goes_on(subsample: bool, tmp_path: Path, monkeypatch: pytest.Mo
 
         return breathe(*arguments, on_pass=tell, **options)
 
-    monkeypatch.setattr(restarts, "breathe", dying)
+    monkeypatch.setattr(single_restart, "breathe", dying)
     whole = fit(solver="auto")
     assert (whole.approach_.subsample_rows > 0) == subsample
     assert len(counts) == (1 if subsample else 3)

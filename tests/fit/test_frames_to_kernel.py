@@ -44,9 +44,9 @@ def test_few_frames_on_sparse_rows(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_few_frames_on_a_subsample(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nor do restarts that run on a subsample first."""
-    monkeypatch.setattr(approach, "LITTLE_WORK", 0)
-    monkeypatch.setattr(approach, "MIN_SUBSAMPLE", 40)
-    monkeypatch.setattr(approach, "ROWS_A_CLUSTER", 8)
+    monkeypatch.setattr(approach, "SMALL_WORK", 0)
+    monkeypatch.setattr(approach, "MIN_SUBSAMPLE_ROWS", 40)
+    monkeypatch.setattr(approach, "SUBSAMPLE_ROWS_PER_CLUSTER", 8)
     X, _ = draw_blobs()
     way = find_way(monkeypatch, X, projection="sign", n_init=3)
     assert len(way) <= MAX_FRAMES, way

@@ -78,7 +78,7 @@ def test_a_sample_judges_nearly_as_well(monkeypatch: pytest.MonkeyPatch) -> None
 
     one, exact = run(1), run(6)
     monkeypatch.setattr(plus_plus, "EXACT_ROWS", 100)
-    monkeypatch.setattr(plus_plus, "LEAST_JUDGES", 600)
+    monkeypatch.setattr(plus_plus, "MIN_JUDGES", 600)
     sampled = run(6)
     # The standard error of each mean is about 0.5 %; the keys are fixed.
     assert sampled < 1.03 * exact

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,9 +13,11 @@ from projected_kmeans import FitState, ProjectedKMeans
 from projected_kmeans.fit import pipeline
 from projected_kmeans.results import Clustering
 from projected_kmeans.running.run import Run
-from projected_kmeans.solvers import restarts
+from projected_kmeans.solvers import single_restart
 from projected_kmeans.solvers.lloyd import run_lloyd
-from projected_kmeans.solvers.restarts import FINALISTS, FIRST_PASSES, Effort, run_restarts
+from projected_kmeans.solvers.restarts import FINALISTS, FIRST_PASSES, run_restarts
+from projected_kmeans.solvers.resumable_solvers import run_to_plateau
+from projected_kmeans.solvers.single_restart import Effort
 from tests.support.blobs import assert_consistent, assert_same_fit, draw_blobs
 from tests.support.problems import make_problem
 from tests.support.small_blocks import use_small_blocks
@@ -125,11 +128,20 @@ def test_few_passes_allow_no_rounds() -> None:
     assert model.stopped_ == "max_iter"
 
 
-def test_many_restarts_are_kept_narrow() -> None:
-    """A paused restart takes a byte a row for up to 256 clusters, two beyond."""
-    labels = np.array([0, 255, 3], dtype=np.int32)
-    for k, width in ((256, 1), (257, 2)):
-        found = Clustering(labels, np.zeros((k, 1)), np.zeros(k), 1.0, 1.0)
-        kept = restarts.Restart.keep(0, found)
-        assert kept.labels.itemsize == width
-        np.testing.assert_array_equal(kept.clustering.labels, labels)
+def test_restarts_that_differ_by_rounding_keep_the_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A restart that is better by rounding alone does not win: other machines round otherwise."""
+    X, _ = draw_blobs(gap=3.0)
+    options = {"random_state": 2, "polish_iter": 0, "projection": "sign", "solver": "lloyd"}
+    first = ProjectedKMeans(5, n_init=1, **options).fit(X)
+    calls: list[Clustering] = []
+
+    def run_and_round(*arguments: Any, **keywords: Any) -> Clustering:
+        found = run_to_plateau(*arguments, **keywords)
+        calls.append(replace(found, inertia=found.inertia * (1 - 3e-16 * len(calls))))
+        return calls[-1]
+
+    monkeypatch.setattr(single_restart, "run_to_plateau", run_and_round)
+    model = ProjectedKMeans(5, n_init=4, **options).fit(X)
+    assert calls[0].inertia == pytest.approx(calls[-1].inertia, rel=1e-14)
+    assert not np.array_equal(calls[0].labels, calls[-1].labels)
+    np.testing.assert_array_equal(model.labels_, first.labels_)

@@ -27,7 +27,8 @@ from projected_kmeans.running.monitor import Monitor
 from projected_kmeans.running.run import Run
 from projected_kmeans.running.stored_values import decode_value
 
-# Parameters of a `ProjectedKMeans` on which its result does not depend, or that hold a key.
+# Parameters of a `ProjectedKMeans` that do not change its result. The key of the recipe stands for
+# `random_state`.
 PARAMETERS_WITHOUT_EFFECT = {
     "callback",
     "checkpoint",
@@ -53,7 +54,7 @@ class Finished:
     polished : Clustering
         The one that was polished in the original space: the result.
     certificate : Certificate or None
-        What was proven of its inertia.
+        What was proven of its inertia; None if no proof was asked for.
     """
 
     sketched: Clustering
@@ -148,7 +149,10 @@ def keep_map(checkpoint: Checkpoint, projection: Any) -> None:
 def _describe_run(
     parameters: Mapping[str, Any], recipe: Recipe, rows: BlockSource, weights: Floats | None
 ) -> dict[str, Any]:
-    """Return all that the result of a fit depends on, in words and hashes."""
+    """Return everything that the result of a fit depends on, as values that JSON can hold.
+
+    Large values are represented by their hashes.
+    """
     if parameters["random_state"] is None:
         raise ValueError("random_state=None cannot be continued; use an integer with checkpoint")
     if not isinstance(parameters["projection"], str | None):
@@ -174,6 +178,7 @@ def _describe_run(
 
 
 def _describe_value(value: Any) -> Any:
+    """Return a parameter as a value that JSON can hold: the name of a callable, an array's hash."""
     if callable(value):
         return f"{value.__module__}.{getattr(value, '__qualname__', type(value).__name__)}"
     if not isinstance(value, str | None) and np.ndim(value):

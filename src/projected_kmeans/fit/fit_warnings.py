@@ -1,4 +1,4 @@
-"""What a caller should know of a fit that found fewer clusters or ended early.
+"""Warnings after a fit that found fewer clusters than were asked for, or was interrupted.
 
 Warns; it changes nothing.
 """
@@ -12,16 +12,16 @@ from sklearn.exceptions import ConvergenceWarning
 
 from projected_kmeans.results import Clustering
 
-# From here through the estimator's fit to its caller.
+# Warnings point at the line that called the estimator's fit: four frames above this one.
 STACK_LEVEL = 4
 
 
 def warn_of_fit(found: Clustering, n_clusters: int, stopped: str | None) -> None:
-    """Warn where clusters are empty, and where Ctrl-C ended the fit."""
+    """Warn if some clusters are empty, and if Ctrl-C ended the fit."""
     n_found = int(np.count_nonzero(found.mass > 0))
     if n_found < n_clusters:
         warnings.warn(
-            f"Found {n_found} distinct clusters, fewer than n_clusters={n_clusters}, as "
+            f"Found {n_found} distinct clusters, fewer than n_clusters={n_clusters}, because "
             "there are too few distinct rows; use fewer clusters",
             ConvergenceWarning,
             stacklevel=STACK_LEVEL,

@@ -15,8 +15,9 @@ from projected_kmeans.results import Clustering, Lifted
 from projected_kmeans.running.monitor import Monitor
 from projected_kmeans.running.run import Run
 from projected_kmeans.solvers.lifting import lift
-from projected_kmeans.solvers.restarts import Effort, draw_subsample, first_of_lowest, run_restarts
+from projected_kmeans.solvers.restarts import draw_subsample, first_of_lowest, run_restarts
 from projected_kmeans.solvers.resumable_solvers import run_to_plateau
+from projected_kmeans.solvers.single_restart import Effort
 
 
 def cluster_sketch(

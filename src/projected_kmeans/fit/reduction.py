@@ -120,7 +120,7 @@ def _sketch_rows(
     """Return the sketch of rows by a map of this package, in an array of the storage."""
 
     def report(done: int) -> None:
-        storage.settle(done, checked)
+        storage.keep_rows(done, checked)
         run.monitor.report(done)
 
     if not recall_map(run.checkpoint, projection):

@@ -1,6 +1,6 @@
-"""The sketch of a fit in the folder of its checkpoint: how many rows of it are there, intact.
+"""The sketch of a fit as a file in the folder of its checkpoint.
 
-Grows row by row, in memory or in the file itself; it does not know how rows are sketched.
+Knows how many rows of the sketch are stored and intact; it does not know how rows are sketched.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ SKETCH = "sketch"
 
 @dataclass(frozen=True)
 class StoredRows:
-    """How far a walk over rows came, and what it has stored.
+    """Which rows of a sketch are stored.
 
     Attributes
     ----------
     stops : tuple of int
-        Where each stretch of rows that was stored at once ends.
+        Rows are stored in stretches, one write each. These are the rows where each stretch ends.
     digests : tuple of str
-        Its hash.
+        The hash of each stretch.
     ranges : ColumnRanges
-        Those of the original columns, of these rows at least.
+        The ranges of the original columns, of at least these rows.
     """
 
     stops: tuple[int, ...]
@@ -42,25 +42,25 @@ class StoredRows:
 
 
 class SketchFile:
-    """An array that is filled from its first row to its last, and stored as it is.
+    """An array that is filled from its first row to its last, and stored on the way.
 
     Parameters
     ----------
     run : Run
-        Its checkpoint's folder takes the file.
+        The file lies in the folder of its checkpoint, which must have one.
     shape, dtype
         Of the array.
     in_memory : bool
-        Whether the array is in memory, and the file a copy of it.
+        If true, the array lies in memory and the file is a copy of it.
 
     Attributes
     ----------
     array : ndarray
-        To be filled.
+        The array to fill.
     n_rows : int
-        How many rows it has already, as an earlier run left them.
+        How many rows are stored already, by this run or an earlier one.
     ranges : ColumnRanges or None
-        Those of the rows that are sketched already.
+        The ranges of the original columns, in rows that an earlier run has sketched.
     """
 
     def __init__(
@@ -81,7 +81,7 @@ class SketchFile:
         self.ranges: ColumnRanges | None = None
         found = run.recall(SKETCH, StoredRows)
         if found is not None:
-            self._take(found)
+            self._use(found)
         self.array = np.empty(shape, dtype) if in_memory else self._open_file()
         if in_memory and self._file is not None:
             self.array[: self.n_rows] = self._file[: self.n_rows]
@@ -91,12 +91,12 @@ class SketchFile:
         """How many rows are stored."""
         return self._stops[-1] if self._stops else 0
 
-    def tell(self, n_rows: int, ranges: ColumnRanges) -> None:
-        """Store the rows up to this one, if it is time, or else later."""
+    def keep(self, n_rows: int, ranges: ColumnRanges) -> None:
+        """Store the first ``n_rows`` rows when the next write is due."""
         self._run.checkpoint.write_when_due(SKETCH, lambda: self._store(n_rows, ranges))
 
     def _store(self, n_rows: int, ranges: ColumnRanges) -> None:
-        """Let rows reach the disk, and only then tell that they are there."""
+        """Write rows to the disk, and only then write down that they are there."""
         file: Any = self._open_file()
         stretch = slice(self.n_rows, n_rows)
         if self.array is not file:
@@ -109,8 +109,8 @@ class SketchFile:
         self._digests += (_hash(self.array[stretch]),)
         self._run.checkpoint.write_now(SKETCH, StoredRows(self._stops, self._digests, ranges))
 
-    def _take(self, found: StoredRows) -> None:
-        """Take over the rows that are as they were stored, up to the first that are not."""
+    def _use(self, found: StoredRows) -> None:
+        """Use the stored rows up to the first stretch that is damaged."""
         try:
             self._file = np.load(self._path, mmap_mode="r+")
         except (OSError, ValueError):
@@ -137,9 +137,10 @@ class SketchFile:
 
 
 def new_array_file(path: Path, shape: tuple[int, int], dtype: np.dtype[Any]) -> NDArray[Any]:
-    """Return a new ``.npy`` as a memory map, all its room taken: a full disk shows here.
+    """Return a new ``.npy`` file as a memory map, with all its space allocated.
 
-    A map of a file without room would end the process at the first page that finds none.
+    A full disk raises here. Without allocation it would kill the process at the first page that
+    finds no space.
     """
     try:
         array = np.lib.format.open_memmap(path, "w+", dtype, shape)

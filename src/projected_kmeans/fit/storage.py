@@ -1,6 +1,6 @@
-"""Where rows and their sketch lie while a fit runs: how large blocks are, what is in a file.
+"""Where rows and their sketch lie while a fit runs: in memory, in a file, or with Dask's workers.
 
-Follows a memory plan and cleans up behind the fit; it computes nothing from rows.
+Follows a memory plan and cleans up after the fit; it computes nothing from rows.
 """
 
 from __future__ import annotations
@@ -25,16 +25,19 @@ from projected_kmeans.sources.array_source import as_row_source
 
 
 class Storage:
-    """What is open during a fit; see `open_storage`.
+    """The rows and the sketch that are open during a fit; `open_storage` makes one.
+
+    The sketch lies in one of four places: in memory, in a temporary file, in the folder of the
+    checkpoint, or on the workers that hold Dask's rows.
 
     Parameters
     ----------
-    plan : MemoryPlan
-        What has to be small.
+    plan : MemoryPlan, optional
+        The size of blocks, and whether the sketch stays in memory.
     folder : Path, optional
         Where the file of a sketch lies that does not stay in memory.
     run : Run, optional
-        Where its checkpoint has a folder, the sketch lies there and not in ``folder``.
+        If its checkpoint has a folder, the sketch is stored there and not in ``folder``.
     """
 
     def __init__(
@@ -48,8 +51,8 @@ class Storage:
         self._folder = folder
         self._opened: list[BlockSource] = []
         self._rows: BlockSource | None = None
-        self._filled: NDArray[Any] | None = None
-        self._stored: SketchFile | None = None
+        self._mapped: NDArray[Any] | None = None  # a sketch in a file, while it is filled
+        self._stored: SketchFile | None = None  # a sketch in the folder of a checkpoint
 
     def open_rows(self, source: BlockSource) -> BlockSource:
         """Return the rows in blocks of the size that the plan allows."""
@@ -58,63 +61,63 @@ class Storage:
         return self._rows
 
     def new_sketch(self, shape: tuple[int, int], dtype: np.dtype[Any]) -> Any:
-        """Return what is to be filled: an array in memory or in a file, or a place beside rows."""
+        """Return the array to fill, in memory or in a file, or new rows on Dask's workers."""
         if self._run.checkpoint.folder is not None:
             in_memory = self._plan.sketch_in_memory
             self._stored = SketchFile(self._run, shape, dtype, in_memory=in_memory)
-            self._filled = None if in_memory else self._stored.array
+            self._mapped = None if in_memory else self._stored.array
             return self._stored.array
         if self._folder is None:
             return np.empty(shape, dtype)
         if self._rows is not None and self._rows.keeps_new_rows:
             return self._rows.new_rows(shape[1], dtype)
-        self._filled = new_array_file(self._folder / "sketch.npy", shape, dtype)
-        return self._filled
+        self._mapped = new_array_file(self._folder / "sketch.npy", shape, dtype)
+        return self._mapped
 
     def resume_sketch(self, checked: CheckedBlocks) -> int:
-        """Return how many rows the new sketch has already, which need no look any more."""
+        """Return how many rows of the new sketch an earlier run has stored; they are not read."""
         if self._stored is None or self._stored.ranges is None:
             return 0
         checked.resume(self._stored.ranges)
         return self._stored.n_rows
 
-    def settle(self, n_rows: int, checked: CheckedBlocks) -> None:
-        """Store the first rows of the sketch, and let the system take back what is in a file."""
+    def keep_rows(self, n_rows: int, checked: CheckedBlocks) -> None:
+        """Store the first ``n_rows`` rows of the sketch, and free the pages of its file."""
         if self._stored is not None:
-            self._stored.tell(n_rows, checked.ranges_so_far)
-        if self._filled is not None:
-            release(self._filled)
+            self._stored.keep(n_rows, checked.ranges_so_far)
+        if self._mapped is not None:
+            release(self._mapped)
 
     def open_sketch(self, sketch: Any) -> BlockSource:
-        """Return the rows of a sketch, which `new_sketch` may have made."""
+        """Return the rows of a sketch as a block source, once the sketch is filled."""
         if not isinstance(sketch, np.ndarray):
-            lying_beside_rows: BlockSource = sketch
-            return lying_beside_rows
+            on_workers: BlockSource = sketch
+            return on_workers
         if not isinstance(sketch, np.memmap):
             return ArrayBlocks(sketch)
-        self._filled = None
+        self._mapped = None
         source = as_row_source(np.load(str(sketch.filename), mmap_mode="r"))
         found = StoredBlocks(source, block_bytes=self._plan.block_bytes)
         self._opened.append(found)
         return found
 
     def close(self) -> None:
-        """End walks that were left in their middle."""
+        """Stop the threads of walks that were left before their end."""
         for source in self._opened:
             source.close()
 
 
 @contextmanager
 def open_storage(plan: MemoryPlan, run: Run | None = None) -> Iterator[Storage]:
-    """Open what a fit needs beside memory; at the end no thread and no file of it is left.
+    """Open the storage of a fit; at the end no thread and no temporary file is left.
 
     Parameters
     ----------
     plan : MemoryPlan
-        Where the sketch does not stay in memory, a temporary folder is made, in the place that the
-        environment names (TMPDIR).
+        If the sketch does not stay in memory, it lies in a temporary folder, in the place that the
+        environment variable TMPDIR names.
     run : Run, optional
-        Where its checkpoint has a folder, the sketch lies there.
+        If its checkpoint has a folder, the sketch lies there instead.
     """
     with ExitStack() as stack:
         folder = None

@@ -1,4 +1,4 @@
-"""A folder of named parts, each a document with arrays that is whole, intact and of one run.
+"""A folder of named parts: each is a JSON document with arrays, complete and checksummed.
 
 Knows files, checksums and locks; it does not know what the parts mean.
 """
@@ -25,7 +25,7 @@ from projected_kmeans.output_files import cannot_write, open_output_folder, writ
 FORMAT = "projected_kmeans checkpoint"
 FORMAT_VERSION = 1
 
-# The part that tells whose the others are, and the file that a run holds while it writes.
+# The part that describes the run, and the file that a process locks while it uses the folder.
 RUN, LOCK = "run", "lock"
 SUFFIX, ARRAY_SUFFIX = ".part", ".part.npy"
 
@@ -36,30 +36,30 @@ TEMPORARY = re.compile(r"\..+\.[0-9a-f]{8}\.tmp")
 
 @dataclass(frozen=True)
 class Part:
-    """A document that JSON can hold, and arrays by name."""
+    """A document of values that JSON can hold, and arrays by name."""
 
     document: dict[str, Any]
     arrays: dict[str, NDArray[Any]] = field(default_factory=dict)
 
 
 class DamagedPart(Exception):
-    """A part that is torn, or has other bytes than were written."""
+    """A part ends early, or its bytes are not those that were written."""
 
 
 class OtherVersion(ValueError):
-    """A part that is written in another format; its message is a sentence."""
+    """A part was written in another format version."""
 
 
 class CheckpointFolder:
-    """Parts of one run; those of another run are as good as absent.
+    """The parts of one run. Parts of another run in the same folder are ignored.
 
     Parameters
     ----------
     folder : Path
-        Where they lie.
+        Where the parts are.
     run : mapping
-        What tells the run from others; values that JSON can hold. It is a part itself, stored
-        before any other, and all others are marked with its hash.
+        What distinguishes the run from others, as values that JSON can hold. It is stored before
+        any other part, and its hash is written into every part.
 
     Examples
     --------
@@ -79,7 +79,7 @@ class CheckpointFolder:
         self._run = hashlib.sha256(text.encode()).hexdigest()
 
     def read(self, name: str) -> Part | None:
-        """Return a part; None where there is none of this run, with a warning if it is damaged."""
+        """Return a part; None if this run has none. Warns if the part is damaged."""
         path = self._place(name)
         try:
             run, part = _read(path)
@@ -91,17 +91,17 @@ class CheckpointFolder:
         return part if run == self._run else None
 
     def write(self, name: str, part: Part) -> None:
-        """Store a part in the place of the one that was there, whole or not at all."""
+        """Store a part in place of an earlier one, completely or not at all."""
         if not self._place(RUN).exists():
             _write(self._place(RUN), self._run, self._described)
         _write(self._place(name), self._run, part)
 
     def array_file(self, name: str) -> Path:
-        """Return the place of an array that is too large for a part; a part tells what it holds."""
+        """Return the file of an array that is too large for a part."""
         return self.path / f"{name}{ARRAY_SUFFIX}"
 
     def clear(self, *kept: str) -> None:
-        """Remove all parts but those named, and all arrays."""
+        """Remove all parts except those named, and all array files."""
         stay = {self._place(name) for name in (RUN, *kept)}
         for file in self.path.iterdir():
             if file.name.endswith((SUFFIX, ARRAY_SUFFIX)) and file not in stay:
@@ -115,26 +115,26 @@ class CheckpointFolder:
 def open_checkpoint_folder(
     path: str | os.PathLike[str], run: Mapping[str, Any]
 ) -> Iterator[CheckpointFolder]:
-    """Open the parts of a run, which nobody else does at the same time.
+    """Open the folder of a run and lock it: one process at a time may use it.
 
     Parameters
     ----------
     path : str or path
         The folder: new, empty, or that of the same run.
     run : mapping
-        What tells the run from others, by names that the caller knows; values that JSON can hold.
-        A folder of another run is refused.
+        What distinguishes the run from others, by names that the caller knows, as values that JSON
+        can hold. A folder of another run is refused.
     """
     with open_output_folder(path) as folder, _hold(folder):
         _check_run(folder, json.loads(json.dumps(run)))
-        for file in folder.iterdir():  # what was being written when a process was killed
+        for file in folder.iterdir():  # files that a killed process was writing
             if TEMPORARY.fullmatch(file.name):
                 file.unlink()
         yield CheckpointFolder(folder, run)
 
 
 def warn_of_damage(path: Path) -> None:
-    """Say that a file is not used."""
+    """Warn that a file is ignored."""
     warnings.warn(
         f"{path} is damaged and is ignored: what it held is computed again",
         UserWarning,
@@ -144,13 +144,13 @@ def warn_of_damage(path: Path) -> None:
 
 @contextmanager
 def _hold(folder: Path) -> Iterator[None]:
-    """Keep other processes out of a folder; the system ends that with the process, however."""
+    """Lock a folder. The system releases the lock when the process ends, for whatever reason."""
     with _open_lock(folder) as handle:
         _lock(handle, folder)
         try:
             yield
         finally:
-            if not (folder / f"{RUN}{SUFFIX}").exists():  # nothing was stored: nothing stays
+            if not (folder / f"{RUN}{SUFFIX}").exists():  # no part was stored
                 (folder / LOCK).unlink()
 
 
@@ -162,10 +162,10 @@ def _open_lock(folder: Path) -> BinaryIO:
 
 
 def _lock(handle: BinaryIO, folder: Path) -> None:
-    """Raise where another process has the folder."""
+    """Raise if another process has locked the folder."""
     try:
         import fcntl
-    except ImportError:  # Windows, where nobody keeps two runs apart
+    except ImportError:  # Windows has no such lock: there, two runs are not kept apart
         return
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -177,7 +177,7 @@ def _lock(handle: BinaryIO, folder: Path) -> None:
 
 
 def _check_run(folder: Path, run: dict[str, Any]) -> None:
-    """Raise where a folder holds a checkpoint of something else, or no checkpoint but files."""
+    """Raise if a folder holds the checkpoint of another run, or files but no checkpoint."""
     place = folder / f"{RUN}{SUFFIX}"
     try:
         stored = _read(place)[1].document
@@ -188,15 +188,15 @@ def _check_run(folder: Path, run: dict[str, Any]) -> None:
                 f"{folder} holds {min(others)} and no checkpoint; use a new or an empty folder"
             ) from None
         return
-    except DamagedPart:  # the other parts still tell by their mark whose they are
+    except DamagedPart:  # every other part holds the hash of its run
         warn_of_damage(place)
         place.unlink()
         return
     different = [name for name in run if stored.get(name) != run[name]]
     if different:
         name = different[0]
-        tell = isinstance(run[name], int | float | str | None) and len(str(run[name])) < 40
-        detail = f"{name}={stored.get(name)!r}, not {run[name]!r}" if tell else f"other {name}"
+        short = isinstance(run[name], int | float | str | None) and len(str(run[name])) < 40
+        detail = f"{name}={stored.get(name)!r}, not {run[name]!r}" if short else f"other {name}"
         raise ValueError(
             f"the checkpoint {folder} belongs to {detail}; repeat that call, or use another folder"
         )
@@ -207,7 +207,7 @@ def _is_ours(file: Path) -> bool:
 
 
 class _Hashing:
-    """A binary file that is hashed as it is written."""
+    """A binary file whose content is hashed while it is written."""
 
     def __init__(self, handle: BinaryIO) -> None:
         self.digest = hashlib.sha256()
@@ -238,7 +238,7 @@ def _write(path: Path, run: str, part: Part) -> None:
 
 
 def _read(path: Path) -> tuple[str, Part]:
-    """Return the mark of a part and the part; raise `DamagedPart` where its bytes are others."""
+    """Return the hash of a part's run, and the part; raise `DamagedPart` if bytes have changed."""
     with open(path, "rb") as handle:
         _check_digest(handle)
         handle.seek(0)

@@ -1,6 +1,6 @@
-"""How long work may take, asked between its blocks: a deadline, and the way out when it is over.
+"""A deadline for work that is done block by block, and the exception that ends it.
 
-Knows clocks; what was done until then, and what of it counts, is the work's own business.
+Knows the clock only. The work decides which of its results count when it is cut short.
 """
 
 from __future__ import annotations
@@ -11,18 +11,18 @@ from collections.abc import Callable
 
 
 class OutOfTime(Exception):
-    """Leaves work in the middle; what was proven before is as true as ever."""
+    """Raised to leave work in the middle; results that are complete stay valid."""
 
 
 class Deadline:
-    """A moment after which no further block of work is begun.
+    """A moment after which no further block of work begins.
 
     Parameters
     ----------
     limit : float or None
         Seconds from now; None for no limit.
     is_stopped : callable, optional
-        Asked as often as the clock: whether somebody else wants the work to end.
+        Called whenever the clock is read; a true answer ends the work, too.
 
     Examples
     --------
@@ -42,15 +42,15 @@ class Deadline:
 
     @property
     def seconds_left(self) -> float:
-        """Until the end by the clock, 0 after it; infinity where there is no limit."""
+        """Seconds until the deadline, 0 after it; infinity if there is no limit."""
         return max(0.0, self._end - time.perf_counter())
 
     @property
     def is_over(self) -> bool:
-        """Whether the moment has come, by the clock or by somebody's wish."""
+        """Whether the deadline has passed, or ``is_stopped`` has returned true."""
         return self.seconds_left <= 0 or (self._is_stopped is not None and self._is_stopped())
 
     def check(self) -> None:
-        """Raise `OutOfTime` where it is over."""
+        """Raise `OutOfTime` if the deadline has passed."""
         if self.is_over:
             raise OutOfTime

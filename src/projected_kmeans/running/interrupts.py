@@ -1,6 +1,6 @@
-"""Ctrl-C during a fit: taken as a wish to stop, so that what was found is not lost.
+"""Ctrl-C during a fit stops it gently, so that what was found is not lost.
 
-Knows signals and threads; it does not know what a fit does with the wish.
+Knows signals and threads; what a fit does at a Ctrl-C is decided by its monitor.
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ __all__ = ["catch_interrupts"]
 
 @contextmanager
 def catch_interrupts(take: Callable[[], None]) -> Iterator[None]:
-    """Call ``take`` at a Ctrl-C inside, instead of raising KeyboardInterrupt.
+    """Call ``take`` at a Ctrl-C inside the block, instead of raising KeyboardInterrupt.
 
-    Only the main thread hears signals, and a program that handles Ctrl-C in its own way keeps
-    doing so: elsewhere nothing changes. Python's own handler is back afterwards in any case.
+    Nothing changes outside the main thread, which alone receives signals, and in a program that
+    has its own handler for Ctrl-C. Python's handler is always restored afterwards.
 
     Parameters
     ----------
     take : callable
-        Called between two instructions of the main thread; what it raises is raised there.
+        Called by the main thread between two instructions. What it raises is raised there.
 
     Examples
     --------
@@ -34,8 +34,8 @@ def catch_interrupts(take: Callable[[], None]) -> Iterator[None]:
     >>> taken
     ['once']
     """
-    hears = threading.current_thread() is threading.main_thread()
-    if not hears or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
+    is_main = threading.current_thread() is threading.main_thread()
+    if not is_main or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
         yield
         return
     try:

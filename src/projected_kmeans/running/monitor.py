@@ -1,6 +1,6 @@
-"""What a fit tells while it runs, and who may end it: its clock, its log, its callback, Ctrl-C.
+"""Progress of a fit while it runs, and who may stop it: callback, time budget or Ctrl-C.
 
-Observes; it changes nothing but whether the fit goes on.
+Observes; the only thing it decides is whether the fit goes on.
 """
 
 from __future__ import annotations
@@ -17,29 +17,41 @@ logger = logging.getLogger("projected_kmeans")
 
 
 class Stopped(Exception):
-    """Leaves a unit of work whose result nobody needs any more."""
+    """Raised to leave a unit of work whose result is not needed any more."""
 
 
 class Monitor:
-    """The record of one fit.
+    """The clock, the log and the callback of one fit.
+
+    Work is counted in units: rows, centers or passes, depending on the step. After each unit the
+    step calls `report`, which tells the callback and returns whether the fit was asked to stop.
 
     Parameters
     ----------
     callback : callable, optional
-        Called with a `FitState` after every unit of work; a true answer asks to stop.
+        Called with a `FitState` after every unit of work; the fit stops if it returns true.
     verbose : int, default=0
-        0 logs at level DEBUG, more at level INFO, to the logger "projected_kmeans".
+        0 logs at level DEBUG, anything above at level INFO, to the logger "projected_kmeans".
     time_budget : float, optional
-        Seconds after which the fit is asked to stop.
+        The fit is asked to stop after this many seconds.
 
     Attributes
     ----------
     seconds : dict
-        From step to the time spent in it.
+        The time spent in each step, by its name.
     stopped : {"callback", "time", "interrupted"} or None
-        Who asked first to stop.
+        Who asked first to stop; None while nobody has.
     trace : list of FitState
-        Every unit of work that came to an inertia.
+        The state after every unit of work that has an inertia.
+
+    Examples
+    --------
+    >>> monitor = Monitor(callback=lambda state: state.iteration == 2)
+    >>> with monitor.step("cluster", total=5):
+    ...     monitor.report(1, 10.0), monitor.report(2, 9.0)
+    (False, True)
+    >>> monitor.stopped, [state.inertia for state in monitor.trace]
+    ('callback', [10.0, 9.0])
     """
 
     def __init__(
@@ -67,9 +79,18 @@ class Monitor:
     def step(
         self, name: str, total: int, restart: int = 0, *, unit_bytes: float = 0.0
     ) -> Iterator[None]:
-        """Clock what happens inside as one step of at most ``total`` units.
+        """Measure the time of what happens inside, as one step.
 
-        Each of them reads ``unit_bytes`` of stored rows.
+        Parameters
+        ----------
+        name : str
+            The name of the step, as in `FitState`.
+        total : int
+            Units of work at most.
+        restart : int, default=0
+            Which restart the step belongs to.
+        unit_bytes : float, default=0.0
+            Bytes of stored rows that one unit reads.
         """
         self._open(name, total, restart, unit_bytes)
         try:
@@ -79,11 +100,11 @@ class Monitor:
             self.seconds[name] = self.seconds.get(name, 0.0) + spent
 
     def skip(self, done: int) -> None:
-        """Tell that ``done`` units of the step were done before it began: its rate is of others."""
+        """Leave ``done`` units out of the rate, because an earlier run has done them."""
         self._skipped = done
 
     def report(self, done: int, inertia: float | None = None) -> bool:
-        """Tell that ``done`` units of the step are done; return whether to stop."""
+        """Note that ``done`` units of the step are done; return whether to stop."""
         state = self._describe(done, inertia)
         self._has_result |= state.step == "cluster"
         if inertia is not None:
@@ -94,18 +115,24 @@ class Monitor:
         return self.is_over()
 
     def is_over(self) -> bool:
-        """Tell whether to stop, also between two units of a long step."""
+        """Return whether to stop; may be asked at any time, also in the middle of a unit."""
         if time.perf_counter() - self._start >= self._budget:
             self._stop("time")
         return self.stopped is not None
 
     def report_or_leave(self, done: int) -> None:
-        """Tell the same of a unit that only matters if the fit goes on: raise where it does not."""
+        """Note the same, and raise `Stopped` if the fit is to stop.
+
+        For work that is only needed if the fit goes on, such as the seeding of a second restart.
+        """
         if self.report(done):
             raise Stopped
 
     def interrupt(self) -> None:
-        """Ask to stop at a Ctrl-C; raise at the second, or where there is nothing to keep yet."""
+        """Ask to stop because of a Ctrl-C.
+
+        Raises KeyboardInterrupt at the second Ctrl-C, and before there is a result to keep.
+        """
         if self._interrupted or not self._has_result:
             raise KeyboardInterrupt
         self._interrupted = True
@@ -137,7 +164,7 @@ class Monitor:
         )
 
     def _log_progress(self, state: FitState) -> None:
-        """Log where the step stands, its rate, and the time it takes if it uses all its units."""
+        """Log the progress of the step, its rate, and the time left if it uses all its units."""
         self.note(
             "%s %d/%d, restart %d, inertia %s, %.3f s, %.3g/s, at most %.3g s left",
             state.step,
@@ -152,21 +179,21 @@ class Monitor:
 
 
 class Plateau:
-    """An `OnPass` that also stops where a pass lowers the inertia by too small a share.
+    """An `OnPass` that also stops when a pass lowers the inertia by too small a share.
 
     Parameters
     ----------
     on_pass : callable
-        Asked first, after every pass.
+        Called first, after every pass.
     share : float
-        Of the inertia before the pass; 0 never stops.
-    before : float
-        Inertia before the first pass, infinity where there is none.
+        The pass must lower the inertia by this share of its value before; 0 never stops.
+    before : float, default=inf
+        The inertia before the first pass; infinity if it is not known.
 
     Attributes
     ----------
     reached : bool
-        Whether the last pass was such a pass.
+        Whether the last pass gained too little.
 
     Examples
     --------
@@ -182,13 +209,13 @@ class Plateau:
         self._before = before
 
     def __call__(self, done: int, inertia: float) -> bool:
-        """Tell of a pass; return whether to stop."""
+        """Note a pass; return whether to stop."""
         stop = self._on_pass(done, inertia)
         self.follow([inertia])
         return stop or self.reached
 
     def follow(self, history: Iterable[float]) -> None:
-        """Take note of the inertias after passes that were told of before."""
+        """Note passes that were reported before: by an earlier run, or by the caller."""
         for inertia in history:
             self.reached = self._before - inertia < self._share * self._before
             self._before = inertia

@@ -1,1 +1,55 @@
-"""Room."""
+"""SEED, CLUSTER, LIFT: from rows in few dimensions to partitions, and back to the original space.
+
+A solver gets a `Problem` (rows with their weights and column ranges) and first centers. It makes
+passes over the rows, which the package ``passes`` does, and decides when to stop.
+
+Modules
+-------
+seeding            the table of seedings, greedy k-means++, random rows, ORSS06
+kmeans_plus_plus   rows drawn by squared distance, many in one pass; used by most seedings
+sampled_seeding    k-means|| and AFK-MC^2, which pass over the rows only a few times
+lloyd              `Lloyd`: the method as an object, one pass a `step()`
+hartigan           single-point moves after Lloyd
+breathing          local search after Lloyd: add some centers, remove as many others
+dropped_centers    what it costs to drop a center, and which can be spared
+resumable_solvers  Lloyd and single-point moves as part of a run: plateau, monitor, checkpoint
+single_restart     one restart: Lloyd's method, and the local search after it
+restarts           several restarts that compete, on a subsample or by halving
+lifting            centers and inertia of a partition in the original space
+
+Promises
+--------
+- The inertia never rises from pass to pass. A row moves only to a strictly nearer center, and a
+  pass that does not lower the inertia is taken back, as in MatLab's kmeans: no solver can cycle.
+- The result depends on the rows, the first centers and the key, not on threads or blocks.
+- A solver stops after the pass that it is in, and returns its best partition so far.
+- A solver that goes on from a checkpoint, and a restart that paused, end with the same labels as
+  one that never stopped.
+
+Why it is built so
+------------------
+**One Lloyd loop.** Polishing is `Lloyd` on the original rows, and ``projection=None`` is `Lloyd` on
+them from the start. They differ only in what finds the nearest centers, a `Search`: `NearestSearch`
+looks at all centers that bounds cannot exclude, `CandidateSearch` at the nearest centers of a row
+in the sketch. The state after a pass is the labels and the exact sums, from which means and inertia
+follow to the bit. Bounds are not part of it, because no label depends on them.
+
+**Seeding by rejection.** Greedy k-means++ draws by D^2, the squared distance to the nearest center
+so far, which would need a pass over all rows for each center. Here the candidates of 80 steps are
+drawn at once by the D^2 of the last pass. A candidate is accepted with probability D^2 now / D^2
+then, where "now" is measured against the few centers that came since, so its distribution is
+exactly that of now. One pass then takes in all these centers. Which of the 2 + floor(ln k) draws is
+best is judged on all rows if these are at most 8192, and otherwise on 10 rows per cluster, drawn by
+their share of the inertia.
+
+**Restarts.** If rows abound, restarts run on a subsample of the sketch, and the best goes on with
+all rows, after breathing on the subsample as long as each breath gains enough. Otherwise up to
+three restarts run to their end; of more, the better half goes on after 5, 10, 20, ... passes until
+three are left. On digits and mixtures (k = 10 to 100) six restarts this way end lower than six that
+all run to their end and are compared on the sketch, and make 55 to 72 % of their passes.
+
+**Single-point moves.** A pass is sequential by its nature. A filter in the rows' own precision, on
+all threads, finds the rows that certainly stay (bounds with rounding margins, less the drift of the
+centers within a stretch of rows). Only the others are compared in double precision, so the moves
+are those of the plain pass, bit for bit.
+"""

@@ -1,6 +1,6 @@
-"""CLUSTER: single-point moves after Lloyd, as the second phase of MatLab's kmeans.
+"""CLUSTER: single-point moves after Lloyd's method, as in the second phase of MatLab's kmeans.
 
-Works on rows in memory; it neither seeds nor runs the batch phase.
+Works on rows in memory; it neither seeds nor runs Lloyd's method.
 """
 
 from __future__ import annotations
@@ -29,8 +29,9 @@ def move_single_points(
 
     Moving a row of weight w from cluster a to b changes the inertia by
     ``w m_b / (m_b + w) ||x - c_b||^2 - w m_a / (m_a - w) ||x - c_a||^2``, where m is a cluster's
-    weight before the move. Rows are visited in cyclic order; a row that gains goes where it gains
-    most, and both centers follow at once. A local minimum of Lloyd's method need not be one here.
+    weight before the move. Rows are visited in cyclic order. A row moves to the cluster where the
+    inertia falls most, and both centers are updated at once. Where Lloyd's method has converged,
+    such moves can still lower the inertia.
 
     Parameters
     ----------
@@ -41,9 +42,10 @@ def move_single_points(
     max_iter : int
         Passes at most, those of ``start`` included.
     on_pass : callable, optional
-        Called with (passes done, inertia) after each; True stops.
+        Called with (passes done, inertia) after each pass; True stops.
     on_state : callable, optional
-        Called before that with the partition, which as ``start`` goes on to the same end.
+        Called before ``on_pass`` with the partition. With it as ``start``, another call goes on to
+        the same end.
     """
     rows = np.ascontiguousarray(problem.source.select())
     result, history, converged = start, list(start.history), False

@@ -1,6 +1,6 @@
-"""SEED: rows drawn by their squared distance from the rows drawn before, many a pass.
+"""SEED: rows drawn by their squared distance from the rows drawn before, many in one pass.
 
-Draws and judges; it does not know which seeding asks, nor what comes of its rows.
+Used by several seedings; it does not know which of them asks.
 """
 
 from __future__ import annotations
@@ -26,30 +26,31 @@ from projected_kmeans.results import Floats
 OnCenter: TypeAlias = Callable[[int], object]
 Indices: TypeAlias = NDArray[np.int64]
 
-# Rows to a tile of `weigh_candidates`.
+# Rows in a tile of the kernel `weigh_candidates`.
 TILE = 32
 
-# Up to so many rows, candidates are judged on all of them. Beyond, on some for each cluster: with
-# 10 the inertia after seeding was 2 % above that of exact judgement (single draws: 10 %), and after
-# Lloyd the same within noise on digits, 0.5 % above it on heavy tails (single draws: 4 %). No power
-# of two is the least, which would put all candidates' results into the same cache lines.
+# Up to 8192 rows, candidates are judged on all of them; beyond, on a sample of 10 rows per cluster.
+# With 10, the inertia after seeding was 2 % above that of exact judgement (single draws: 10 %).
+# After Lloyd it was equal within noise on digits, and 0.5 % above on heavy tails (draws: 4 %).
+# The minimum is not a power of two, because then the results of all candidates would fall into the
+# same cache lines.
 EXACT_ROWS = 8192
 JUDGES_PER_CLUSTER = 10
-LEAST_JUDGES = 4000
+MIN_JUDGES = 4000
 
-# The steps that candidates are drawn for at once. More save passes over the rows, but the more
-# centers have come since the last pass, the fewer candidates still stand.
+# Candidates are drawn for this many steps at once. More steps save passes over the rows, but the
+# more centers have come since the last pass, the fewer candidates are still accepted.
 ROUND_STEPS = 80
 
-# Rows whose median is the origin of products.
+# The median of this many rows is the origin of products.
 MEDIAN_ROWS = 63
 
 
 class SeedDistances:
     """Squared distances of all rows to the nearest center so far, in units of ``1 / scale ** 2``.
 
-    Products are taken about the median of some rows, which neither an offset of all rows nor an
-    outlier moves away; a row equal to a center is at distance zero, exactly.
+    Products are taken about the median of some rows, so that neither a common offset nor an outlier
+    costs digits. The distance of a row equal to a center is exactly zero.
     """
 
     def __init__(self, problem: Problem) -> None:
@@ -65,7 +66,7 @@ class SeedDistances:
         self._source = source
 
     def lower(self, rows: Indices) -> None:
-        """Take note of further centers, in one pass over all rows."""
+        """Add centers: lower the distances of all rows to them, in one pass."""
         kernel = partial(_lower, self._origin, self.scale, self.take(rows), self.n_threads)
         self._source.walk(Task(kernel, (update(self.values),)))
 
@@ -80,12 +81,12 @@ class SeedDistances:
         return self._source.take(rows).astype(self.dtype)
 
     def enter(self, rows: Indices) -> NDArray[Any]:
-        """Return some rows as products are taken of them."""
+        """Return some rows in the frame of products: about the origin, and scaled."""
         points = (self._source.take(rows) - self._origin) * self.scale
         return np.asarray(points, dtype=self.dtype)
 
     def scaled(self, rows: Indices) -> NDArray[Any]:
-        """Return some rows about zero, where their differences are exact."""
+        """Return some rows scaled but not shifted, so that equal rows differ by exactly zero."""
         return np.asarray(self.take(rows) * self.dtype.type(self.scale))
 
 
@@ -101,10 +102,10 @@ def _lower(
 
 
 class _Judges:
-    """Some rows that tell which candidate leaves the least inertia.
+    """Some rows on which candidates are compared: the best one leaves the lowest inertia there.
 
-    Where there are few rows these are all. Else they are drawn with probability proportional to
-    their share of the present inertia, so that each stands for an equal part of it.
+    If there are few rows, all of them judge. Otherwise judges are drawn with probability
+    proportional to their share of the present inertia, so that each represents an equal part of it.
     """
 
     def __init__(
@@ -135,7 +136,7 @@ class _Judges:
         self._n_threads = share_work(distances.n_threads, n_trials * self._tiles.size)
 
     def choose(self, candidates: NDArray[Any]) -> int:
-        """Return which candidate leaves the least, and take it for a center."""
+        """Return the candidate that leaves the lowest inertia, and make it a center."""
         _native.weigh_candidates(
             self._tiles,
             candidates,
@@ -151,19 +152,22 @@ class _Judges:
 
 
 def mass_of(problem: Problem) -> Floats:
-    """Return the weight of every row, 1 where none are given."""
+    """Return the weight of every row; 1 if the problem has no weights."""
     return np.ones(problem.source.shape[0]) if problem.weights is None else problem.weights
 
 
 def locate(cumulative: Floats, points: Floats) -> Indices:
-    """Return the rows at some points in [0, 1) of their cumulative chances, none without one."""
+    """Return the rows at some points in [0, 1) of the cumulative chances.
+
+    A row without a chance is never returned.
+    """
     rows = np.searchsorted(cumulative, points * cumulative[-1], side="right")
-    last = np.searchsorted(cumulative, cumulative[-1], side="left")  # has a chance; none after it
+    last = np.searchsorted(cumulative, cumulative[-1], side="left")  # the last row with a chance
     return np.asarray(np.minimum(rows, last), dtype=np.int64)
 
 
 def draw_rows(chances: NDArray[Any], n_draws: int, stream: np.random.Generator) -> Indices:
-    """Draw rows with probability proportional to ``chances``; uniformly where all are zero."""
+    """Draw rows with probability proportional to ``chances``; uniformly if all are zero."""
     cumulative = np.cumsum(chances, dtype=np.float64)
     if not cumulative[-1] > 0:
         return np.asarray(stream.integers(len(chances), size=n_draws), dtype=np.int64)
@@ -180,10 +184,25 @@ def extend_rows(
 ) -> Indices:
     """Choose further rows until there are ``n_clusters``, each the best of ``n_trials`` draws.
 
-    Draws are independent, with probability proportional to the weighted squared distance D^2 from
-    all centers at that moment. Passes over all rows are rare all the same: candidates for many
-    steps are drawn by the D^2 of the last pass, and one that later centers have come near to
-    stands with probability D^2 now / D^2 then only, which makes its distribution that of now.
+    Draws are independent, with probability proportional to D^2, the weighted squared distance from
+    all centers at that moment. Few passes over all rows are needed, because candidates for many
+    steps are drawn by the D^2 of the last pass. Each is accepted with probability D^2 now / D^2
+    then, so that its distribution is exactly that of now.
+
+    Parameters
+    ----------
+    problem : Problem
+        The rows and their weights.
+    first : ndarray of int64
+        Rows that are centers already.
+    n_clusters : int
+        How many rows to return, ``first`` included.
+    n_trials : int
+        Draws for each center, of which the best is taken.
+    stream : numpy.random.Generator
+        Where the draws come from.
+    on_center : callable, optional
+        Called with the number of centers so far, after each.
     """
     n_judges = count_judges(problem.source, n_clusters) if n_trials > 1 else 0
     distances = SeedDistances(problem)
@@ -207,23 +226,23 @@ def extend_rows(
 
 
 def announce(on_center: OnCenter | None, n_before: int, n_latest: int) -> None:
-    """Tell the caller of every one of the latest centers."""
+    """Call ``on_center`` once for each of the latest centers."""
     if on_center is not None:
         for done in range(n_before, n_before + n_latest):
             on_center(done + 1)
 
 
 def count_trials(n_clusters: int) -> int:
-    """Return how many draws greedy k-means++ chooses each center from (Arthur, Vassilvitskii)."""
+    """Return how many draws greedy k-means++ makes for each center (Arthur, Vassilvitskii)."""
     return 2 + int(math.log(n_clusters))
 
 
 def count_judges(source: BlockSource, n_clusters: int) -> int:
-    """Return how many rows candidates are judged on: no more than a block's worth of memory."""
+    """Return how many rows candidates are judged on; they take at most the memory of a block."""
     n_rows, n_columns = source.shape
     wanted = n_rows
     if n_rows > EXACT_ROWS:
-        wanted = max(LEAST_JUDGES, min(JUDGES_PER_CLUSTER * n_clusters, n_rows // 4))
+        wanted = max(MIN_JUDGES, min(JUDGES_PER_CLUSTER * n_clusters, n_rows // 4))
     room = BLOCK_BYTES // (max(1, n_columns) * compute_type(source.dtype).itemsize)
     return min(wanted, max(room, TILE))
 
@@ -236,21 +255,21 @@ def _play_round(
     judges: _Judges | None,
     stream: np.random.Generator,
 ) -> Indices:
-    """Choose centers among candidate rows until too few of these stand for another step."""
+    """Choose centers among candidate rows, until too few are accepted for another step."""
     points, inside = distances.scaled(rows), distances.enter(rows)
     now = distances.values[rows].astype(np.float64)
-    floor = now * stream.random(len(rows))
+    threshold = now * stream.random(len(rows))
     picked: list[int] = []
     while len(picked) < n_wanted:
-        stand = np.flatnonzero(now > floor)[:n_trials]
-        if len(stand) < n_trials:
+        accepted = np.flatnonzero(now > threshold)[:n_trials]
+        if len(accepted) < n_trials:
             break
-        best = stand[0] if judges is None else stand[judges.choose(inside[stand])]
+        best = accepted[0] if judges is None else accepted[judges.choose(inside[accepted])]
         picked.append(int(rows[best]))
         center = points[best]
-        begin = stand[-1] + 1
+        begin = accepted[-1] + 1
         rows, points, inside = rows[begin:], points[begin:], inside[begin:]
         gaps = points - center
         now = np.minimum(now[begin:], np.einsum("ij,ij->i", gaps, gaps))
-        floor = floor[begin:]
+        threshold = threshold[begin:]
     return np.array(picked, dtype=np.int64)

@@ -1,6 +1,6 @@
-"""LIFT: partitions found on the sketch get their centers and inertia in the original space.
+"""LIFT: the centers and the inertia, in the original space, of partitions found on the sketch.
 
-One pass over the data for all of them together; it does not change a partition.
+One pass over the rows serves all partitions; it does not change any of them.
 """
 
 from __future__ import annotations
@@ -25,11 +25,22 @@ def lift(
 
     Sums are taken about the first row of each cluster, so that one pass suffices and no digits
     are lost to a common offset. A cluster without rows gets the center of the cluster whose
-    sketched center is nearest to its own. To the kernel it is one partition of the rows, each
-    added as often as there are partitions, into all clusters of all of them. Sparse rows are passed
-    over for each partition. ``on_block`` is told how many rows are done, over all such passes.
+    sketched center is nearest to its own.
+
+    The kernel sees the clusters of all partitions as those of one partition, to which every row is
+    added once per partition. Sparse rows are lifted in one pass per partition, because dense
+    centers of several partitions may take more memory than the rows.
+
+    Parameters
+    ----------
+    problem : Problem
+        The original rows.
+    sketched : sequence of Clustering
+        Partitions of these rows, with centers on the sketch.
+    on_block : callable, optional
+        Called with the number of rows done, over all passes.
     """
-    if problem.source.sparse and len(sketched) > 1:  # whose rows may take less room than centers
+    if problem.source.sparse and len(sketched) > 1:
         n_rows = problem.source.shape[0]
 
         def lift_one(index: int) -> Clustering:

@@ -1,6 +1,6 @@
-"""SEED: k-means|| and AFK-MC^2, which look at all rows only a few times, for very many rows.
+"""SEED: k-means|| and AFK-MC^2, which pass over all rows only a few times, for very many rows.
 
-Each chooses rows; exact draws and greedy choice are those of `plus_plus`.
+Each chooses rows; exact draws and the greedy choice are those of `kmeans_plus_plus`.
 """
 
 from __future__ import annotations
@@ -26,11 +26,12 @@ from projected_kmeans.solvers.kmeans_plus_plus import (
     mass_of,
 )
 
-# k-means||: rounds, and rows that a round draws on average for each cluster.
+# k-means||: the number of rounds, and how many rows a round draws per cluster, on average.
 ROUNDS = 5
 OVERSAMPLING = 1.0
 
-# AFK-MC^2: steps of a chain, as in the authors' experiments, and chains measured together.
+# AFK-MC^2: the steps of a chain, as in the authors' experiments, and how many chains are measured
+# together.
 CHAIN = 200
 TOGETHER = 32
 
@@ -43,10 +44,10 @@ def seed_oversampled(
 ) -> Indices:
     """Choose rows by k-means|| (Bahmani, Moseley, Vattani, Kumar, Vassilvitskii 2012).
 
-    Five rounds draw about k rows each, every row by itself with probability proportional to its
-    weighted squared distance from those before. Greedy k-means++ then chooses k among these, each
-    with the weight of the rows that are nearest to it. Seven passes over the rows, whatever k is;
-    together they cost about ten of Lloyd's.
+    Five rounds draw about k rows each, every row independently with probability proportional to its
+    weighted squared distance from the rows drawn before. Greedy k-means++ then chooses k of them,
+    each with the weight of the rows that are nearest to it. This takes seven passes over the rows
+    for any k, which together cost about as much as ten of Lloyd's.
     """
     mass = mass_of(problem)
     distances = SeedDistances(problem)
@@ -72,7 +73,8 @@ def _choose_among(
     labels = np.zeros(problem.source.shape[0], dtype=np.int32)
     problem.assign(centers, labels, keep_ties=False)
     mass = np.bincount(labels, weights=problem.weights, minlength=len(drawn)).astype(np.float64)
-    n_wanted = min(n_clusters, int(np.count_nonzero(mass)))  # of equal rows, one has all weight
+    # Of several equal rows, one gets all the weight and the others none.
+    n_wanted = min(n_clusters, int(np.count_nonzero(mass)))
     rows = ArrayBlocks(centers.astype(problem.source.dtype))
     among = replace(problem, source=rows, weights=mass)
     first = draw_rows(mass, 1, stream)
@@ -88,9 +90,9 @@ def seed_markov(
     """Choose rows by AFK-MC^2 (Bachem, Lucic, Hassani, Krause 2016).
 
     After one pass over all rows, each center is the end of a Markov chain of 200 rows whose
-    stationary distribution is that of k-means++: cost grows with k^2 but not with the number of
-    rows. Chains propose by weight and by squared distance from the first center, half each. Where
-    a chain meets no row apart from the centers so far, the rest is drawn by exact distances.
+    stationary distribution is that of k-means++: the cost grows with k^2 but not with the number of
+    rows. Half of a chain's proposals are drawn by weight, half by squared distance from the first
+    center. If a chain only finds rows equal to centers, the rest is drawn by exact distances.
     """
     mass = mass_of(problem)
     distances = SeedDistances(problem)
@@ -117,7 +119,7 @@ def seed_markov(
 def _run_chains(
     distances: SeedDistances, chosen: Indices, rows: Indices, odds: Floats, floors: Floats
 ) -> Indices:
-    """Return the ends of some chains, up to the first that ends on a center."""
+    """Return the rows where chains end, up to the first chain that ends on a center."""
     points = distances.take(rows.ravel())
     nearest = np.full(len(points), np.inf, dtype=points.dtype)
     distances.lower_block(points, distances.take(chosen), nearest)

@@ -1,6 +1,6 @@
-"""SEED: the first centers, as rows of the sketch.
+"""SEED: the table of seedings by name, and those that need no module of their own.
 
-Draws from the key alone; it does not move centers.
+A seeding chooses rows; only that of ORSS06 moves centers away from them.
 """
 
 from __future__ import annotations
@@ -49,11 +49,11 @@ def seed_centers(
     Parameters
     ----------
     name : str
-        Which seeding.
+        The name of the seeding.
     problem : Problem
         The rows and their weights.
     n_clusters : int
-        How many to choose.
+        How many rows to choose.
     stream : numpy.random.Generator
         Where the draws come from.
     on_center : callable, optional
@@ -77,10 +77,9 @@ def seed_plus_plus(
     """Choose rows by greedy k-means++ (Arthur, Vassilvitskii 2007).
 
     Each next center is the best of 2 + floor(ln k) rows drawn with probability proportional to
-    their weighted squared distance from the centers so far: the one that leaves the least inertia
-    on all rows, or on a sample of them where there are more than 8192. A row of weight zero is
-    never chosen while others are left; rows repeat only where there are fewer distinct rows than
-    clusters.
+    their weighted squared distance from the centers so far: the one that leaves the lowest inertia
+    on all rows, or on a sample of them if there are more than 8192. A row of weight zero is never
+    chosen while others are left. Rows repeat only if there are fewer distinct rows than clusters.
     """
     first = draw_rows(mass_of(problem), 1, stream)
     announce(on_center, 0, 1)
@@ -142,7 +141,7 @@ def move_to_balls(problem: Problem, centers: Floats) -> Floats:
     problem : Problem
         The rows and their weights.
     centers : ndarray of float64 (k, columns)
-        Where the balls are.
+        The centers of the balls.
     """
     if len(centers) == 1:
         return centers

@@ -1,0 +1,194 @@
+"""CLUSTER: one restart: Lloyd's method, and the local search of the solver after it.
+
+Takes what a checkpoint knows of the restart; which restarts go on is decided elsewhere.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from projected_kmeans.keys import LOCAL_SEARCH, open_stream
+from projected_kmeans.passes.problem import Problem
+from projected_kmeans.results import Clustering, Floats
+from projected_kmeans.running.run import Run
+from projected_kmeans.solvers.breathing import breathe
+from projected_kmeans.solvers.resumable_solvers import move_to_plateau, run_to_plateau
+
+
+@dataclass(frozen=True)
+class Effort:
+    """What a solver does for one restart, and when it ends.
+
+    Attributes
+    ----------
+    solver : {"lloyd", "hartigan", "breathing"}
+        What runs after Lloyd's method: nothing, single-point moves, or breathing.
+    key : int
+        What fixes the draws of breathing.
+    max_iter : int
+        Passes at most.
+    tol : float
+        Converged when the centers' squared shift is at most this.
+    inertia_tol : float
+        Converged when a pass lowers the inertia by less than this share.
+    min_breathing_gain : float
+        The best restarts breathe as long as each breath lowers the inertia by at least this share;
+        infinity for no breath.
+    """
+
+    solver: str
+    key: int
+    max_iter: int
+    tol: float
+    inertia_tol: float
+    min_breathing_gain: float = math.inf
+
+
+@dataclass(frozen=True)
+class Restart:
+    """One restart and what it has found.
+
+    Its labels are stored in the narrowest integers that can hold k, so that many fit in memory.
+    """
+
+    index: int
+    found: Clustering
+    labels: NDArray[Any]
+
+    @classmethod
+    def pack(cls, index: int, found: Clustering) -> Restart:
+        """Return a restart with its labels in narrow integers."""
+        narrow = np.min_scalar_type(len(found.mass) - 1)
+        return cls(index, replace(found, labels=found.labels[:0]), found.labels.astype(narrow))
+
+    @property
+    def clustering(self) -> Clustering:
+        """What was found, with labels of int32."""
+        return replace(self.found, labels=self.labels.astype(np.int32))
+
+
+@dataclass(frozen=True)
+class Solver:
+    """What all restarts on the same rows share: the rows, how far to go, and the run."""
+
+    problem: Problem
+    effort: Effort
+    run: Run
+
+    def advance(
+        self,
+        index: int,
+        centers: Floats,
+        limit: int,
+        name: str,
+        start: Clustering | None = None,
+    ) -> Clustering:
+        """Run Lloyd's method, and after it the moves or breaths of the solver.
+
+        Parameters
+        ----------
+        index : int
+            Which restart.
+        centers : ndarray of float64 (k, columns)
+            Where it begins.
+        limit : int
+            Passes at most, those of ``start`` included. Moves and breaths are only made where this
+            is all that the effort allows: a restart that will pause makes none.
+        name : str
+            Under which a checkpoint stores its state.
+        start : Clustering, optional
+            What earlier passes found, with ``centers`` as its means. It goes on as if it had never
+            paused.
+        """
+        effort, run = self.effort, self.run
+        to_the_end = effort.solver != "lloyd" and limit == effort.max_iter
+        done = 0 if start is None else start.n_iter
+        with run.monitor.step("cluster", effort.max_iter, index):
+            found = run.recall(f"{name}-lloyd", Clustering) if to_the_end else None
+            if found is None and start is not None and (start.converged or done >= limit):
+                found = start
+            elif found is None:
+                found = run_to_plateau(
+                    self.problem,
+                    centers,
+                    run,
+                    name,
+                    max_iter=limit - done,
+                    inertia_tol=effort.inertia_tol,
+                    tol=effort.tol,
+                    start=start,
+                    done=done,
+                )
+                history = (() if start is None else start.history) + found.history
+                found = replace(found, n_iter=len(history), history=history)
+                if to_the_end:
+                    run.keep(f"{name}-lloyd", found)
+            if to_the_end and not run.monitor.stopped:
+                found = self._search(found, index, name)
+        return found
+
+    def go_on(self, restart: Restart, limit: int, n_rounds: int) -> Restart:
+        """Continue a restart up to ``limit`` passes in all, as if it had never paused."""
+        if self.run.monitor.stopped:
+            return restart
+        name = f"restart-{restart.index}-round-{n_rounds}"
+        known = self.run.recall(name, Restart)
+        if known is not None:
+            return known
+        start = restart.clustering
+        found = self.advance(restart.index, start.centers, limit, name, start)
+        later = Restart.pack(restart.index, found)
+        self.run.keep(name, later)
+        return later
+
+    def mend(self, restart: Restart) -> Restart:
+        """Let a restart breathe as long as each breath gains enough."""
+        effort, run = self.effort, self.run
+        if math.isinf(effort.min_breathing_gain) or run.monitor.stopped:
+            return restart
+        name = f"restart-{restart.index}-mended"
+        known = run.recall(name, Restart)
+        if known is not None:
+            return known
+        with run.monitor.step("cluster", effort.max_iter, restart.index):
+            run.monitor.skip(restart.found.n_iter)
+            found = breathe(
+                self.problem,
+                restart.clustering,
+                open_stream(effort.key, LOCAL_SEARCH, restart.index),
+                max_iter=effort.max_iter,
+                tol=effort.tol,
+                inertia_tol=effort.inertia_tol,
+                min_gain=effort.min_breathing_gain,
+                on_pass=run.monitor.report,
+            )
+        mended = Restart.pack(restart.index, found)
+        run.keep(name, mended)
+        return mended
+
+    def _search(self, found: Clustering, index: int, name: str) -> Clustering:
+        """Improve a partition by the local search of the solver."""
+        effort, run = self.effort, self.run
+        if effort.solver == "hartigan":
+            return move_to_plateau(
+                self.problem,
+                found,
+                run,
+                f"{name}-moves",
+                max_iter=effort.max_iter,
+                inertia_tol=effort.inertia_tol,
+            )
+        # Breaths that gain nothing are part of breathing: no tolerance on inertia ends it.
+        return breathe(
+            self.problem,
+            found,
+            open_stream(effort.key, LOCAL_SEARCH, index),
+            max_iter=effort.max_iter,
+            tol=effort.tol,
+            on_pass=run.monitor.report,
+        )
