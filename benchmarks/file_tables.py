@@ -12,6 +12,23 @@ from measuring import format_table, replace_section
 
 HEADING = "## How fast"
 
+INTRODUCTION = """\
+A walk opens a file and reads all rows in blocks of 64 MB, from the first to the last; each number
+is looked at once. Except in the last column, files are in the system's page cache. The columns:
+
+- *GB/s of a walk* counts the numbers that are read, not the bytes of the file.
+- *walk / bytes* is the time of the walk, divided by the time of reading the file's bytes into a
+  buffer. It is below 1 if the file is mapped and not copied.
+- *walk / peer* is the time of the walk, divided by the time of the format's own reader, which makes
+  rows too.
+- *sketch / read* is the time of a pass that checks all rows and reduces them to 64 dimensions,
+  divided by the time of the faster of these two readers.
+- *sketch / bytes, cold* is the time of the same pass, divided by the time of reading the file's
+  bytes, both with the file not in the page cache.
+
+Times on a shared machine vary by a third. To repeat: `python benchmarks/bench_files.py`, then
+`python benchmarks/render.py`."""
+
 
 def render_files(page: str, document: dict[str, Any], machine: str) -> str:
     """Return the page with its section drawn anew.
@@ -28,14 +45,7 @@ def render_files(page: str, document: dict[str, Any], machine: str) -> str:
     parts = [
         HEADING,
         machine,
-        "Files in the page cache, read from the first to the last row in blocks of 64 MB, opening "
-        "included; each number is looked at once. GB/s count the numbers as they are read. The "
-        "next columns are times over others: of that walk over merely reading the file's bytes "
-        "into a buffer (below 1, the file is mapped and not copied) and over the format's own "
-        "reader, into rows too; of the pass that checks rows and reduces them to 64 "
-        "dimensions over the faster of the two readers, and over reading bytes where neither "
-        "finds the file in the page cache. Times of a shared machine vary by a third. To repeat: "
-        "`python benchmarks/bench_files.py`, then `python benchmarks/render.py`.",
+        INTRODUCTION,
         speed_table(document["files"]),
     ]
     return replace_section(page, parts)
@@ -57,6 +67,6 @@ def speed_table(rows: Sequence[Any]) -> str:
         ]
         for row in rows
     ]
-    header = ["", "rows", "MB of file", "ms to open", "GB/s of a walk", "walk over its bytes"]
-    header += ["walk over a peer's", "sketch over a walk", "sketch over bytes, cold"]
+    header = ["", "rows", "MB of file", "ms to open", "GB/s of a walk", "walk / bytes"]
+    header += ["walk / peer", "sketch / read", "sketch / bytes, cold"]
     return format_table(header, lines)
