@@ -1,6 +1,6 @@
-"""Cluster embedded images in the original space and projected, and compare the two.
+"""Cluster the demo's images in the original space and projected, and compare the two runs.
 
-It does not print: the command line draws the table from the result.
+Nothing here prints: the command ``demo`` prints the comparison from the result.
 """
 
 from __future__ import annotations
@@ -41,9 +41,9 @@ class SystemRun:
     Attributes
     ----------
     name : str
-        Which system.
+        The name of the system.
     n_components : int
-        How many dimensions it clustered in.
+        Number of dimensions in which it clustered.
     seconds : mapping of str to float
         The time of each step.
     normalized_inertia : float
@@ -73,7 +73,7 @@ class DemoResult:
     glyphs : Glyphs
         The data.
     seed : int
-        What the data and both runs started from.
+        The seed of the images and of both runs.
     original, projected : SystemRun
         scikit-learn's KMeans in the original space, and ProjectedKMeans.
     model : ProjectedKMeans
@@ -88,12 +88,12 @@ class DemoResult:
 
     @property
     def speed_ratio(self) -> float:
-        """How many times faster the projected run was."""
+        """The seconds of the original run divided by those of the projected run."""
         return self.original.total_seconds / self.projected.total_seconds
 
     @property
     def inertia_change(self) -> float:
-        """By which share the projected run's F~ is above (or, negative, below) the original's."""
+        """The relative difference of F~: positive if the projected run has the larger F~."""
         return self.projected.normalized_inertia / self.original.normalized_inertia - 1.0
 
 
@@ -105,11 +105,11 @@ def run_demo(
     Parameters
     ----------
     n_samples : int
-        How many images.
+        Number of images.
     seed : int
-        Where the images and both clusterings start from.
+        Seed of the images and of both clusterings.
     callback : callable or None
-        Receives the state of the work, as the estimator's callback does.
+        Called with the state of the work, as the callback of the estimator is.
 
     Returns
     -------
@@ -148,15 +148,15 @@ def write_demo(result: DemoResult, folder: str | os.PathLike[str]) -> tuple[Path
     Parameters
     ----------
     result : DemoResult
-        What `run_demo` returned.
+        The value that `run_demo` returned.
     folder : str or path
         An existing folder.
 
     Returns
     -------
     tuple of Path
-        The files, in the order of writing; the page of the report last, which needs the extra
-        ``report`` and is left out where that is missing.
+        The files, in the order of writing. The last one is the HTML report, unless the extra
+        ``report`` is not installed.
 
     Examples
     --------
@@ -231,5 +231,6 @@ def _name_clusters(labels: NDArray[Any], truth: NDArray[Any]) -> list[str]:
 
 
 def _tell(callback: Callback | None, step: str) -> None:
+    """Tell the callback, if there is one, that a step begins."""
     if callback is not None:
         callback(FitState(step=step, restart=0, iteration=0, total=1, inertia=None, seconds=0.0))

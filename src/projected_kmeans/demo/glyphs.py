@@ -1,28 +1,30 @@
-"""Draw the demo data: labelled grey images of 40 characters in many styles, as many as asked for.
+"""Draw the demo's data: labelled grey images of 40 characters in many styles.
 
-It does not read, download or cluster anything, and it does not arrange images for viewing.
+Nothing is read or downloaded: the letter shapes come from the font inside Pillow.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
-from functools import lru_cache, partial
 
 import numpy as np
 from numpy.typing import NDArray
-from PIL import Image, ImageChops, ImageDraw, ImageFilter, ImageFont
+from PIL import Image, ImageFilter
 
-# No two of these look alike: I, O and the digits 0, 1, 2, 5, 8 have a twin among the letters.
+from projected_kmeans.demo.lettering import STYLES, Style
+
+# Characters that do not look alike. I, O and the digits 0, 1, 2, 5 and 8 are left out, because they
+# resemble other characters.
 CHARACTERS = "ABCDEFGHJKLMNPQRSTUVWXYZ34679agmt=&@#%?$"
 
-SMALLEST_SIDE = 16
+MIN_SIDE = 16
 
-# Masters are drawn larger than the images, so that one resampling gives smooth edges.
+# A master is the drawing of one character in one style, from which images are resampled. It is
+# twice as large as an image, so that edges are smooth.
 MASTER_ZOOM = 2
 
-# The two streams of random numbers under one seed: one for the order of classes, one for images.
+# The numbers of the two random streams of a seed: for the order of classes, and for images.
 _ORDER_STREAM, _IMAGE_STREAM = 0, 1
 
 
@@ -43,16 +45,6 @@ class Glyphs:
     images: NDArray[np.uint8]
     labels: NDArray[np.int32]
     side: int
-
-
-@dataclass(frozen=True)
-class Style:
-    """How a whole alphabet looks: the pen that draws it, then its proportions and its slant."""
-
-    pen: Callable[[str, int], Image.Image]
-    width: float = 1.0
-    height: float = 1.0
-    slant: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -79,7 +71,7 @@ def draw_glyphs(n_samples: int, *, seed: int = 0, side: int = 64) -> Glyphs:
     n_samples : int
         Number of images, at least 1.
     seed : int, default=0
-        Fixes all randomness; at least 0.
+        Seed of the random numbers; at least 0.
     side : int, default=64
         Height and width of an image in pixels, at least 16; the default gives 4096 features.
 
@@ -118,7 +110,7 @@ def draw_glyphs(n_samples: int, *, seed: int = 0, side: int = 64) -> Glyphs:
             masters[label, style] = _draw_master(CHARACTERS[label], STYLES[style], side)
         placement = _draw_placement(rng, STYLES[style])
         ink = _place(masters[label, style], placement, side)
-        images[row] = _develop(ink, rng)
+        images[row] = _shade(ink, rng)
     return Glyphs(images=images, labels=labels, side=side)
 
 
@@ -127,14 +119,12 @@ def _check_arguments(n_samples: int, seed: int, side: int) -> None:
         raise ValueError(f"n_samples={n_samples} is below 1; ask for at least one image")
     if seed < 0:
         raise ValueError(f"seed={seed} is negative; use 0 or a positive integer")
-    if side < SMALLEST_SIDE:
-        raise ValueError(
-            f"side={side} is too small to show a character; use {SMALLEST_SIDE} or more"
-        )
+    if side < MIN_SIDE:
+        raise ValueError(f"side={side} is too small to show a character; use {MIN_SIDE} or more")
 
 
 def _draw_labels(n_samples: int, seed: int) -> NDArray[np.int32]:
-    """Shuffle the classes anew for every run of 40 rows, and cut the last run short."""
+    """Return the classes, shuffled in each run of 40 rows; the last run may be shorter."""
     n_classes = len(CHARACTERS)
     labels = np.empty(n_samples, dtype=np.int32)
     for run, first in enumerate(range(0, n_samples, n_classes)):
@@ -144,7 +134,7 @@ def _draw_labels(n_samples: int, seed: int) -> NDArray[np.int32]:
 
 
 def _draw_placement(rng: np.random.Generator, style: Style) -> Placement:
-    """Draw a small random displacement around the style's own proportions."""
+    """Draw a small random change of the style's position, slant, rotation and size."""
     shift_x, shift_y, slant, rotation, size, aspect = rng.uniform(-1.0, 1.0, size=6).tolist()
     scale = math.exp(0.06 * size)
     stretch = math.exp(0.04 * aspect)
@@ -159,9 +149,9 @@ def _draw_placement(rng: np.random.Generator, style: Style) -> Placement:
 
 
 def _place(master: Image.Image, placement: Placement, side: int) -> NDArray[np.uint8]:
-    """Resample a master under a placement; 0 is bare paper and 255 is full ink."""
+    """Resample a master to an image at a placement; 0 is paper and 255 is full ink."""
     cos, sin = math.cos(placement.rotation), math.sin(placement.rotation)
-    # Pillow asks for the way back, from image to master: undo rotation, then slant, then scale.
+    # Pillow needs the inverse map, from image to master: undo rotation, then slant, then scale.
     x_scale, y_scale = MASTER_ZOOM / placement.width, MASTER_ZOOM / placement.height
     xx = x_scale * (cos - placement.slant * sin)
     xy = x_scale * (sin + placement.slant * cos)
@@ -169,18 +159,18 @@ def _place(master: Image.Image, placement: Placement, side: int) -> NDArray[np.u
     middle_x = side * (0.5 + placement.shift_x)
     middle_y = side * (0.5 + placement.shift_y)
     middle = MASTER_ZOOM * side / 2
-    way_back = (
+    inverse = (
         *(xx, xy, middle - xx * middle_x - xy * middle_y),
         *(yx, yy, middle - yx * middle_x - yy * middle_y),
     )
     placed = master.transform(
-        (side, side), Image.Transform.AFFINE, way_back, Image.Resampling.BILINEAR
+        (side, side), Image.Transform.AFFINE, inverse, Image.Resampling.BILINEAR
     )
     return np.asarray(placed, dtype=np.uint8).ravel()
 
 
-def _develop(ink: NDArray[np.uint8], rng: np.random.Generator) -> NDArray[np.uint8]:
-    """Turn ink into grey levels: dark ink on light paper, each of its own level, with noise."""
+def _shade(ink: NDArray[np.uint8], rng: np.random.Generator) -> NDArray[np.uint8]:
+    """Turn ink into grey levels: ink and paper get random levels, and every pixel gets noise."""
     paper = np.float32(rng.uniform(214.0, 234.0))
     darkest = np.float32(rng.uniform(20.0, 80.0))
     grey = rng.standard_normal(ink.size, dtype=np.float32)
@@ -192,110 +182,6 @@ def _develop(ink: NDArray[np.uint8], rng: np.random.Generator) -> NDArray[np.uin
 
 
 def _draw_master(character: str, style: Style, side: int) -> Image.Image:
-    """Draw one character in one style, softened by what the shrinking to images will skip."""
+    """Draw one character in one style, blurred so that resampling to images does not alias."""
     master = style.pen(character, MASTER_ZOOM * side)
     return master.filter(ImageFilter.GaussianBlur(0.45 * MASTER_ZOOM))
-
-
-@lru_cache(maxsize=4)
-def _load_font(size: int) -> ImageFont.FreeTypeFont | ImageFont.ImageFont:
-    return ImageFont.load_default(size)
-
-
-def _strike(
-    character: str, extent: int, weight: float = 0.0, shift: tuple[float, float] = (0.0, 0.0)
-) -> Image.Image:
-    """Draw a character with its ink centered; weight and shift are fractions of the extent.
-
-    A positive weight thickens the strokes on both flanks, a negative one thins them.
-    """
-    font = _load_font(round(0.88 * extent))
-    stroke = max(0, round(weight * extent))
-    mask = Image.new("L", (extent, extent), 0)
-    pencil = ImageDraw.Draw(mask)
-    left, top, right, bottom = pencil.textbbox((0, 0), character, font=font, stroke_width=stroke)
-    corner = (
-        round((extent - left - right) / 2 + shift[0] * extent),
-        round((extent - top - bottom) / 2 + shift[1] * extent),
-    )
-    pencil.text(corner, character, fill=255, font=font, stroke_width=stroke)
-    return _thin(mask, max(0, round(-weight * extent)))
-
-
-def _thin(mask: Image.Image, depth: int) -> Image.Image:
-    """Keep the ink that stays inked when the mask moves by depth in each of four directions."""
-    thinned = mask
-    for x, y in ((depth, 0), (-depth, 0), (0, depth), (0, -depth)) if depth else ():
-        thinned = ImageChops.darker(thinned, ImageChops.offset(mask, x, y))
-    return thinned
-
-
-def _outline(character: str, extent: int) -> Image.Image:
-    """Draw only the contour."""
-    return ImageChops.subtract(_strike(character, extent, 0.032), _strike(character, extent))
-
-
-def _tinted(character: str, extent: int) -> Image.Image:
-    """Draw a heavy contour around a pale fill."""
-    paleness = _strike(character, extent, -0.008).point([v * 3 // 5 for v in range(256)])
-    return ImageChops.subtract(_strike(character, extent, 0.035), paleness)
-
-
-def _shadow(character: str, extent: int) -> Image.Image:
-    """Set the character in front of its own pale shadow."""
-    shade = _strike(character, extent, 0.01, shift=(0.05, 0.05)).point([v // 2 for v in range(256)])
-    return ImageChops.lighter(_strike(character, extent, 0.01, shift=(-0.015, -0.015)), shade)
-
-
-def _fat_face(character: str, extent: int) -> Image.Image:
-    """Strike twice with a thin pen, side by side: heavy stems and fine bars."""
-    left = _strike(character, extent, -0.008, shift=(-0.035, 0.0))
-    return ImageChops.lighter(left, _strike(character, extent, -0.008, shift=(0.035, 0.0)))
-
-
-def _broad_nib(character: str, extent: int) -> Image.Image:
-    """Drag along a diagonal, as with a broad nib: thick across it and thin along it."""
-    mask = Image.new("L", (extent, extent), 0)
-    for step in (-1.0, -0.5, 0.0, 0.5, 1.0):
-        strike = _strike(character, extent, -0.008, shift=(0.035 * step, -0.035 * step))
-        mask = ImageChops.lighter(mask, strike)
-    return mask
-
-
-def _striped(character: str, extent: int) -> Image.Image:
-    """Cut heavy strokes by horizontal blinds."""
-    lines = np.arange(extent) % max(4, extent // 12) >= max(1, extent // 36)
-    blinds = np.repeat(lines[:, np.newaxis], extent, axis=1).astype(np.uint8) * np.uint8(255)
-    return ImageChops.multiply(_strike(character, extent, 0.02), Image.fromarray(blinds))
-
-
-def _melted(character: str, extent: int) -> Image.Image:
-    """Round the corners and fill narrow gaps by a wide blur, then a threshold."""
-    blurred = _strike(character, extent, 0.012).filter(ImageFilter.GaussianBlur(0.03 * extent))
-    return blurred.point([255 if v > 110 else 0 for v in range(256)])
-
-
-_light = partial(_strike, weight=-0.008)
-_bold = partial(_strike, weight=0.018)
-_black = partial(_strike, weight=0.036)
-
-STYLES: tuple[Style, ...] = (
-    Style(_strike),
-    Style(_light),
-    Style(_bold),
-    Style(_black),
-    Style(_outline),
-    Style(_tinted),
-    Style(_shadow),
-    Style(_fat_face),
-    Style(_broad_nib),
-    Style(_striped),
-    Style(_melted),
-    Style(_bold, width=0.78),
-    Style(_strike, width=1.18),
-    Style(_strike, slant=0.22),
-    Style(_bold, slant=-0.18),
-    Style(_bold, width=0.84, height=0.84),
-    Style(_light, width=0.85, slant=0.18),
-    Style(_black, width=1.10, height=0.82),
-)
