@@ -1,7 +1,4 @@
-"""How many clusters: one sketch, a clustering for every number, and what the curves suggest.
-
-Composes the estimator's steps and judges curves; it does not cluster for good.
-"""
+"""Compare numbers of clusters: reduce the rows once, sweep all numbers, read the curves."""
 
 from __future__ import annotations
 
@@ -35,8 +32,9 @@ from projected_kmeans.running.monitor import Monitor
 from projected_kmeans.running.run import Run
 from projected_kmeans.sources.protocol import RowSource
 
-# So few rows are walked over by one thread: two would wait for one another most of the time.
-FEW_ROWS = 4096
+# Up to this number of rows a sweep uses one thread, because several would mostly wait for one
+# another.
+MAX_SINGLE_THREAD_ROWS = 4096
 
 
 def choose_n_clusters(
@@ -49,32 +47,32 @@ def choose_n_clusters(
     n_threads: int | None = None,
     callback: Callable[[FitState], object] | None = None,
 ) -> ClusterCounts:
-    """Compare numbers of clusters, and suggest one where the rows have one.
+    """Compare numbers of clusters, and suggest one if the rows show one.
 
     The rows are reduced once to their principal directions, and clustered there into every number
-    of clusters in turn: each clustering begins from the one before and a further center, and now
-    and then from a fresh seeding, and the better one is kept. The gap statistic compares its
-    inertia with that of random rows, clustered in the same way, and the silhouette says how far
-    rows are from the second nearest center.
+    of clusters in turn. Each clustering starts from the one before and a further center, for some
+    numbers also from a fresh seeding, and the better one is kept. The gap statistic compares the
+    inertia with that of random rows, clustered in the same way. The silhouette measures how much
+    nearer rows are to their own center than to the second nearest.
 
     Parameters
     ----------
     X : array-like, sparse matrix or row source (n, d)
-        Rows. A source is read block by block, once and a bit; its sketch stays in memory, and so do
-        its rows where they have no more columns than the sketch.
+        Rows. A source is read block by block: once, and a sample of it before. Its sketch stays in
+        memory; so do its rows if they have no more columns than the sketch.
     counts : iterable of int, default=range(2, 31)
         The numbers to compare, at least 2.
     n_components : int or "auto", default="auto"
-        Dimensions of the sketch, for all numbers in common. "auto" is 64; with no fewer than d the
-        rows are taken as they are.
+        Dimensions of the sketch, the same for all numbers of clusters. "auto" is 64. If it is d or
+        more, the rows are clustered as they are.
     sample_weight : array-like (n,), optional
         Weight of every row, not negative.
     random_state : int, RandomState instance or None, default=None
-        An integer is the key of the run; the result depends on it and on X alone.
+        An integer is the key of the run. The result depends on the key and on X alone.
     n_threads : int, optional
-        Threads; by default what OpenMP allows.
+        Threads; by default as many as OpenMP allows.
     callback : callable, optional
-        Called with a `FitState` after every clustering; its answer is ignored.
+        Called with a `FitState` after every clustering; what it returns is ignored.
 
     Returns
     -------
@@ -107,8 +105,8 @@ def choose_n_clusters(
     )
     stored = not (rows.resident or rows.distant)
     if not is_reduced and (rows.sparse or stored):
-        few = rows.select()  # of few columns
-        rows = ArrayBlocks(few.toarray() if rows.sparse else few)
+        in_memory = rows.select()  # at most as many columns as a sketch would have
+        rows = ArrayBlocks(in_memory.toarray() if rows.sparse else in_memory)
     recipe = resolve_recipe(settings, Sizes.of(rows, settings.n_clusters))
     monitor = Monitor(callback, verbose=0)
     with open_storage(recipe.memory) as storage:
@@ -119,7 +117,7 @@ def choose_n_clusters(
 
 
 def _check_counts(counts: Iterable[int], n_samples: int) -> list[int]:
-    """Return the numbers in ascending order, if all of them can be meant."""
+    """Return the numbers in ascending order, each once; raise if one cannot be used."""
     wanted = list(counts)
     for count in wanted:
         check_count("counts", count, minimum=2)
@@ -135,7 +133,7 @@ def _check_counts(counts: Iterable[int], n_samples: int) -> list[int]:
 def _compare(
     sketch: Problem, wanted: list[int], key: int, lost: float, monitor: Monitor
 ) -> ClusterCounts:
-    """Cluster rows, or a sample of them, and random rows into all numbers; judge the curves."""
+    """Sweep the rows, a sample of them if they are many, and random rows; judge the curves."""
     counts = [1, *wanted]
     sample = draw_sample(sketch, wanted[-1], key)
     done = itertools.count(1)
@@ -144,12 +142,12 @@ def _compare(
         return monitor.report(next(done))
 
     with monitor.step("choose", (1 + (sample is not sketch)) * 2 * len(counts) + N_REFERENCES):
-        found = sweep_counts(_calm(sketch), counts, key, 0, report)
+        found = sweep_counts(_limit_threads(sketch), counts, key, 0, report)
         if not found.inertia[0] > 0:
-            raise ValueError("all rows of X are equal, so that they are one cluster; give others")
+            raise ValueError("all rows of X are equal: one cluster; give rows that differ")
         of_sample = found
         if sample is not sketch:
-            of_sample = sweep_counts(_calm(sample), counts, key, 1, report)
+            of_sample = sweep_counts(_limit_threads(sample), counts, key, 1, report)
         gap = measure_gap(sample, of_sample, key, report)
     return judge(
         ClusterCounts(
@@ -169,13 +167,14 @@ def _compare(
     )
 
 
-def _calm(problem: Problem) -> Problem:
-    """Return the problem with one thread where its rows are few."""
-    return replace(problem, n_threads=1) if problem.source.shape[0] <= FEW_ROWS else problem
+def _limit_threads(problem: Problem) -> Problem:
+    """Return the problem with one thread if its rows are few."""
+    is_small = problem.source.shape[0] <= MAX_SINGLE_THREAD_ROWS
+    return replace(problem, n_threads=1) if is_small else problem
 
 
 def _bound(sketch: Problem, counts: Sequence[int]) -> Floats:
-    """Return the spectral lower bounds on the sketch, 0 where no decomposition is small enough."""
+    """Return the spectral lower bounds on the sketch, or zeros if it is too large to decompose."""
     if min(sketch.source.shape) > SPECTRAL_LIMIT:
         return np.zeros(len(counts))
     rows, weights = sketch.source.select(), sketch.weights

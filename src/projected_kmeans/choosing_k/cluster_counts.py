@@ -1,6 +1,6 @@
-"""What curves over the number of clusters suggest, and the sentence that says why.
+"""The curves over the number of clusters, the number that they suggest, and the sentence why.
 
-Judges numbers that were measured elsewhere; it looks at no row.
+The rule reads curves that were measured elsewhere; it looks at no row.
 """
 
 from __future__ import annotations
@@ -13,21 +13,21 @@ from numpy.typing import NDArray
 
 from projected_kmeans.results import Floats
 
-# So many standard errors above random rows a gap must be to be one; noise of the best of a hundred
-# numbers rarely reaches it.
-SURE = 4.0
+# The gap must exceed that of one cluster by 4 standard errors, because the largest noise among a
+# hundred numbers rarely reaches that.
+MIN_STANDARD_ERRORS = 4.0
 
-# A further cluster must raise the gap by this share of what clusters did before: behind the last
-# true one curves of finite samples still rise by about a tenth.
-WORTH = 0.3
+# A further cluster must raise the gap by at least 0.3 of the mean rise of the clusters before it,
+# because beyond the last true cluster curves of finite samples still rise by about a tenth of it.
+MIN_RISE_SHARE = 0.3
 
-# The rise of the gap ends at once where over the next few numbers it is less than this share of
-# what it was over the last few.
-SHARP = 0.3
-WINDOW = 5
+# The gap ends its rise abruptly if its slope over the next 5 numbers is below 0.3 of its slope over
+# the last 5.
+MAX_SLOPE_SHARE = 0.3
+SLOPE_WINDOW = 5
 
-# A silhouette must be so many times that of random rows to be one.
-OUTSTANDING = 1.25
+# A silhouette counts only if it is 1.25 times that of random rows.
+MIN_SILHOUETTE_RATIO = 1.25
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,26 +39,28 @@ class ClusterCounts:
     n_clusters : ndarray of int (m,)
         The numbers, ascending.
     inertia, normalized_inertia : ndarray (m,)
-        F in the sketch, which never rises; and the same over the inertia of one cluster.
+        F in the sketch, which never rises with the number; and F divided by that of one cluster.
     lower_bound : ndarray (m,)
-        No clustering of the sketch into as many clusters has less (spectral bound).
+        No clustering of the sketch into this number of clusters has a lower inertia (spectral
+        bound).
     silhouette, random_silhouette : ndarray (m,)
         Simplified silhouette: mean over rows of 1 - a / b, with the distances a to the nearest and
         b to the second nearest center; and that of random rows.
     gap, gap_error : ndarray (m,)
         Gap statistic, less that of one cluster: how much more the logarithm of the inertia has
-        fallen than that of random rows in the box of the rows; and its standard error. Measured
-        on 2,048 rows, or 20 for each cluster of the largest number, where there are more.
+        fallen than that of random rows in the box of the rows; and its standard error. If there
+        are more than 2,048 rows, and more than 20 for each cluster of the largest number, it is
+        measured on a sample of that size.
     n_components : int
         Dimensions of the sketch.
     lost_variance : float
         The share of the variance that is not in the sketch.
     key : int
-        Passed as ``random_state`` it repeats the comparison.
+        As ``random_state`` it repeats the comparison.
     seconds : float
-        It took so long.
+        How long the comparison took.
     suggestion : int or None
-        The number of clusters; None where the curves show none.
+        The number of clusters; None if the curves show none.
     is_clear : bool
         Whether gap statistic and silhouette agree on it.
     reason : str
@@ -86,7 +88,7 @@ class ClusterCounts:
         return self.reason
 
     def to_document(self) -> dict[str, Any]:
-        """Return what JSON can hold: curves as lists, what is infinite as None."""
+        """Return the fields as JSON can hold them: curves as lists, infinite entries as None."""
         document: dict[str, Any] = {}
         for one in fields(self):
             value = getattr(self, one.name)
@@ -99,20 +101,20 @@ class ClusterCounts:
 def judge(curves: ClusterCounts) -> ClusterCounts:
     """Return the curves with the number that they suggest.
 
-    Where gap statistic and silhouette point to the same number, this is clear. Else the gap
-    statistic decides if it ends its rise there at once; if it rises on gently, the silhouette does.
+    If gap statistic and silhouette point to the same number, the suggestion is clear. Otherwise the
+    gap statistic decides if its rise ends abruptly; if it keeps rising gently, the silhouette does.
     """
     counts = curves.n_clusters
     by_gap, by_silhouette = _follow_gap(curves), int(np.argmax(curves.silhouette))
     last = len(counts) - 1 if len(counts) > 1 else None
-    nothing = f"no clear number of clusters up to {counts[-1]}"
+    none = f"no clear number of clusters up to {counts[-1]}"
     suggestion: int | None = None
     if by_gap is None:
-        told = f"{nothing}: inertia falls no faster than that of random rows"
+        told = f"{none}: inertia falls no faster than that of random rows"
     elif by_gap == by_silhouette != last:
         suggestion = by_gap
         told = f"{counts[by_gap]} clusters: gap statistic and silhouette agree"
-    elif by_gap != last and _ends_at_once(curves, by_gap):
+    elif by_gap != last and _ends_abruptly(curves, by_gap):
         suggestion = by_gap
         told = (
             f"{counts[by_gap]} clusters by the gap statistic, {counts[by_silhouette]} by the "
@@ -122,10 +124,10 @@ def judge(curves: ClusterCounts) -> ClusterCounts:
         suggestion = by_silhouette
         told = (
             f"{counts[by_silhouette]} clusters by the silhouette, but not clearly: the gap "
-            "statistic rises on without an end"
+            "statistic keeps rising"
         )
     else:
-        told = f"{nothing}: the curves rise on without an end"
+        told = f"{none}: the curves keep rising"
     return replace(
         curves,
         suggestion=None if suggestion is None else int(counts[suggestion]),
@@ -143,37 +145,39 @@ def _tell_numbers(curves: ClusterCounts, by_gap: int | None, by_silhouette: int)
     )
 
 
-def _ends_at_once(curves: ClusterCounts, at: int) -> bool:
-    """Tell whether the gap statistic rises by far less after a number than before it."""
+def _ends_abruptly(curves: ClusterCounts, at: int) -> bool:
+    """Return whether the gap statistic rises far less after a number than before it."""
     if not np.isfinite(curves.gap[at]):
         return True
     counts = np.concatenate([[1], curves.n_clusters])
     gap = np.concatenate([[0.0], curves.gap])
-    here, before, after = at + 1, max(0, at + 1 - WINDOW), min(len(gap) - 1, at + 1 + WINDOW)
+    here = at + 1
+    before, after = max(0, here - SLOPE_WINDOW), min(len(gap) - 1, here + SLOPE_WINDOW)
     rise = (gap[here] - gap[before]) / (counts[here] - counts[before])
-    return bool(gap[after] - gap[here] < SHARP * rise * (counts[after] - counts[here]))
+    return bool(gap[after] - gap[here] < MAX_SLOPE_SHARE * rise * (counts[after] - counts[here]))
 
 
 def _stands_out(curves: ClusterCounts, at: int) -> bool:
-    return bool(curves.silhouette[at] > OUTSTANDING * curves.random_silhouette[at])
+    return bool(curves.silhouette[at] > MIN_SILHOUETTE_RATIO * curves.random_silhouette[at])
 
 
 def _follow_gap(curves: ClusterCounts) -> int | None:
-    """Return where the gap statistic ceases to rise; None where it never does.
+    """Return the index at which the gap statistic stops rising; None if it never exceeds noise.
 
-    From one cluster it goes to the first number with a gap beyond all noise, and from there on to a
-    larger number where that is worth more than noise, and at least `WORTH` of what a cluster was
-    worth before. (The rule of Tibshirani, Walther and Hastie 2001 stops at the first number that
-    the next does not exceed: among many clusters at equal distances, that is one.)
+    The search starts at the first number whose gap exceeds `MIN_STANDARD_ERRORS`. It moves on to a
+    larger number if the gap there is higher by more than its standard error, and by at least
+    `MIN_RISE_SHARE` of the mean rise a cluster so far. (The rule of Tibshirani, Walther and Hastie
+    2001 stops at the first number that the next one does not exceed. With many clusters at equal
+    distances that is one cluster.)
     """
     gap, error = curves.gap, curves.gap_error
     here: int | None = None
     for there, count in enumerate(curves.n_clusters):
         if here is None:
-            here = there if gap[there] > SURE * error[there] else None
+            here = there if gap[there] > MIN_STANDARD_ERRORS * error[there] else None
             continue
         start = int(curves.n_clusters[here])
-        worth = WORTH * gap[here] / (start - 1) * (int(count) - start)
-        if gap[there] > gap[here] + max(worth, error[there]):
+        rise = MIN_RISE_SHARE * gap[here] / (start - 1) * (int(count) - start)
+        if gap[there] > gap[here] + max(rise, error[there]):
             here = there
     return here

@@ -1,6 +1,6 @@
-"""SCORE: how much faster inertia falls with the number of clusters than it does for random rows.
+"""The gap statistic: how much faster inertia falls with more clusters than for random rows.
 
-Draws random rows and compares curves (Tibshirani, Walther, Hastie 2001); it chooses no number.
+Draws random rows and compares curves (Tibshirani, Walther, Hastie 2001). It chooses no number.
 """
 
 from __future__ import annotations
@@ -22,17 +22,18 @@ from projected_kmeans.passes.problem import Problem
 from projected_kmeans.results import Floats
 from projected_kmeans.solvers.kmeans_plus_plus import mass_of
 
-# Random rows are drawn so many times; the statistic is measured on so many rows, or so many for
-# each cluster, where there are more.
+# Random rows are drawn 8 times.
 N_REFERENCES = 8
-SAMPLE_ROWS = 2048
-ROWS_A_CLUSTER = 20
 
-# Parts of the key below are those of walks over the rows themselves.
+# The statistic is measured on at most 2,048 rows, or 20 rows a cluster if that is more.
+MAX_SAMPLE_ROWS = 2048
+SAMPLE_ROWS_PER_CLUSTER = 20
+
+# Random rows use parts 2 to 9 of the key, because the sweeps of the rows use parts 0 and 1.
 FIRST_PART = 2
 
-# An inertia below this share of that of one cluster is zero but for rounding.
-NOTHING = 1e-12
+# An inertia below this share of the inertia of one cluster is rounding, and counts as zero.
+ZERO_SHARE = 1e-12
 
 
 @dataclass(frozen=True)
@@ -43,7 +44,7 @@ class Gap:
     ----------
     values : ndarray (m,)
         Mean of log(inertia / inertia of one cluster) of random rows, minus that of the rows: 0 for
-        one cluster, infinity where the inertia is 0.
+        one cluster, infinity if the inertia is 0.
     errors : ndarray (m,)
         Their standard errors, as far as they come from the random rows.
     silhouette : ndarray (m,)
@@ -55,12 +56,13 @@ class Gap:
     silhouette: Floats
 
 
-def draw_sample(problem: Problem, most: int, key: int) -> Problem:
-    """Return the problem itself, or rows enough for ``most`` clusters where it has many more.
+def draw_sample(problem: Problem, max_clusters: int, key: int) -> Problem:
+    """Return the problem itself, or a sample if it has more rows than the statistic needs.
 
-    They are drawn uniformly, or by weight to count once each.
+    The sample is drawn uniformly, or by weight, so that each drawn row counts once.
     """
-    n_rows, n_wanted = problem.source.shape[0], max(SAMPLE_ROWS, ROWS_A_CLUSTER * most)
+    n_rows = problem.source.shape[0]
+    n_wanted = max(MAX_SAMPLE_ROWS, SAMPLE_ROWS_PER_CLUSTER * max_clusters)
     if n_rows <= n_wanted:
         return problem
     stream = open_stream(key, REFERENCE_ROWS)
@@ -79,27 +81,27 @@ def measure_gap(
     key: int,
     on_reference: Callable[[], object],
 ) -> Gap:
-    """Return the gap statistic of some rows.
+    """Return the gap statistic of a sample of the rows.
 
-    Random rows are uniform in the box of the rows along their principal directions, and clustered
-    as the rows were. They are few, so that each walk has one thread and several go side by side.
+    Random rows are uniform in the box of the sample along its principal directions, and are swept
+    as the sample was. They are few, so each sweep uses one thread and several run at a time.
 
     Parameters
     ----------
     sample : Problem
-        The rows; random ones have the same weights.
+        The sample; random rows have the same number and weights.
     found : Sweep
-        Of these rows, one cluster first.
+        Of the sample, one cluster first.
     key : int
-        What fixes the random rows and their clusterings.
+        Fixes the random rows and their clusterings.
     on_reference : callable
-        Called after each of the `N_REFERENCES` walks.
+        Called after each of the `N_REFERENCES` sweeps of random rows.
     """
     counts = found.counts.tolist()
     low, high = _measure_box(sample.source.take(np.flatnonzero(mass_of(sample))))
     dtype = compute_type(sample.source.dtype)
 
-    def walk(index: int) -> Sweep:
+    def sweep_random_rows(index: int) -> Sweep:
         stream = open_stream(key, REFERENCE_ROWS, index)
         rows = stream.uniform(low, high, size=(sample.source.shape[0], len(low)))
         source = ArrayBlocks(rows.astype(dtype))
@@ -108,7 +110,7 @@ def measure_gap(
 
     curves = []
     with ThreadPoolExecutor(sample.n_threads or os.cpu_count()) as pool:
-        for curve in pool.map(walk, range(N_REFERENCES)):
+        for curve in pool.map(sweep_random_rows, range(N_REFERENCES)):
             curves.append(curve)
             on_reference()
     falls = np.array([_take_logs(curve.inertia) for curve in curves])
@@ -118,17 +120,17 @@ def measure_gap(
 
 
 def _take_logs(inertia: Floats) -> Floats:
-    """Return logarithms of inertia / that of one cluster, minus infinity where it is zero."""
+    """Return the logarithms of inertia / inertia of one cluster, minus infinity for zero."""
     logs = np.full(len(inertia), -np.inf)
-    some = inertia > NOTHING * inertia[0]
+    some = inertia > ZERO_SHARE * inertia[0]
     logs[some] = np.log(inertia[some] / inertia[0])
     return logs
 
 
 def _measure_box(rows: Floats) -> tuple[Floats, Floats]:
-    """Return the least and the largest coordinates of rows along their principal directions."""
+    """Return the minimum and the maximum of rows along each of their principal directions."""
     centred = rows - rows.mean(axis=0)
-    # On one thread, as sums of a product may depend on their number.
+    # One thread, because the rounding of a product may depend on the number of threads.
     with one_blas_thread():
         directions = np.linalg.eigh(centred.T @ centred)[1]
         turned = centred @ directions

@@ -1,6 +1,6 @@
-"""CLUSTER: clusterings into many numbers of clusters, each begun from its neighbours'.
+"""Cluster rows into many numbers of clusters, each started from the centers of its neighbours.
 
-Keeps the best of warm and fresh starts; which number of clusters is good is not its business.
+Keeps the best of warm and fresh starts for every number. It does not judge which number is good.
 """
 
 from __future__ import annotations
@@ -22,11 +22,13 @@ from projected_kmeans.solvers.kmeans_plus_plus import count_trials, draw_rows, m
 from projected_kmeans.solvers.lloyd import run_lloyd
 from projected_kmeans.solvers.seeding import seed_centers
 
-# Warm starts follow the past and fresh ones repair it: for every small number, then for some.
-FRESH_UNTIL = 20
+# A fresh seeding is tried besides the warm start up to 20 clusters, and then for every fifth
+# number, because warm starts alone would carry a bad center along.
+MAX_ALWAYS_FRESH = 20
 FRESH_EVERY = 5
 
-# Lloyd passes for each start: a warm one rarely needs more, and curves need no last digit.
+# Limits of Lloyd's method for each start: passes, and the squared shift of the centers as a share
+# of the mean variance. A warm start rarely needs more, and curves need no last digit.
 MAX_PASSES = 50
 TOLERANCE = 1e-4
 
@@ -40,10 +42,10 @@ class Sweep:
     counts : ndarray of int (m,)
         Numbers of clusters, ascending.
     inertia : ndarray (m,)
-        Never rises.
+        Never rises with the number.
     silhouette : ndarray (m,)
         Simplified: the mean over rows of 1 - a / b, where a and b are the distances to the nearest
-        center and to the next; 0 for one cluster.
+        and to the second nearest center; 0 for one cluster.
     """
 
     counts: NDArray[np.int64]
@@ -58,11 +60,12 @@ def sweep_counts(
     part: int,
     on_count: Callable[[], object] | None = None,
 ) -> Sweep:
-    """Cluster rows into every one of some numbers of clusters.
+    """Cluster rows into each of several numbers of clusters.
 
-    Upwards a clustering begins from the one before it and further rows, or from a fresh seeding;
-    then downwards from the one after it, less the centers that are missed least. Going up leaves
-    clusters undivided that going down has found.
+    The numbers are visited upwards and then downwards, and the best clustering of each is kept.
+    Upwards, a clustering starts from the one before and further rows, or from a fresh seeding.
+    Downwards, it starts from the one above without the centers that cost least to drop, which
+    divides clusters that the way up left undivided.
 
     Parameters
     ----------
@@ -71,7 +74,7 @@ def sweep_counts(
     counts : sequence of int
         Ascending, at least 1 and at most the number of rows.
     key, part : int
-        What fixes the draws.
+        Fix the draws; sweeps with different parts are independent.
     on_count : callable, optional
         Called after every number, upwards and downwards.
     """
@@ -85,7 +88,7 @@ def sweep_counts(
         if on_count is not None:
             on_count()
     stops = [walk.stops[count] for count in counts]
-    # A further center, wherever it is, does no harm: a low inertia serves all numbers above.
+    # A further center never raises the inertia, so a low inertia bounds that of larger numbers.
     lowest = np.minimum.accumulate([stop.inertia for stop in stops])
     return Sweep(np.array(counts), lowest, np.array([stop.silhouette for stop in stops]))
 
@@ -100,7 +103,7 @@ class _Stop:
 
 
 class _Walk:
-    """The rows, where a walk over numbers of clusters stands, and what it found on its way."""
+    """A walk over numbers of clusters: the current centers, and the best clustering of each."""
 
     def __init__(self, problem: Problem, stream: np.random.Generator) -> None:
         self.stops: dict[int, _Stop] = {}
@@ -111,16 +114,16 @@ class _Walk:
         self._nearest = problem.distances(self._centers, self._labels)
 
     def go_up(self, count: int) -> None:
-        """Cluster into more clusters than before."""
+        """Cluster into more clusters than at the last stop."""
         self._keep(count, self._add_centers(count))
-        if 1 < count <= FRESH_UNTIL or count % FRESH_EVERY == 0:
+        if 1 < count <= MAX_ALWAYS_FRESH or count % FRESH_EVERY == 0:
             self._keep(count, seed_centers("k-means++", self._problem, count, self._stream))
         self._centers = self.stops[count].centers
         near = self._problem.assign(self._centers, self._labels, keep_ties=False)
         self._nearest = np.maximum(near.nearest, 0.0)
 
     def go_down(self, count: int) -> None:
-        """Cluster into no more clusters than before."""
+        """Cluster into at most as many clusters as at the last stop."""
         if count < len(self._centers):
             while len(self._centers) > count:
                 self._drop_center()
@@ -128,7 +131,7 @@ class _Walk:
         self._centers = self.stops[count].centers
 
     def _keep(self, count: int, first: Floats) -> None:
-        """Run Lloyd's method from these centers, and keep what it finds where it is better."""
+        """Run Lloyd's method from these centers, and keep its result if it is the best so far."""
         found = run_lloyd(self._problem, first, max_iter=MAX_PASSES, tol=self._tol)
         if count in self.stops and self.stops[count].inertia <= found.inertia:
             return
@@ -137,7 +140,7 @@ class _Walk:
         self.stops[count] = _Stop(found.centers, found.inertia, silhouette)
 
     def _add_centers(self, count: int) -> Floats:
-        """Return the centers and further rows, each the best of a few draws by D^2."""
+        """Return the centers and further rows, each the best of a few draws by squared distance."""
         problem, centers, nearest = self._problem, self._centers, self._nearest
         dtype = compute_type(problem.source.dtype)
         while len(centers) < count:
