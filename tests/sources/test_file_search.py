@@ -33,7 +33,7 @@ def test_folders_with_several_formats(tmp_path: Path) -> None:
     """A folder with two formats asks which one, and reads the one that is named."""
     np.save(tmp_path / "a.npy", SINGLES)
     save_text(tmp_path, "b.csv")
-    assert "several formats (a.npy and b.csv); say which by format" in reading_error(tmp_path)
+    assert "several formats (a.npy and b.csv); choose one with format" in reading_error(tmp_path)
     np.testing.assert_array_equal(open_rows(tmp_path, format="npy").read(0, 9000), SINGLES)
     assert "'.xyz'; use one of .npy" in reading_error(tmp_path, format="xyz")
 

@@ -64,7 +64,7 @@ def test_sparse_files_are_not_read_as_dense(tmp_path: Path) -> None:
     scipy.sparse.save_npz(tmp_path / "rows.npz", matrix)
     scipy.io.savemat(tmp_path / "rows.mat", {"X": matrix})
     for name in ("rows.npz", "rows.mat"):
-        with pytest.raises(UnreadableFile, match="sparse, which is not supported here yet"):
+        with pytest.raises(UnreadableFile, match="sparse, and only dense rows are read here"):
             read_matrix(tmp_path / name)
         assert open_rows(tmp_path / name).sparse
 

@@ -68,7 +68,7 @@ def test_a_column_of_a_folder(tmp_path: Path) -> None:
         ("t.csv", "whom", "no column 'whom'; did you mean 'who'?"),
         ("t.parquet", "zzz", "no column 'zzz'; choose among id, who, x"),
         ("t.npy", "id", "is read as .npy, which has no named columns, so 'id' cannot be found"),
-        ("plain.csv", "id", "no column 'id'; name some"),
+        ("plain.csv", "id", "no column 'id'; add a line with column names"),
     ],
 )
 def test_columns_that_are_not_there(name: str, column: str, part: str, tmp_path: Path) -> None:

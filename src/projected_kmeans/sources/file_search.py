@@ -82,6 +82,6 @@ def _find_in_folder(folder: Path, extension: str | None) -> FoundFiles:
         raise UnreadableFile(f"{folder} holds no file of a known format; use one of {wanted}")
     if len(found) > 1:
         examples = " and ".join(files[0].name for files in found.values())
-        raise UnreadableFile(f"{folder} holds several formats ({examples}); say which by format")
+        raise UnreadableFile(f"{folder} holds several formats ({examples}); choose one with format")
     (files,) = found.values()
     return FoundFiles(files, files[0].suffix.lower())

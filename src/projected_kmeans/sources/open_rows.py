@@ -124,6 +124,6 @@ def read_matrix(
         rows = source.read(0, source.shape[0])
         if not isinstance(rows, np.ndarray):
             raise UnreadableFile(
-                f"{path} is sparse, which is not supported here yet; save it as a dense one"
+                f"{path} is sparse, and only dense rows are read here; save it as a dense matrix"
             )
         return Matrix(rows, source.feature_names, source.labels)

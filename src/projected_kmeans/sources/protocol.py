@@ -140,7 +140,7 @@ def check_range(start: int, stop: int, n_rows: int) -> None:
     """Raise if start, ..., stop - 1 are not rows of a source with this number of rows."""
     if not 0 <= start <= stop <= n_rows:
         raise ValueError(
-            f"rows {start}:{stop} are not within the {n_rows} of the source; give "
+            f"rows {start}:{stop} are not within the {n_rows} rows of the source; give "
             f"0 <= start <= stop <= {n_rows}"
         )
 

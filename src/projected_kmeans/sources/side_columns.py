@@ -136,7 +136,8 @@ def open_side_column(path: str, name: str, format: str | None = None) -> SideCol
     with explain_errors(files[0], extension):
         names = COLUMN_FORMATS[extension].names(files[0])
     if name not in names:
-        advice = suggest(name, names, f"choose among {list_names(names)}" if names else "name some")
+        others = f"choose among {list_names(names)}" if names else "add a line with column names"
+        advice = suggest(name, names, others)
         raise UnreadableFile(f"{files[0]} has no column {name!r}; {advice}")
     return SideColumn(tuple(files), extension, name)
 

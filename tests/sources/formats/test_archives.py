@@ -68,7 +68,7 @@ def test_ambiguous_matrices_are_listed(archive: Path) -> None:
     save_variables(archive, a=ROWS, b=np.eye(5))
     message = reading_error(archive)
     assert "a (4 x 3)" in message
-    assert "b (5 x 5)" in message
+    assert "b (5 x 5); choose one with variable" in message
 
 
 def test_no_matrix(archive: Path) -> None:

@@ -68,7 +68,7 @@ class Archive:
                 f"{self.path} holds {self} but no matrix; save one under the name X"
             )
         if not named and len(others) > 1:
-            raise UnreadableFile(f"{self.path} holds {self}; choose which by its variable name")
+            raise UnreadableFile(f"{self.path} holds {self}; choose one with variable")
         return (named or others)[0]
 
     def find_labels(self, n_rows: int) -> NDArray[Any] | None:
