@@ -9,14 +9,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from projected_kmeans import (
-    FitState,
-    ProjectedKMeans,
-    blocks,
-)
-from projected_kmeans.running.monitor import Monitor
+from projected_kmeans import FitState, ProjectedKMeans
 from projected_kmeans.sources.open_rows import open_rows
 from tests.support.blobs import assert_consistent, assert_same_fit, draw_blobs
+from tests.support.small_blocks import use_small_blocks
 
 
 def collect(**options: Any) -> tuple[list[FitState], ProjectedKMeans]:
@@ -47,7 +43,7 @@ def test_the_callback_sees_every_step_in_order() -> None:
 
 def test_the_callback_sees_every_unit_of_work(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each step counts its units up to its total, passes one by one, in time that only grows."""
-    monkeypatch.setattr(blocks, "BLOCK_BYTES", 200 * 8 * 40)
+    use_small_blocks(monkeypatch, 200 * 8 * 40)
     states, _ = collect(n_init=2)
     seconds = [state.seconds for state in states]
     assert seconds == sorted(seconds)
@@ -131,21 +127,6 @@ def test_progress_is_logged(
     assert {record.levelno for record in records} == {level}
     assert any("lift" in record.getMessage() for record in records)
     assert capfd.readouterr() == ("", "")
-
-
-def test_rates_are_of_this_run(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A rate counts what was done since the step began, and time left what is still to do."""
-    clock = iter([0.0, 0.0, 10.0, 12.0, 14.0, 15.0])
-    monkeypatch.setattr("projected_kmeans.running.monitor.time.perf_counter", lambda: next(clock))
-    states: list[FitState] = []
-    log = Monitor(states.append, 0)
-    log.is_over = lambda: False  # type: ignore[method-assign]
-    with log.step("reduce", 1000, unit_bytes=8.0):
-        log.skip(600)
-        log.report(600)
-        log.report(700)
-    assert (states[0].rate, states[0].remaining, states[0].read_rate) == (None, None, None)
-    assert (states[1].rate, states[1].remaining, states[1].read_rate) == (100 / 4, 12.0, 200.0)
 
 
 def test_what_reads_files_tells_how_fast(tmp_path: Path) -> None:

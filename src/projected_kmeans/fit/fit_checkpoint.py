@@ -20,6 +20,7 @@ from projected_kmeans.blocks.array_hashes import hash_arrays
 from projected_kmeans.blocks.block_source import BlockSource
 from projected_kmeans.certificates.certificate import Certificate
 from projected_kmeans.planning.recipe import Recipe
+from projected_kmeans.projections.map_protocol import RandomMap, Transformer
 from projected_kmeans.results import Clustering, Floats
 from projected_kmeans.running.checkpoint import Checkpoint
 from projected_kmeans.running.checkpoint_folder import Part, open_checkpoint_folder
@@ -112,7 +113,7 @@ def finish_run(run: Run, finished: Finished) -> Finished:
     return finished
 
 
-def recall_result(run: Run, projection: Any) -> Finished | None:
+def recall_result(run: Run, projection: RandomMap | Transformer | None) -> Finished | None:
     """Return the end of a fit that was finished before; its map gets back what it had learnt."""
     checkpoint, monitor = run.checkpoint, run.monitor
     part = checkpoint.read(RESULT)
@@ -124,7 +125,7 @@ def recall_result(run: Run, projection: Any) -> Finished | None:
     return decode_value(Finished, part)
 
 
-def recall_map(checkpoint: Checkpoint, projection: Any) -> bool:
+def recall_map(checkpoint: Checkpoint, projection: RandomMap | Transformer | None) -> bool:
     """Give a map back what it had learnt before; return whether that was stored."""
     if projection is None:
         return True
@@ -136,7 +137,7 @@ def recall_map(checkpoint: Checkpoint, projection: Any) -> bool:
     return True
 
 
-def keep_map(checkpoint: Checkpoint, projection: Any) -> None:
+def keep_map(checkpoint: Checkpoint, projection: RandomMap) -> None:
     """Store what a map has learnt: its fitted attributes."""
     if checkpoint.folder is None:
         return

@@ -71,7 +71,7 @@ def polish_partition(
 ) -> Clustering:
     """Run a few passes of Lloyd's method in the original space.
 
-    A pass looks at all centers, or at those that are nearest to a row in the sketch.
+    A pass looks at all centers, or only at the centers nearest to each row in the sketch.
     """
     approach, start = recipe.approach, lifted.original
     if approach.polish_iter == 0 or run.monitor.stopped:

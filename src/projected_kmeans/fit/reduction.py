@@ -22,7 +22,7 @@ from projected_kmeans.fit.storage import Storage
 from projected_kmeans.passes.assignment import share_work
 from projected_kmeans.passes.problem import Problem
 from projected_kmeans.planning.recipe import Recipe
-from projected_kmeans.projections.map_protocol import RandomMap, fill_sketch
+from projected_kmeans.projections.map_protocol import RandomMap, Transformer, fill_sketch
 from projected_kmeans.results import Floats
 from projected_kmeans.running.run import Run
 
@@ -56,7 +56,7 @@ def reduce_rows(
     weights : ndarray of float64 (n,) or None
         Their weights.
     run : Run
-        Told of the rows that are done. Its checkpoint knows those that an earlier run did.
+        Told of the rows that are done. Its checkpoint knows what an earlier run has done.
     storage : Storage, optional
         Where the sketch lies; by default in memory.
     """
@@ -72,6 +72,7 @@ def reduce_rows(
     if recipe.projection is not None:
         with run.monitor.step("reduce", n_rows, unit_bytes=row_bytes):
             rows = UnitRows(checked) if spherical else checked
+            array: NDArray[Any] | BlockSource
             if isinstance(recipe.projection, RandomMap):
                 array = _sketch_rows(recipe.projection, rows, checked, weights, run, storage)
             else:
@@ -116,7 +117,7 @@ def _sketch_rows(
     weights: Floats | None,
     run: Run,
     storage: Storage,
-) -> Any:
+) -> NDArray[Any] | BlockSource:
     """Return the sketch of rows by a map of this package, in an array of the storage."""
 
     def report(done: int) -> None:
@@ -135,7 +136,7 @@ def _sketch_rows(
     return sketch
 
 
-def transform_rows(projection: Any, rows: Any) -> NDArray[Any]:
+def transform_rows(projection: Transformer, rows: Any) -> NDArray[Any]:
     """Return the rows as a fitted transformer of the caller maps them."""
     sketch, n_rows = np.asarray(projection.transform(rows)), rows.shape[0]
     if sketch.ndim != 2 or len(sketch) != n_rows:

@@ -60,7 +60,9 @@ class Storage:
         self._opened.append(self._rows)
         return self._rows
 
-    def new_sketch(self, shape: tuple[int, int], dtype: np.dtype[Any]) -> Any:
+    def new_sketch(
+        self, shape: tuple[int, int], dtype: np.dtype[Any]
+    ) -> NDArray[Any] | BlockSource:
         """Return the array to fill, in memory or in a file, or new rows on Dask's workers."""
         if self._run.checkpoint.folder is not None:
             in_memory = self._plan.sketch_in_memory
@@ -88,11 +90,10 @@ class Storage:
         if self._mapped is not None:
             release(self._mapped)
 
-    def open_sketch(self, sketch: Any) -> BlockSource:
+    def open_sketch(self, sketch: NDArray[Any] | BlockSource) -> BlockSource:
         """Return the rows of a sketch as a block source, once the sketch is filled."""
         if not isinstance(sketch, np.ndarray):
-            on_workers: BlockSource = sketch
-            return on_workers
+            return sketch
         if not isinstance(sketch, np.memmap):
             return ArrayBlocks(sketch)
         self._mapped = None

@@ -17,8 +17,8 @@ from projected_kmeans.passes.cluster_sums import ClusterSums, Moments
 from projected_kmeans.passes.problem import Problem
 from projected_kmeans.results import Clustering, Floats, Labels, OnPass
 
-# A cluster whose squared distances to its mean are less than this share of those to its center has
-# no spread: what is left is rounding.
+# A cluster has no spread if its squared distances to its mean are below this share of those to its
+# center: so small a rest is rounding.
 SPREAD = 1e-13
 
 # Sums are about reference points. When the inertia falls below this share of the squared distances

@@ -1,4 +1,4 @@
-"""SEED: the table of seedings by name, and those that need no module of their own.
+"""SEED: the table of seedings by name; greedy k-means++, random rows and ORSS06.
 
 A seeding chooses rows; only that of ORSS06 moves centers away from them.
 """

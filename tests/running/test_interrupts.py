@@ -1,0 +1,57 @@
+"""Ctrl-C inside a block: who gets it, and what is left of the handler afterwards."""
+
+from __future__ import annotations
+
+import signal
+import threading
+
+import pytest
+
+from projected_kmeans.running.interrupts import catch_interrupts
+
+
+def test_every_ctrl_c_is_taken() -> None:
+    """Inside the block a Ctrl-C calls the function; afterwards Python raises as before."""
+    taken: list[int] = []
+    with catch_interrupts(lambda: taken.append(1)):
+        signal.raise_signal(signal.SIGINT)
+        signal.raise_signal(signal.SIGINT)
+    assert taken == [1, 1]
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_what_the_function_raises_comes_out() -> None:
+    """An exception of the function leaves the block, and the handler is restored."""
+
+    def take() -> None:
+        raise KeyError("mine")
+
+    with pytest.raises(KeyError, match="mine"), catch_interrupts(take):
+        signal.raise_signal(signal.SIGINT)
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_a_handler_of_the_program_is_kept() -> None:
+    """A program that handles Ctrl-C itself goes on doing so."""
+    own: list[int] = []
+    before = signal.signal(signal.SIGINT, lambda number, frame: own.append(number))
+    try:
+        with catch_interrupts(lambda: pytest.fail("the program's handler was replaced")):
+            signal.raise_signal(signal.SIGINT)
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert own == [signal.SIGINT]
+
+
+def test_other_threads_change_nothing() -> None:
+    """In another thread, which receives no signals, the block is entered and left."""
+    entered: list[bool] = []
+
+    def work() -> None:
+        with catch_interrupts(lambda: None):
+            entered.append(signal.getsignal(signal.SIGINT) is signal.default_int_handler)
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+    assert entered == [True]
