@@ -87,7 +87,7 @@ def render_page() -> str:
 def render_object(name: str, thing: Any, level: int = 3) -> str:
     """Return the part of the page on one class or function."""
     sections = split_docstring(inspect.getdoc(thing) or "")
-    lines = ["#" * level + f" {name}", "", "```text", show_signature(name, thing), "```", ""]
+    lines = ["#" * level + f" {name}", "", "```", show_signature(name, thing), "```", ""]
     lines += [to_markdown(sections.pop("")), ""]
     for title in TABLES:
         if title in sections:
