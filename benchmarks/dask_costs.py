@@ -30,7 +30,8 @@ from projected_kmeans import ProjectedKMeans, SpectralProjection
 from projected_kmeans.blocks.checked_blocks import CheckedBlocks
 from projected_kmeans.blocks.column_scan import scan_columns
 from projected_kmeans.blocks.dask.blocks import DaskBlocks
-from projected_kmeans.blocks.dask.walks import Arrays, Workers
+from projected_kmeans.blocks.dask.walks import Arrays
+from projected_kmeans.blocks.dask.workers import Workers
 from projected_kmeans.blocks.memory_blocks import ArrayBlocks
 from projected_kmeans.blocks.tasks import Block, Task
 from projected_kmeans.passes.bounded_search import NearestSearch

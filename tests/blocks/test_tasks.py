@@ -18,7 +18,8 @@ from projected_kmeans.blocks.block_source import BlockSource
 from projected_kmeans.blocks.checked_blocks import CheckedBlocks
 from projected_kmeans.blocks.column_scan import scan_columns
 from projected_kmeans.blocks.dask.blocks import DaskBlocks
-from projected_kmeans.blocks.dask.walks import Arrays, Workers
+from projected_kmeans.blocks.dask.walks import Arrays
+from projected_kmeans.blocks.dask.workers import Workers
 from projected_kmeans.blocks.memory_blocks import ArrayBlocks, PickedRows, SparseBlocks
 from projected_kmeans.blocks.stored_blocks import StoredBlocks
 from projected_kmeans.blocks.tasks import Block, Task, add, fill, maximum, minimum, read, update
@@ -142,7 +143,7 @@ def test_a_look_at_rows_goes_on() -> None:
 
 def test_a_walk_there_begins_at_the_first_row() -> None:
     """Blocks that lie elsewhere are walked over as a whole, or not at all."""
-    with pytest.raises(ValueError, match="begins at row 0, got 7"):
+    with pytest.raises(ValueError, match="first=7, but a walk over rows on Dask begins at row 0"):
         there().walk(Task(keep), first=7)
 
 

@@ -26,7 +26,7 @@ import zarr
 from projected_kmeans import FitState, ProjectedKMeans
 from projected_kmeans.blocks.dask.blocks import DaskBlocks
 from projected_kmeans.blocks.dask.collections import open_collection
-from projected_kmeans.blocks.dask.walks import Workers
+from projected_kmeans.blocks.dask.workers import Workers
 from projected_kmeans.planning import memory_plan as memory_limits
 from projected_kmeans.sources.array_source import as_row_source
 from projected_kmeans.sources.open_rows import open_rows
@@ -363,11 +363,11 @@ def test_a_bad_entry_is_named_where_labels_are_computed() -> None:
         (da.zeros((5, 4))[:, da.from_array(np.array([True] * 4))], "unknown number of columns"),
         (
             da.from_delayed(dask.delayed(np.zeros)((4, 3)), (5, 3), dtype=float),
-            r"a block of X has shape \(4, 3\) where its chunks say \(5, 3\)",
+            r"a block of X has shape \(4, 3\), but the chunks of X say \(5, 3\)",
         ),
         (
             da.from_delayed(dask.delayed(scipy.sparse.csr_array)((9, 3)), (9, 3), dtype=float),
-            "a block of X is sparse where its meta says otherwise",
+            "a block of X is sparse, but the meta of X says otherwise",
         ),
     ],
 )

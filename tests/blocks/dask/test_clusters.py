@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from projected_kmeans.blocks.dask import clusters as dask_clusters
 from projected_kmeans.blocks.dask.clusters import open_client
 from tests.support.commands import COMMAND, ROWS, Call, check_refusal
 from tests.support.dask_rows import open_cluster
@@ -84,30 +83,32 @@ def command_of(pid: int) -> str:
         (["--scheduler", "nonsense"], ["'nonsense' is not the address of a scheduler", "tcp://"]),
         (["--scheduler", "tcp://127.0.0.1"], ["is not the address of a scheduler"]),
         (["--scheduler", "foo://127.0.0.1:8786"], ["is not the address of a scheduler"]),
-        (["--scheduler", "tcp://127.0.0.1:1"], ["no scheduler answers at tcp://127.0.0.1:1"]),
         (["--dask-workers", "0"], ["dask_workers=0 is too small"]),
         (["--scheduler", "tcp://127.0.0.1:1", "--dask-workers", "2"], ["give one of them"]),
     ],
 )
 def test_bad_clusters_are_one_sentence(
-    options: list[str],
-    parts: list[str],
-    call: Call,
-    data: Path,
-    monkeypatch: pytest.MonkeyPatch,
+    options: list[str], parts: list[str], call: Call, data: Path
 ) -> None:
-    """An address that is none, or where nobody answers, ends with one sentence and soon."""
-    monkeypatch.setattr(dask_clusters, "PATIENCE", 1)
+    """Addresses that cannot be meant, no workers, and two clusters at once are refused."""
     check_refusal(call("fit", data, "-k", 3, *options), *parts)
 
 
-def test_a_scheduler_without_workers_is_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nobody waits for workers that may never come."""
-    monkeypatch.setattr(dask_clusters, "PATIENCE", 1)
+def test_an_address_where_nobody_answers_is_one_sentence() -> None:
+    """After the timeout the address is named, with what to do."""
+    with (
+        pytest.raises(ValueError, match=r"no scheduler answers at tcp://127\.0\.0\.1:1 within 1 s"),
+        open_client("tcp://127.0.0.1:1", timeout=1),
+    ):
+        pass
+
+
+def test_a_scheduler_without_workers_is_one_sentence() -> None:
+    """After the timeout a scheduler without workers is reported; nobody waits for ever."""
     with (
         open_cluster(0, processes=True) as client,
         pytest.raises(ValueError, match="has no worker; start one with dask worker"),
-        open_client(client.scheduler.address),
+        open_client(client.scheduler.address, timeout=1),
     ):
         pass
 

@@ -1,1 +1,42 @@
-"""Room."""
+"""Blocks of rows on Dask. These are the only modules that import dask.
+
+Modules
+-------
+blocks
+    `DaskBlocks`: the block source of rows that workers hold, or read from files.
+walks
+    A walk over such blocks: tasks are sent to the blocks, and results are brought back and merged.
+workers
+    `Workers`: who computes, a distributed cluster or one of Dask's schedulers on this machine.
+collections
+    Dask arrays and data frames as block sources, and new Dask arrays made from their blocks.
+clusters
+    Clusters as the command line names them: one that runs already, or a new one on this machine.
+
+Promises
+--------
+- A fit on Dask has the bits of the fit of the same rows in memory, for any blocks and any number
+  of workers.
+- The rows stay where they are. What travels is one number for each row where a step needs it
+  (such as labels), the sketch, and sums of the size of the centers.
+- A worker that is lost changes nothing: Dask does its work again.
+
+Why it is built so
+------------------
+**A walk is one Dask graph.** Each block has one task, which gets the parts of arrays for its rows
+as its own arguments. Nothing is scattered beforehand, so that Dask can run a lost task again
+somewhere else. What all blocks share, kernels and centers, is a task of its own, which each worker
+gets once. Totals are merged eight blocks at a time, near the blocks; exact sums allow any order.
+
+**Bad rows do not fail a task.** They come back as a `Failure` value, so that of several bad blocks
+the first in the order of the rows is reported, as for rows in memory.
+
+**A sketch may stay on the workers.** Where a task fills new rows made by `DaskBlocks.new_rows`
+instead of an array, the filled parts stay where they were made. The new rows are a block source
+like any other. This happens where the memory plan says that the sketch is too large for this
+process and there is a cluster; Dask's own schedulers run in this process, so that the sketch then
+goes into a file instead.
+
+**`client` is a parameter of `fit`**, not of the estimator, because an estimator is copied, saved
+and sent, and a connection cannot be.
+"""

@@ -1,7 +1,4 @@
-"""READ: blocks of rows that Dask's workers hold, or read from files.
-
-Knows where blocks lie and how large they are; `dask_walks.py` sends tasks to them.
-"""
+"""READ: `DaskBlocks`, the block source of rows that Dask's workers hold, or read from files."""
 
 from __future__ import annotations
 
@@ -18,7 +15,8 @@ from dask.delayed import delayed
 from numpy.typing import NDArray
 
 from projected_kmeans.blocks.block_source import BlockSource
-from projected_kmeans.blocks.dask.walks import OpenBlock, Workers, hold, walk_there
+from projected_kmeans.blocks.dask.walks import OpenBlock, walk_there
+from projected_kmeans.blocks.dask.workers import Workers, hold
 from projected_kmeans.blocks.element_types import as_native, as_native_sparse
 from projected_kmeans.blocks.memory_blocks import BLOCK_BYTES
 from projected_kmeans.blocks.stored_blocks import StoredBlocks, check_selected
@@ -33,21 +31,21 @@ class DaskBlocks(BlockSource):
     Parameters
     ----------
     parts : sequence of Delayed or Future
-        Rows of each block, none of them empty.
+        The rows of each block. No block is empty.
     lengths : sequence of int
-        How many rows each has.
+        The number of rows of each block.
     n_columns : int
-        d.
+        The number of columns.
     dtype : dtype
-        Of all blocks, one of `NATIVE_TYPES`.
+        The element type of all blocks, one of `NATIVE_TYPES`.
     workers : Workers
         Who computes.
     nnz : int, optional
-        Stored entries of sparse rows; None for dense ones.
+        The number of stored entries of sparse rows; None for dense rows.
     feature_names : tuple of str, optional
-        Of the columns.
+        The names of the columns.
     chunks : tuple of int, optional
-        Rows of each chunk of the array that was given, of which labels have the same.
+        The number of rows of each chunk of the user's Dask array. Labels get the same chunks.
     """
 
     distant = True
@@ -81,21 +79,23 @@ class DaskBlocks(BlockSource):
         return len(self._parts)
 
     def __iter__(self) -> Iterator[Block]:
-        """Bring one block after the other here, from the first row to the last."""
+        """Bring one block after the other into this process, from the first row to the last."""
         for span, part in self._blocks:
             (rows,) = self._workers.gather([delayed(_bring, pure=False)(part)])
             yield self._open_block(rows, span)
 
     def walk(self, *tasks: Task, first: int = 0, on_block: OnBlock | None = None) -> None:
-        """Do some tasks with every block, where it lies; only from the first row on."""
+        """Do some tasks with every block, where it lies. ``first`` must be 0."""
         if first:
-            raise ValueError(f"a walk over Dask's blocks begins at row 0, got {first}; give none")
+            raise ValueError(
+                f"first={first}, but a walk over rows on Dask begins at row 0; use first=0"
+            )
         walk_there(self._blocks, self._open_block, tasks, self._workers, on_block)
 
     def select(self, indices: NDArray[np.int64] | None = None) -> Any:
-        """Return some rows in memory as blocks have them, all of them by default.
+        """Return some rows in memory, in the form that blocks have; all rows by default.
 
-        Blocks that hold none of them are not asked for.
+        Blocks without any of these rows are not computed.
         """
         n_rows = self.shape[0] if indices is None else len(indices)
         check_selected(n_rows, self.row_bytes, self._max_selected)
@@ -117,7 +117,7 @@ class DaskBlocks(BlockSource):
         return rows if np.array_equal(places, np.arange(len(places))) else rows[places]
 
     def resized(self, block_bytes: int, max_selected: int | None) -> DaskBlocks:
-        """Return the same rows, of which no more bytes are selected; blocks stay as they are."""
+        """Return the same rows under a limit on `select`; blocks keep their sizes."""
         found = copy.copy(self)
         found._max_selected = max_selected
         return found
@@ -131,11 +131,11 @@ class DaskBlocks(BlockSource):
         raise ValueError("rows on Dask cannot be recognized by a later run; fit without checkpoint")
 
     def hold(self, parts: Sequence[Any]) -> None:
-        """Take what fills the place that this was."""
+        """Keep the parts that a walk made for these rows, as `new_rows` promised."""
         self._parts = list(parts)
 
     def labels_like_input(self, labels: Labels) -> Any:
-        """Return labels as the rows were given: a Dask array where they were one."""
+        """Return labels as a Dask array if the user gave one, with the same chunks."""
         return labels if self._chunks is None else da.from_array(labels, chunks=(self._chunks,))
 
     @property
@@ -148,17 +148,20 @@ class DaskBlocks(BlockSource):
 
 
 def open_block(n_columns: int, dtype: np.dtype[Any], sparse: bool, rows: Any, span: slice) -> Block:
-    """Return what a worker has as rows that kernels read; raise where it is not what was said."""
+    """Return the rows of a worker as a block that kernels can read.
+
+    Raises a ValueError if the rows have another form or shape than Dask said.
+    """
     if scipy.sparse.issparse(rows) != sparse:
         raise ValueError(
-            f"a block of X is {'dense' if sparse else 'sparse'} where its meta says otherwise; "
-            "give X the meta that its blocks have, as map_blocks and from_delayed take it"
+            f"a block of X is {'dense' if sparse else 'sparse'}, but the meta of X says otherwise; "
+            "give map_blocks or from_delayed the meta that the blocks have"
         )
     expected = (span.stop - span.start, n_columns)
     if rows.shape != expected:
         raise ValueError(
-            f"a block of X has shape {rows.shape} where its chunks say {expected}; give X the "
-            "chunks that it has, such as by X.compute_chunk_sizes()"
+            f"a block of X has shape {rows.shape}, but the chunks of X say {expected}; set the "
+            "right chunks, such as by X.compute_chunk_sizes()"
         )
     if sparse:
         return Block(span.start, as_native_sparse(rows).astype(dtype, copy=False))
@@ -174,14 +177,15 @@ def _bring(rows: Any) -> Any:
 
 
 def open_source(source: RowSource, client: Any) -> DaskBlocks:
-    """Return the block source of files that the workers of a cluster read, each its ranges.
+    """Return the block source of a row source whose ranges are read by the workers of a cluster.
 
     Parameters
     ----------
     source : RowSource
-        Pickled it tells workers where the data is, so that they must see the same files.
+        The rows. What is sent to the workers is where the data is, not the data, so the workers
+        must be able to open the same files.
     client : distributed.Client
-        Of the cluster.
+        The connection to the cluster.
     """
     stored = StoredBlocks(source)
     n_rows, size = source.shape[0], max(1, int(BLOCK_BYTES // stored.row_bytes))

@@ -1,6 +1,6 @@
-"""READ: clusters of Dask workers as the command line names them: one that runs, or one of its own.
+"""READ: clusters as the command line names them: one that runs already, or a new one.
 
-Connects and cleans up; what clusters compute is said elsewhere.
+`open_client` connects and cleans up; what is computed on a cluster is not known here.
 """
 
 from __future__ import annotations
@@ -15,24 +15,28 @@ from typing import Any
 from projected_kmeans.checks import check_count
 from projected_kmeans.optional_packages import load_extra
 
-# Seconds in which a scheduler has to answer, and to have a worker.
-PATIENCE = 10
+# A scheduler must answer within this many seconds, and have a worker within as many again.
+TIMEOUT = 10
 
 ADDRESS = re.compile(r"(tcp|tls|ws|wss|ucx)://[^\s/]+:\d{1,5}")
 
 
 @contextmanager
-def open_client(scheduler: str | None = None, n_workers: int | None = None) -> Iterator[Any]:
-    """Yield the client of a cluster; None where none is asked for.
+def open_client(
+    scheduler: str | None = None, n_workers: int | None = None, *, timeout: float = TIMEOUT
+) -> Iterator[Any]:
+    """Yield the client of a cluster, or None if neither parameter is given.
 
-    At the end the connection is closed, and a cluster of its own with all its processes.
+    At the end the connection is closed, and with it a cluster that was started here.
 
     Parameters
     ----------
     scheduler : str, optional
-        The address of a scheduler that runs, such as "tcp://scheduler:8786".
+        The address of a running scheduler, such as "tcp://scheduler:8786".
     n_workers : int, optional
-        How many processes a cluster on this machine gets, of one thread each.
+        The number of worker processes of a new cluster on this machine; each has one thread.
+    timeout : float, default=10
+        A scheduler must answer within this many seconds, and have a worker within as many again.
     """
     if scheduler is None and n_workers is None:
         yield None
@@ -48,23 +52,25 @@ def open_client(scheduler: str | None = None, n_workers: int | None = None) -> I
     if n_workers is not None:
         check_count("dask_workers", n_workers)
     distributed = load_extra("distributed", "dask", "a cluster of Dask workers")
-    opened = _connect(distributed, scheduler) if scheduler else _start(distributed, n_workers)
+    opened = (
+        _connect(distributed, scheduler, timeout) if scheduler else _start(distributed, n_workers)
+    )
     with opened as client:
         yield client
 
 
 @contextmanager
-def _connect(distributed: Any, scheduler: str) -> Iterator[Any]:
+def _connect(distributed: Any, scheduler: str, timeout: float) -> Iterator[Any]:
     try:
-        client = distributed.Client(scheduler, timeout=PATIENCE)
+        client = distributed.Client(scheduler, timeout=timeout)
     except (OSError, ValueError) as error:
         raise ValueError(
-            f"no scheduler answers at {scheduler} within {PATIENCE} s "
+            f"no scheduler answers at {scheduler} within {timeout} s "
             f"({type(error).__name__}); start one with dask scheduler, or check the address"
         ) from error
     with client:
         try:
-            client.wait_for_workers(1, timeout=PATIENCE)
+            client.wait_for_workers(1, timeout=timeout)
         except TimeoutError as error:
             raise ValueError(
                 f"the scheduler at {scheduler} has no worker; start one with "
@@ -85,7 +91,10 @@ def _start(distributed: Any, n_workers: int | None) -> Iterator[Any]:
 
 @contextmanager
 def _ignored_interrupts() -> Iterator[None]:
-    """Start processes that do not hear Ctrl-C, which is for this one to answer."""
+    """Ignore Ctrl-C while worker processes start, so that they ignore it for good.
+
+    Ctrl-C reaches all processes of a terminal, but this process alone has to answer it.
+    """
     if threading.current_thread() is not threading.main_thread():
         yield
         return

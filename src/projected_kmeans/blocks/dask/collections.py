@@ -1,7 +1,4 @@
-"""READ: Dask arrays and Dask data frames: their rows as blocks, and new arrays beside them.
-
-Knows Dask's collections; `dask_blocks.py` has what walks over their blocks.
-"""
+"""READ: Dask arrays and data frames as block sources, and Dask arrays made from their blocks."""
 
 from __future__ import annotations
 
@@ -19,7 +16,8 @@ from dask.highlevelgraph import HighLevelGraph
 from numpy.typing import NDArray
 
 from projected_kmeans.blocks.dask.blocks import DaskBlocks, open_block
-from projected_kmeans.blocks.dask.walks import OpenBlock, Workers, hold
+from projected_kmeans.blocks.dask.walks import OpenBlock
+from projected_kmeans.blocks.dask.workers import Workers, hold
 from projected_kmeans.blocks.element_types import as_native, compute_type
 from projected_kmeans.blocks.tasks import Block
 from projected_kmeans.sources.protocol import check_matrix
@@ -28,15 +26,15 @@ from projected_kmeans.sources.protocol import check_matrix
 def open_collection(X: Any, client: Any = None) -> DaskBlocks:
     """Return the block source of a Dask array or a Dask data frame.
 
-    Where its lengths are unknown, or its blocks are sparse, all blocks are computed once to be
-    counted.
+    If the number of rows of a chunk is unknown, or chunks are sparse, all chunks are computed once
+    to count their rows and stored entries.
 
     Parameters
     ----------
     X : dask.array.Array or dask.dataframe.DataFrame (n, d)
-        Rows. Several chunks of columns are joined.
+        The rows. Several chunks of columns are joined.
     client : distributed.Client, optional
-        Who computes; by default whom Dask would ask.
+        The cluster that computes; by default whatever Dask would use.
     """
     array, workers = as_matrix(X), Workers.find(client)
     dtype = native_type(array)
@@ -64,18 +62,20 @@ def open_collection(X: Any, client: Any = None) -> DaskBlocks:
 def map_rows(
     X: Any, function: Callable[[Block], NDArray[Any]], n_columns: int | None, dtype: np.dtype[Any]
 ) -> Any:
-    """Return the Dask array of what a function makes of each block, chunked as the rows are.
+    """Return the Dask array of the results of a function for each block of rows.
+
+    It has the chunks of the rows. Nothing is computed until the result is.
 
     Parameters
     ----------
     X : dask.array.Array or dask.dataframe.DataFrame (n, d)
-        Rows; nothing is computed before the result is.
+        The rows.
     function : callable
-        From a block to one row, or one number, for each of its rows.
+        Takes a `Block` and returns an array with one row, or one number, for each of its rows.
     n_columns : int or None
-        Columns of the result; None for a vector.
+        The number of columns of the result; None for a vector.
     dtype : dtype
-        Of the result.
+        The element type of the result.
     """
     array = as_matrix(X)
     opened = partial(open_block, array.shape[1], native_type(array), is_sparse(array))
@@ -111,6 +111,7 @@ def _map_block(
     except ValueError as error:
         if start is not None:
             raise
+        # The place of the block among all rows is unknown, so the row is counted within the block.
         raise ValueError(f"in block {index}, whose rows are counted from 0, {error}") from None
 
 
@@ -123,13 +124,13 @@ def _return(value: Any) -> Any:
 
 
 def bring(vector: Any, client: Any = None) -> NDArray[Any]:
-    """Return a Dask array, such as of weights, in memory."""
+    """Return a Dask array, such as weights, as an array in memory."""
     (found,) = Workers.find(client).gather([delayed(np.asarray, pure=False)(vector)])
     return np.asarray(found)
 
 
 def as_matrix(X: Any) -> Any:
-    """Return a Dask array of whole rows; raise where X is none."""
+    """Return X as a Dask array whose chunks hold whole rows; raise if that is not possible."""
     if not isinstance(X, da.Array):
         if isinstance(X, Delayed) or not hasattr(X, "to_dask_array"):
             raise TypeError(
@@ -139,7 +140,7 @@ def as_matrix(X: Any) -> Any:
         X = X.to_dask_array()
     if X.ndim == 2 and np.isnan(X.shape[1]):
         raise ValueError(
-            "X has an unknown number of columns; give it the chunks that it has, such as by "
+            "X has an unknown number of columns; set the right chunks, such as by "
             "X.compute_chunk_sizes()"
         )
     check_matrix((1 if np.isnan(X.shape[0]) else X.shape[0], *X.shape[1:]), X.dtype, "X")
@@ -147,13 +148,13 @@ def as_matrix(X: Any) -> Any:
 
 
 def names_of(X: Any) -> tuple[str, ...] | None:
-    """Return the names of the columns of a data frame, where all are text."""
+    """Return the names of the columns of a data frame, if all of them are text."""
     names = list(getattr(X, "columns", ()))
     return tuple(names) if names and all(isinstance(name, str) for name in names) else None
 
 
 def is_sparse(array: Any) -> bool:
-    """Return whether the blocks of a Dask array are said to be sparse."""
+    """Return whether the meta of a Dask array says that its chunks are sparse."""
     return bool(scipy.sparse.issparse(array._meta))
 
 

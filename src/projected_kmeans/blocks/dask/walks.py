@@ -1,87 +1,50 @@
-"""READ: walks over blocks that Dask holds: tasks are sent to them, what they made is brought back.
+"""READ: walks over blocks on Dask: tasks are sent to the blocks, results are brought back.
 
-Knows schedulers and graphs; rows and what is computed from them are others' business.
+`walk_there` is the Dask way of `BlockSource.walk`. The arrays of the tasks are taken apart into
+what all blocks share (`Work`), which is sent to each worker once, and the parts of each block
+(`Arrays.send`). Each block returns an `Outcome`; totals are merged on the workers.
 """
 
 from __future__ import annotations
 
+import itertools
 import operator
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeAlias
 
-import dask
 import numpy as np
 from dask.delayed import Delayed, delayed
 from numpy.typing import NDArray
 
+from projected_kmeans.blocks.dask.workers import Workers, hold
 from projected_kmeans.blocks.tasks import Block, OnBlock, Role, Task, Use
 
-# From what a worker has of some rows, and their place among all, to a block that kernels read.
+# Takes the rows that a worker has, and their range among all rows; returns a block for kernels.
 OpenBlock: TypeAlias = Callable[[Any, slice], Block]
 
-# Sums of so many blocks are merged where most of them lie before they travel on.
+# The totals of eight blocks are merged on one worker before the result travels on.
 MERGED = 8
 
-# Blocks whose results are in memory together where no cluster holds them.
+# Without a cluster, at most 64 blocks are computed together, because their results are all held
+# in the memory of this process.
 TOGETHER = 64
 
 
-@dataclass(frozen=True)
-class Workers:
-    """Who computes: a distributed cluster, or one of Dask's schedulers on this machine.
+class Slot(NamedTuple):
+    """An array of a walk as workers know it: without its entries.
 
     Attributes
     ----------
-    client : distributed.Client or None
-        Of the cluster.
-    scheduler : callable or None
-        One of Dask's own; None for the default.
+    role : Role
+        What kernels do with the array.
+    shape : tuple of int
+        The shape of a total; of an array with an entry for each row, the shape of one entry.
+    dtype : dtype
+        Its element type.
+    stays : bool
+        Whether parts that a kernel fills stay on the workers (`BlockSource.new_rows`).
     """
-
-    client: Any = None
-    scheduler: Any = None
-
-    @classmethod
-    def find(cls, client: Any = None) -> Workers:
-        """Return those of a client, or those that Dask would ask at this moment."""
-        scheduler = dask.base.get_scheduler(scheduler=client)
-        owner = getattr(scheduler, "__self__", None)
-        return cls(owner) if owner is not None else cls(None, scheduler)
-
-    def gather(self, wanted: Sequence[Delayed]) -> list[Any]:
-        """Return the results of some tasks in their order."""
-        found: list[Any] = [None] * len(wanted)
-        for place, result in self.results(wanted):
-            found[place] = result
-        return found
-
-    def results(self, wanted: Sequence[Delayed]) -> Iterator[tuple[int, Any]]:
-        """Yield the results of some tasks, each with its place among them, as they come."""
-        if self.client is None:
-            yield from enumerate(dask.compute(*wanted, scheduler=self.scheduler))
-            return
-        yield from self.results_of(self.submit(wanted))
-
-    def submit(self, wanted: Sequence[Delayed]) -> list[Any]:
-        """Let a cluster begin; return its futures."""
-        # What tasks read of rows is part of the graph, so that a lost task can be run again.
-        with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1TiB"}):
-            futures: list[Any] = self.client.compute(list(wanted))
-        return futures
-
-    def results_of(self, futures: Sequence[Any]) -> Iterator[tuple[int, Any]]:
-        """Yield the results of futures, each with its place among them, as they come."""
-        from distributed import as_completed
-
-        places = {future.key: place for place, future in enumerate(futures)}
-        for future, result in as_completed(futures, loop=self.client.loop, with_results=True):
-            yield places.pop(future.key), result
-            future.release()
-
-
-class Slot(NamedTuple):
-    """An array of a walk as workers know it: what is done with it, and its shape but for rows."""
 
     role: Role
     shape: tuple[int, ...]
@@ -90,14 +53,24 @@ class Slot(NamedTuple):
 
 
 class Failure(NamedTuple):
-    """What is wrong with the rows of a block."""
+    """What is wrong with the rows of a block: its first row, and the error of the kernel."""
 
     start: int
     error: ValueError
 
 
 class Outcome(NamedTuple):
-    """What a block brought: parts of rows' arrays to bring back, those that stay, and sums."""
+    """The results of one block.
+
+    Attributes
+    ----------
+    rows : list of ndarray
+        Parts of arrays with an entry for each row, which travel back.
+    kept : list of ndarray
+        Parts that stay on the worker.
+    totals : list of ndarray or Failure
+        Totals over the rows of the block; a `Failure` if the rows are bad.
+    """
 
     rows: list[NDArray[Any]]
     kept: list[NDArray[Any]]
@@ -106,16 +79,17 @@ class Outcome(NamedTuple):
 
 @dataclass(frozen=True)
 class Work:
-    """The tasks of a walk without their arrays: what travels to every worker once.
+    """The tasks of a walk without the entries of their arrays; sent to every worker once.
 
     Attributes
     ----------
     tasks : tuple
-        Of each its kernel and the places of its arrays among the slots, None for no array.
+        For each task its kernel and, for each of its arrays, the index among the slots; None if
+        the kernel gets None.
     slots : tuple of Slot
-        The arrays, each once.
+        The arrays, each once, even if several tasks use it.
     open_block : callable
-        From what a worker has to a block.
+        Makes a block of the rows that a worker has.
     """
 
     tasks: tuple[tuple[Any, tuple[int | None, ...]], ...]
@@ -123,14 +97,14 @@ class Work:
     open_block: OpenBlock
 
     def run(self, rows: Any, span: slice, sent: Sequence[NDArray[Any]]) -> Outcome:
-        """Do the tasks with one block; ``sent`` has the parts that are read or updated."""
+        """Do the tasks with one block; ``sent`` holds the parts that kernels read or update."""
         left = iter(sent)
         parts = [_open_part(slot, span.stop - span.start, left) for slot in self.slots]
         try:
             block = self.open_block(rows, span)
-            for kernel, places in self.tasks:
-                kernel(block, *[None if place is None else parts[place] for place in places])
-        except ValueError as error:  # bad rows; anything else is for Dask to tell
+            for kernel, indices in self.tasks:
+                kernel(block, *[None if index is None else parts[index] for index in indices])
+        except ValueError as error:  # bad rows; Dask reports all other errors
             return Outcome([], [], Failure(span.start, error))
         made = list(zip(self.slots, parts, strict=True))
         return Outcome(
@@ -140,7 +114,7 @@ class Work:
         )
 
     def merge(self, found: Sequence[Any]) -> Any:
-        """Return the sums of some blocks as one, or the first failure in the order of rows."""
+        """Return the merged totals of some blocks, or the first failure in the order of rows."""
         failures = [one for one in found if isinstance(one, Failure)]
         if failures:
             return min(failures, key=lambda failure: failure.start)
@@ -167,44 +141,49 @@ def _open_part(slot: Slot, n_rows: int, sent: Iterator[NDArray[Any]]) -> NDArray
 
 
 def _pack(part: NDArray[Any]) -> NDArray[Any]:
-    """Return labels in as few bytes as they need on their way."""
+    """Return labels in the narrowest integer type that holds them, so that less is sent."""
     if part.dtype != np.int32 or not part.size or part.min() < 0:
         return part
     return part.astype(np.min_scalar_type(int(part.max())))
 
 
 class Arrays:
-    """The arrays of some tasks, each once, however many tasks use it.
+    """The arrays of some tasks in this process, each once, even if several tasks use it.
 
     Parameters
     ----------
     tasks : sequence of Task
-        In the order in which they are done.
+        The tasks, in the order in which they are done.
     open_block : callable
         As in `Work`.
+
+    Attributes
+    ----------
+    work : Work
+        What the workers get.
     """
 
     def __init__(self, tasks: Sequence[Task], open_block: OpenBlock) -> None:
         self.uses: list[Use] = []
-        self._places: dict[Any, int] = {}
-        placed = tuple(
-            (task.kernel, tuple(self._place(use) for use in task.uses)) for task in tasks
+        self._indices: dict[Any, int] = {}
+        indexed = tuple(
+            (task.kernel, tuple(self._index(use) for use in task.uses)) for task in tasks
         )
-        self.work = Work(placed, tuple(_describe(use) for use in self.uses), open_block)
+        self.work = Work(indexed, tuple(_describe(use) for use in self.uses), open_block)
 
     def send(self, span: slice) -> list[NDArray[Any]]:
-        """Return what has to travel to the rows of a block."""
+        """Return the parts of arrays that have to travel to a block."""
         roles = (Role.READ, Role.UPDATE)
         return [_pack(use.array[span]) for use in self.uses if use.role in roles]
 
     def bring(self, span: slice, parts: Sequence[NDArray[Any]]) -> None:
-        """Put what a block's rows were given into its place."""
+        """Write the parts that a block returned into their arrays."""
         back = [use for use in self.uses if _comes_back(_describe(use))]
         for use, part in zip(back, parts, strict=True):
             use.array[span] = part
 
     def merge(self, totals: list[NDArray[Any]] | Failure) -> None:
-        """Take the sums of blocks in, or raise what is wrong with one."""
+        """Merge the totals of blocks into their arrays, or raise the error of bad rows."""
         if isinstance(totals, Failure):
             raise totals.error
         for use, part in zip(
@@ -213,23 +192,28 @@ class Arrays:
             use.role.merge(use.array, part)
 
     @property
-    def places(self) -> list[Any]:
-        """What is filled where it lies."""
+    def kept(self) -> list[Any]:
+        """The new rows that stay on the workers (`BlockSource.new_rows`)."""
         return [use.array for use in self.uses if _stays(use)]
 
-    def _place(self, use: Use) -> int | None:
+    def _index(self, use: Use) -> int | None:
+        """Return the index of an array among all uses; None if there is no array.
+
+        An array that one task reads and another writes gets one use that does both.
+        """
         if use.array is None:
             return None
         key = _identity(use.array)
-        place = self._places.setdefault(key, len(self.uses))
-        if place == len(self.uses):
+        index = self._indices.setdefault(key, len(self.uses))
+        if index == len(self.uses):
             self.uses.append(use)
-        elif self.uses[place].role is Role.READ and use.role is not Role.READ:
-            self.uses[place] = Use(Role.UPDATE, use.array)
-        return place
+        elif self.uses[index].role is Role.READ and use.role is not Role.READ:
+            self.uses[index] = Use(Role.UPDATE, use.array)
+        return index
 
 
 def _identity(array: Any) -> Any:
+    """Return what two uses of the same array have in common, also if they are different views."""
     if not isinstance(array, np.ndarray):
         return id(array)
     return array.__array_interface__["data"][0], array.shape, array.strides
@@ -251,20 +235,21 @@ def walk_there(
     workers: Workers,
     on_block: OnBlock | None = None,
 ) -> None:
-    """Do some tasks with every block where it lies.
+    """Do some tasks with every block, where it lies.
 
     Parameters
     ----------
     blocks : sequence of (slice, Delayed or Future)
-        Where the rows of each stand among all, and what holds them.
+        For each block the range of its rows among all rows, and the rows.
     open_block : callable
-        From what holds rows, once it is computed, and their place to a `Block`.
+        Makes a `Block` of the computed rows and their range.
     tasks : sequence of Task
-        Done in their order with each block. What they fill may be a list of futures to be.
+        What to do with each block, in this order. What they fill may be new rows that stay on the
+        workers.
     workers : Workers
-        Who does them.
+        Who computes.
     on_block : callable, optional
-        Told how many rows are done, whichever they are.
+        Called after each block with the number of rows done. Blocks end in any order.
     """
     arrays = Arrays(tasks, open_block)
     together = len(blocks) if workers.client is not None else TOGETHER
@@ -280,48 +265,46 @@ def walk_there(
 def _walk_group(
     blocks: Sequence[tuple[slice, Any]], arrays: Arrays, workers: Workers
 ) -> Iterator[int]:
-    """Send tasks to some blocks; yield the number of rows of each, once its results are here."""
+    """Send tasks to some blocks; yield the number of rows of each when its results are here."""
     work = hold(arrays.work)
     run = delayed(_run, pure=False)
     outcomes = [run(work, rows, span, arrays.send(span)) for span, rows in blocks]
-    rows = [outcome[0] for outcome in outcomes]
     totals = _merge_all(work, [outcome[2] for outcome in outcomes])
-    if not arrays.places:
-        found = workers.results([*rows, totals])
+    wanted = [*(outcome[0] for outcome in outcomes), totals]
+    if arrays.kept:
+        found = _compute_and_keep(wanted, [outcome[1] for outcome in outcomes], arrays, workers)
     else:
-        stay = [outcome[1] for outcome in outcomes]
-        pick = delayed(operator.getitem, pure=False)
-        kept = [pick(parts, place) for place in range(len(arrays.places)) for parts in stay]
-        futures = workers.submit([*rows, totals, *kept])
-        for place, array in enumerate(arrays.places):
-            begin = len(rows) + 1 + place * len(rows)
-            array.hold(futures[begin : begin + len(rows)])
-        found = workers.results_of(futures[: len(rows) + 1])
-    for place, result in found:
-        if place == len(rows):
+        found = workers.results(wanted)
+    for index, result in found:
+        if index == len(blocks):
             arrays.merge(result)
         else:
-            span = blocks[place][0]
-            if result:  # empty also where rows are bad, which the sums tell
+            span = blocks[index][0]
+            if result:  # empty if nothing comes back, and if rows are bad, which the totals say
                 arrays.bring(span, result)
             yield span.stop - span.start
 
 
+def _compute_and_keep(
+    wanted: Sequence[Delayed], kept: Sequence[Delayed], arrays: Arrays, workers: Workers
+) -> Iterator[tuple[int, Any]]:
+    """Yield results as `Workers.results` does; what stays on the workers becomes the new rows."""
+    pick = delayed(operator.getitem, pure=False)
+    parts = [[pick(of_block, index) for of_block in kept] for index in range(len(arrays.kept))]
+    futures = workers.submit([*wanted, *itertools.chain(*parts)])
+    for index, new_rows in enumerate(arrays.kept):
+        begin = len(wanted) + index * len(kept)
+        new_rows.hold(futures[begin : begin + len(kept)])
+    return workers.results_of(futures[: len(wanted)])
+
+
 def _merge_all(work: Delayed, totals: list[Delayed]) -> Delayed:
+    """Return the task that merges the totals of all blocks, by a tree of merges."""
     merge = delayed(_merge, pure=False)
     while True:
         totals = [merge(work, totals[i : i + MERGED]) for i in range(0, len(totals), MERGED)]
         if len(totals) == 1:
             return totals[0]
-
-
-def hold(value: Any) -> Delayed:
-    """Return a value as a result of its own: it travels to a worker once, and can be remade."""
-    return delayed(_return, pure=False)(value)
-
-
-def _return(value: Any) -> Any:
-    return value
 
 
 def _run(work: Work, rows: Any, span: slice, sent: Sequence[NDArray[Any]]) -> Outcome:
