@@ -34,7 +34,7 @@ KINDS = {
 @pytest.fixture(autouse=True)
 def small_streams(monkeypatch: pytest.MonkeyPatch) -> None:
     """Keep no more than 20 rows a cluster, so that 900 rows fill buffers of 320."""
-    monkeypatch.setattr(row_streams, "LEAST_KEPT", 20)
+    monkeypatch.setattr(row_streams, "MIN_KEPT_ROWS", 20)
 
 
 def cut(n_rows: int, size: int) -> Iterator[slice]:

@@ -1,4 +1,4 @@
-"""Rows that stand for others: nothing is lost about one center, and never too little about many."""
+"""Condensed rows: their inertia is exact about one center, and an upper bound about many."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ WEIGHTS = STREAM.random(N) + 0.1
 
 
 def make(rows: Any, sparse: bool, **options: Any) -> WeightedRows:
-    """Return the rows that stand for some, from a fixed key."""
+    """Return condensed rows, from a fixed key."""
     given = WeightedRows(scipy.sparse.csr_array(rows) if sparse else rows, WEIGHTS)
     return condense(given, KEPT, 7, np.random.default_rng(1), **options)
 
@@ -33,7 +33,7 @@ def inertia_about(rows: Any, weights: Any, centers: Any) -> float:
 @pytest.mark.parametrize("spherical", [False, True])
 @pytest.mark.parametrize("sparse", [False, True])
 def test_inertia_about_one_center_is_kept(sparse: bool, spherical: bool) -> None:
-    """About any one center, few rows and what they hide have the inertia of all rows."""
+    """About one center, the kept rows with the hidden inertia have the inertia of all rows."""
     rows = to_unit_rows(ROWS) if spherical else ROWS + 5 * (not sparse)
     if spherical:
         rows[::50] = 0
@@ -49,7 +49,7 @@ def test_inertia_about_one_center_is_kept(sparse: bool, spherical: bool) -> None
 @pytest.mark.parametrize("spherical", [False, True])
 @pytest.mark.parametrize("sparse", [False, True])
 def test_inertia_about_many_centers_is_bounded(sparse: bool, spherical: bool) -> None:
-    """About many centers it is never less, as rows that stand together go to one center."""
+    """About many centers the inertia is an upper bound, because grouped rows go to one center."""
     rows = to_unit_rows(ROWS) if spherical else ROWS
     few = make(rows, sparse, spherical=spherical)
     centers = to_unit_rows(ROWS[:9]) if spherical else ROWS[:9]
@@ -58,7 +58,7 @@ def test_inertia_about_many_centers_is_bounded(sparse: bool, spherical: bool) ->
 
 
 def test_a_large_offset_costs_no_digits() -> None:
-    """What is hidden is summed about points nearby: an offset of 10^6 leaves nine digits."""
+    """Hidden inertia is summed about nearby points, so an offset of 10^6 leaves nine digits."""
     plain, moved = make(ROWS, False), make(ROWS + 1e6, False)
     center = np.full((1, D), 1e6)
     found = inertia_about(moved.rows, moved.weights, center) + moved.hidden
@@ -67,7 +67,7 @@ def test_a_large_offset_costs_no_digits() -> None:
 
 
 def test_few_rows_far_away_keep_rows_of_their_own() -> None:
-    """Three of 500 rows, each in a place of its own, are all kept: draws by distance find them."""
+    """Three of 500 rows, each far from all others, are kept: draws by distance find them."""
     rows = ROWS.copy()
     far = [100, 200, 300]
     rows[far] += 1000 * np.eye(3, D)
@@ -78,15 +78,15 @@ def test_few_rows_far_away_keep_rows_of_their_own() -> None:
 
 @pytest.mark.parametrize("sparse", [False, True])
 def test_equal_rows_hide_nothing(sparse: bool) -> None:
-    """Rows of ten kinds only become ten, with all their weight."""
+    """Copies of ten rows become ten rows with all their weight."""
     few = make(ROWS[np.arange(N) % 10], sparse)
     assert len(few) == 10
     assert few.hidden == pytest.approx(0, abs=1e-9)
     assert few.weights.sum() == pytest.approx(WEIGHTS.sum())
 
 
-def test_rows_that_cancel_leave_a_row_of_zeros() -> None:
-    """Directions that add up to nothing, or have none, are at distance one of every center."""
+def test_rows_of_zeros_leave_a_row_of_zeros() -> None:
+    """Rows of zeros have no direction; they are at distance 1 from every center."""
     few = make(np.zeros((N, D)), False, spherical=True)
     assert (few.rows.shape, few.rows.any()) == ((1, D), False)
     center = np.eye(1, D)
@@ -95,7 +95,7 @@ def test_rows_that_cancel_leave_a_row_of_zeros() -> None:
 
 
 def test_no_thread_changes_a_bit() -> None:
-    """What is kept has the same bits with one thread and with two."""
+    """One thread and two threads keep the same bits."""
     one, two = make(ROWS, False, n_threads=1), make(ROWS, False, n_threads=2)
     assert (one.rows == two.rows).all()
     assert (one.weights == two.weights).all()
@@ -103,7 +103,7 @@ def test_no_thread_changes_a_bit() -> None:
 
 
 def test_few_rows_stand_for_themselves() -> None:
-    """No more rows than are kept are returned as they are, and parts are joined in their order."""
+    """At most n_kept rows are returned as they are, and parts are joined in their order."""
     parts = [WeightedRows(ROWS[:5], WEIGHTS[:5], 1.0), WeightedRows(ROWS[5:9], WEIGHTS[5:9], 2.0)]
     joined = join(parts)
     assert condense(joined, 9, 0, np.random.default_rng(0)) is joined

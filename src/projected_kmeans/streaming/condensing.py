@@ -1,6 +1,6 @@
-"""CONDENSE: many weighted rows -> few, each the mean of rows that lie near one another.
+"""Replace many weighted rows by few: each the mean of rows that lie near one another.
 
-Keeps account of the inertia that this hides; it knows neither streams nor how the few are used.
+The inertia that this hides is summed up, so that the inertia of all rows is still known.
 """
 
 from __future__ import annotations
@@ -24,28 +24,31 @@ from projected_kmeans.projections.signs import SignProjection
 from projected_kmeans.results import Floats, Labels
 from projected_kmeans.solvers.lloyd import run_lloyd
 
-# Dimensions of the sketch that tells which rows are near, where there are twice as many columns.
+# Which rows are near one another is measured on a sign sketch of 64 dimensions, if the rows have
+# more than twice as many columns or are sparse.
 NEARNESS_COMPONENTS = 64
 
-# One pass: on digits three lower the inertia of 100 clusters by another 0.1 % only.
-PASSES = 1
+# Passes of Lloyd's method. On digits, three passes instead of one lower the inertia of 100 clusters
+# by only another 0.1 %.
+LLOYD_PASSES = 1
 
 
 @dataclass(frozen=True)
 class WeightedRows:
-    """Rows that stand for others, and what that hides.
+    """Rows that stand for other rows, and what that hides.
 
     Attributes
     ----------
     rows : ndarray or csr_array (n, d)
-        Dense or sparse, of a type that kernels compute in.
+        Dense or sparse, of float32 or float64.
     weights : ndarray of float64 (n,)
-        Positive.
+        Positive: the total weight of the rows that each row stands for.
     hidden : float
-        The inertia of the rows that they stand for about them. Whatever the centers, it is to be
-        added to the inertia of these rows, where all that one stands for go to the same center.
+        The inertia of the original rows about the rows that stand for them. Added to the inertia of
+        these rows about any centers, it gives that of the original rows, if all rows behind one row
+        go to its center.
     hidden_squares : float
-        The sum of squares of the rows that they stand for, less their own.
+        The sum of squares of the original rows, less that of the rows that stand for them.
     """
 
     rows: Any
@@ -59,13 +62,13 @@ class WeightedRows:
 
     @property
     def n_floats(self) -> int:
-        """Numbers kept: entries, of sparse rows with their columns, and weights."""
-        sparse = hasattr(self.rows, "indices")
+        """How many numbers are kept: entries (and columns if sparse), and weights."""
+        sparse = scipy.sparse.issparse(self.rows)
         return int(2 * self.rows.nnz if sparse else self.rows.size) + len(self)
 
     @property
     def sum_of_squares(self) -> float:
-        """Of all rows that they stand for."""
+        """The weighted sum of squares of all original rows."""
         return math.fsum(_squares(self.rows) * self.weights) + self.hidden_squares
 
 
@@ -90,35 +93,35 @@ def condense(
     n_threads: int = 0,
     spherical: bool = False,
 ) -> WeightedRows:
-    """Return at most ``n_kept`` rows that stand for the given ones.
+    """Return at most ``n_kept`` rows that stand for the given rows.
 
-    Half of the first centers are drawn by weight, the others by their weighted squared distance
-    from these, so that a few rows far away keep rows of their own; all rows go to the nearest, and
-    once more after a pass of Lloyd's method. Nearness is that of a sign sketch, but what is kept
-    are means and inertia of the rows themselves.
+    Half of the first centers are drawn by weight, the others by weighted squared distance from the
+    first half, so that a few rows far away keep rows of their own. Then one pass of Lloyd's method
+    groups the rows. Distances are measured on a sign sketch, but the means and the inertia that are
+    kept are those of the rows themselves.
 
     Parameters
     ----------
     given : WeightedRows
-        Where they are no more than ``n_kept`` they stand for themselves.
+        If they are at most ``n_kept``, they are returned as they are.
     n_kept : int
-        How many to keep, at least 2.
+        Maximum number of rows to keep, at least 2.
     key : int
-        What fixes the sketch.
+        Fixes the sketch.
     stream : numpy.random.Generator
-        Where draws come from.
+        Source of the draws.
     n_threads : int, default=0
-        0 takes what OpenMP allows.
+        0 takes as many as OpenMP allows.
     spherical : bool, default=False
-        Whether rows have length one, and centers will have: a direction then stands for its rows,
-        by the length of their sum.
+        Whether rows and centers have length one. Rows are then replaced by the direction of their
+        sum, weighted by its length.
     """
     if len(given) <= n_kept:
         return given
     source = open_blocks(given.rows)
-    sketch = _sketch(source, given.weights, key, n_threads)
+    sketch = _open_sketch(source, given.weights, key, n_threads)
     chosen = _draw(sketch, n_kept, stream)
-    labels = run_lloyd(sketch, sketch.source.take(chosen), max_iter=PASSES).labels
+    labels = run_lloyd(sketch, sketch.source.take(chosen), max_iter=LLOYD_PASSES).labels
     found = _average(source, given.weights, labels, chosen, n_threads)
     if spherical:
         found = _to_directions(found, given)
@@ -129,7 +132,8 @@ def condense(
     )
 
 
-def _sketch(source: BlockSource, weights: Floats, key: int, n_threads: int) -> Problem:
+def _open_sketch(source: BlockSource, weights: Floats, key: int, n_threads: int) -> Problem:
+    """Return the rows in the space in which nearness is measured."""
     n_rows, n_columns = source.shape
     near: BlockSource = source
     if source.sparse or n_columns > 2 * NEARNESS_COMPONENTS:
@@ -141,19 +145,20 @@ def _sketch(source: BlockSource, weights: Floats, key: int, n_threads: int) -> P
 
 
 def _draw(sketch: Problem, n_kept: int, stream: np.random.Generator) -> NDArray[np.int64]:
-    """Return distinct rows: half by weight, half by weighted squared distance from the former."""
+    """Draw distinct rows: half by weight, half by weighted squared distance from the first half."""
     weights = sketch.weights if sketch.weights is not None else np.ones(sketch.source.shape[0])
-    first = _race(weights, n_kept // 2, stream)
+    first = _draw_distinct(weights, n_kept // 2, stream)
     labels = np.zeros(len(weights), dtype=np.int32)
     chances = sketch.assign(sketch.source.take(first), labels, keep_ties=False).nearest * weights
-    chances[first] = -1.0  # behind all others
-    return np.concatenate([first, _race(chances, n_kept - len(first), stream)])
+    chances[first] = -1.0  # only if nothing else is left
+    return np.concatenate([first, _draw_distinct(chances, n_kept - len(first), stream)])
 
 
-def _race(chances: Floats, n_drawn: int, stream: np.random.Generator) -> NDArray[np.int64]:
-    """Draw rows without replacement, each next one by its chance among those that are left.
+def _draw_distinct(chances: Floats, n_drawn: int, stream: np.random.Generator) -> NDArray[np.int64]:
+    """Draw rows without replacement, each in proportion to its chance among the rows left.
 
-    The first to arrive where waiting times are exponential are such draws.
+    If row i arrives after an exponential time with rate chances[i], the first rows to arrive are
+    such draws. Rows of chance 0 follow after all others, rows of negative chance last.
     """
     times = stream.exponential(size=len(chances))
     waits = np.full(len(chances), np.inf)
@@ -169,7 +174,7 @@ def _average(
     chosen: NDArray[np.int64],
     n_threads: int,
 ) -> WeightedRows:
-    """Return the means of the clusters that have rows, and the inertia about them."""
+    """Return the means of the clusters that are not empty, and the inertia about them."""
     if source.sparse:
         return _average_sparse(source.select(), weights, labels, len(chosen))
     problem = Problem(source, scan_columns(source, n_threads), weights, n_threads)
@@ -180,7 +185,7 @@ def _average(
 
 
 def _average_sparse(rows: Any, weights: Floats, labels: Labels, n_clusters: int) -> WeightedRows:
-    """Return sparse means: dense ones of so many clusters could be larger than all rows."""
+    """Return sparse means, because dense means could take more memory than all sparse rows."""
     n_rows = rows.shape[0]
     mass: Floats = np.bincount(labels, weights, n_clusters).astype(np.float64)
     shares = scipy.sparse.csr_array(
@@ -194,13 +199,14 @@ def _average_sparse(rows: Any, weights: Floats, labels: Labels, n_clusters: int)
 
 
 def _to_directions(found: WeightedRows, given: WeightedRows) -> WeightedRows:
-    """Return means of unit rows as their directions, weighted by the lengths of the sums.
+    """Return the directions of means of unit rows, weighted by the lengths of the sums.
 
-    About any unit center c, rows of mass W, squares Q and sum s have the inertia Q + W - 2 s c. The
-    direction of s has 2 |s| - 2 s c with weight |s|, so that Q + W - 2 |s| is hidden.
+    About a unit center c, rows of total weight W, sum of squares Q and sum s have the inertia
+    Q + W - 2 s c. The direction of s with weight |s| has 2 |s| - 2 s c. The difference,
+    Q + W - 2 |s|, is hidden.
     """
     lengths = found.weights * np.sqrt(_squares(found.rows))
-    left = np.flatnonzero(lengths)  # opposite rows leave nothing, rows of zeros have nothing
+    left = np.flatnonzero(lengths)  # a sum is zero if rows cancel or are zero
     mass, squares = math.fsum(given.weights), math.fsum(_squares(given.rows) * given.weights)
     if not len(left):
         return WeightedRows(found.rows[:1] * 0, np.array([mass]), squares, squares)

@@ -1,7 +1,4 @@
-"""Rows that arrive over time, kept as few that stand for all: merge and reduce.
-
-Depends on the rows in their order, not on the blocks that they arrive in; it clusters nothing.
-"""
+"""A stream of rows, kept as few weighted rows that stand for all of them: merge and reduce."""
 
 from __future__ import annotations
 
@@ -17,42 +14,42 @@ from projected_kmeans.keys import STREAM, open_stream
 from projected_kmeans.results import Floats
 from projected_kmeans.streaming.condensing import WeightedRows, condense, join
 
-# Rows that stand for a full level: so many a cluster, and no fewer than so many in all.
-KEPT_A_CLUSTER, LEAST_KEPT = 20, 1000
+# A level keeps 20 rows a cluster, and at least 1,000.
+KEPT_ROWS_PER_CLUSTER, MIN_KEPT_ROWS = 20, 1000
 
-# Rows that are kept as they are until they are condensed, over those that are kept of them.
-BUFFERED = 4
+# The buffer holds 4 times as many rows as a level, as they arrived.
+BUFFER_FACTOR = 4
 
 
 class RowStream:
     """What is kept of all rows so far.
 
-    Rows are buffered as they are; a full buffer is condensed to a quarter and becomes a part of
-    level 0. Two parts of a level are joined, condensed to half, and become one of the next. So at
-    most one part a level is kept, about log2(rows / buffer) in all, and every row was condensed
-    as often at most.
+    Rows are buffered as they arrive. A full buffer is condensed to a quarter and becomes a part of
+    level 0. Two parts of a level are joined, condensed to half, and become a part of the next
+    level. So there is at most one part a level and about log2(rows / buffer) levels, and no row is
+    condensed more often than there are levels.
 
     Parameters
     ----------
     n_clusters : int
-        k, which sets how many rows are kept.
+        k; a level keeps 20 k rows, at least 1,000.
     n_columns : int
         d.
     dtype : dtype
-        Of what is kept: float32 or float64.
+        Type of the rows that are kept: float32 or float64.
     sparse : bool
         Whether rows are kept as CSR.
     key : int
-        What fixes all draws.
+        Fixes all draws.
     spherical : bool
-        Whether rows count by their direction.
+        Whether rows are brought to length one (metric="cosine").
 
     Attributes
     ----------
     n_kept : int
         Rows of a level.
     n_seen : int
-        Rows so far.
+        Rows that arrived so far.
     """
 
     def __init__(
@@ -67,7 +64,7 @@ class RowStream:
     ) -> None:
         self.n_clusters, self.n_columns, self.dtype = n_clusters, n_columns, dtype
         self.sparse, self.key, self.spherical = sparse, key, spherical
-        self.n_kept = max(LEAST_KEPT, KEPT_A_CLUSTER * n_clusters)
+        self.n_kept = max(MIN_KEPT_ROWS, KEPT_ROWS_PER_CLUSTER * n_clusters)
         self.n_seen = 0
         self._buffer: list[WeightedRows] = []
         self._n_buffered = 0
@@ -76,32 +73,32 @@ class RowStream:
 
     @property
     def n_floats(self) -> int:
-        """Numbers kept in all."""
+        """How many numbers are kept in all."""
         return sum(part.n_floats for part in self._parts())
 
     def copy(self) -> RowStream:
-        """Return a stream that goes on by itself; rows are shared, as no part is ever changed."""
+        """Return an independent stream. Rows are shared, because a part is never changed."""
         other = copy.copy(self)
         other._buffer, other._levels = list(self._buffer), list(self._levels)
         return other
 
     def add(self, rows: Any, weights: Floats | None, n_threads: int = 0) -> None:
-        """Take in rows that follow those so far.
+        """Take in further rows.
 
         Parameters
         ----------
         rows : ndarray or csr_array (n, d)
             Finite; they are copied.
         weights : ndarray of float64 (n,) or None
-            None counts every row once; rows of weight 0 are only counted as seen.
+            None counts every row once. Rows of weight 0 are counted as seen and not kept.
         n_threads : int, default=0
-            0 takes what OpenMP allows. No result depends on it.
+            0 takes as many as OpenMP allows. The result does not depend on it.
         """
         counted = np.arange(rows.shape[0]) if weights is None else np.flatnonzero(weights > 0)
         self.n_seen += rows.shape[0]
-        size = BUFFERED * self.n_kept
+        size = BUFFER_FACTOR * self.n_kept
         while len(counted):
-            # Each piece is a copy of its own, so that none keeps the caller's block alive.
+            # Each piece is copied, so that it does not keep the caller's block in memory.
             piece, counted = np.split(counted, [size - self._n_buffered])
             mass = np.ones(len(piece)) if weights is None else weights[piece]
             self._buffer.append(WeightedRows(self._convert(rows[piece]), mass))
@@ -111,7 +108,7 @@ class RowStream:
                 self._buffer, self._n_buffered = [], 0
 
     def gather(self) -> WeightedRows:
-        """Return what is kept, the oldest rows first."""
+        """Return all rows that are kept, the oldest first."""
         empty = np.empty((0, self.n_columns), self.dtype)
         none = WeightedRows(scipy.sparse.csr_array(empty) if self.sparse else empty, np.empty(0))
         return join([none, *self._parts()])
@@ -120,15 +117,16 @@ class RowStream:
         return [part for part in self._levels[::-1] if part is not None] + self._buffer
 
     def _convert(self, rows: Any) -> Any:
-        """Return rows as they are kept."""
+        """Return rows in the form and type in which they are kept."""
+        given_sparse = scipy.sparse.issparse(rows)
         if self.sparse:
             rows = as_native_sparse(scipy.sparse.csr_array(rows))
-        elif hasattr(rows, "toarray"):
+        elif given_sparse:
             rows = rows.toarray()
         return (to_unit_rows(rows) if self.spherical else rows).astype(self.dtype, copy=False)
 
     def _push(self, part: WeightedRows, n_threads: int) -> None:
-        """Put a part on the first level that is free; those below it are condensed into it."""
+        """Put a part on the first free level, joined with the parts of all levels below it."""
         for level, other in enumerate(self._levels):
             if other is None:
                 self._levels[level] = part
