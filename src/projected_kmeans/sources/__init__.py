@@ -60,6 +60,7 @@ Add a file format
    lists it in `FILES`: all tests of sources then run on it. What is special goes to
    ``tests/sources/formats/test_<name>.py``.
 6. ``docs/files.md``: a row in the table of formats (a test compares it with `FORMATS`).
+7. ``make docs`` writes the new choice of ``--format`` into the manual page and ``docs/cli.md``.
 
 A new choice for the user (such as ``variable``) is in addition a field of `Choice`, a parameter of
 `open_rows` and an option in ``commands/options.py``.
