@@ -95,11 +95,29 @@ def render_object(name: str, thing: Any, level: int = 3) -> str:
     if "Notes" in sections:
         lines += ["**Notes**", "", to_markdown(sections["Notes"]), ""]
     if "Examples" in sections:
-        lines += ["**Example**", "", "```python", sections["Examples"].strip(), "", "```", ""]
+        lines += [
+            "**Example**",
+            "",
+            "```python",
+            complete_example(sections["Examples"]),
+            "",
+            "```",
+            "",
+        ]
     if inspect.isclass(thing):
         for method, function in list_methods(thing):
             lines.append(render_object(f"{name}.{method}", function, level + 1))
     return "\n".join(lines)
+
+
+def complete_example(text: str) -> str:
+    """Return an example with the imports that its module makes for it."""
+    names = [name for name in projected_kmeans.__all__ if re.search(rf"\b{name}\b", text)]
+    missing = [name for name in names if not re.search(rf"import .*\b{name}\b", text)]
+    lines = [f">>> from projected_kmeans import {', '.join(missing)}"] if missing else []
+    if "np." in text and "import numpy" not in text:
+        lines.insert(0, ">>> import numpy as np")
+    return "\n".join([*lines, text.strip()])
 
 
 def list_methods(kind: type[Any]) -> Iterator[tuple[str, Any]]:
