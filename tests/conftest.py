@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 from collections.abc import Callable
 from pathlib import Path
@@ -12,7 +13,7 @@ import pytest
 from hypothesis import settings
 
 from projected_kmeans.commands import main as cli
-from tests.support.commands import ROWS, Call, Run
+from tests.support.commands import ROWS, Call, Run, store_model
 
 # Threads that wait for one another in a loop are slow beyond measure where cores are shared.
 os.environ.setdefault("OMP_WAIT_POLICY", "passive")
@@ -64,8 +65,13 @@ def data(tmp_path: Path) -> Path:
     return tmp_path / "data" / "rows.npy"
 
 
+@pytest.fixture(scope="session")
+def stored_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the folder of a model that was fitted once; no test may change it."""
+    return store_model(ROWS, tmp_path_factory.mktemp("stored"))
+
+
 @pytest.fixture
-def model(call: Call, data: Path, tmp_path: Path) -> Path:
-    """Return the folder of a fitted model."""
-    assert call("fit", data, "-k", 3, "--out", tmp_path / "model").code == 0
-    return tmp_path / "model"
+def model(stored_model: Path, tmp_path: Path) -> Path:
+    """Return the folder of a fitted model, which a test may change."""
+    return Path(shutil.copytree(stored_model, tmp_path / "model"))

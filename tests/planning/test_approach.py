@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import math
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -16,7 +14,6 @@ from projected_kmeans.planning.map_choice import MapChoice, choose_automatic_map
 from projected_kmeans.planning.sizes import Sizes
 from projected_kmeans.sources.array_source import as_row_source
 from tests.support.blobs import draw_blobs
-from tests.support.commands import Call
 from tests.support.stored_rows import SpyRows
 
 
@@ -136,18 +133,6 @@ def test_a_plan_without_projection() -> None:
     assert plan.chosen.name == "none"
     assert "too few for a sketch to save work" in plan.describe()
     assert [option.name for option in plan.alternatives] == ["svd", "sign", "sparse-sign"]
-
-
-def test_the_command_prints_the_plan(call: Call, tmp_path: Path) -> None:
-    """Table and JSON have the chosen way and all alternatives."""
-    np.save(tmp_path / "rows.npy", draw_blobs(d=100)[0])
-    arguments = ("plan", str(tmp_path / "rows.npy"), "-k", "4")
-    table = call(*arguments)
-    assert "svd (chosen)" in table.out
-    assert all(name in table.out for name in ("sign", "sparse-sign", "none", "gap"))
-    stored = json.loads(call(*arguments, "--json").out)
-    assert stored["chosen"]["approach"]["projection"] == "svd"
-    assert len(stored["alternatives"]) == 3
 
 
 def test_a_plan_reads_a_sample_of_a_source() -> None:

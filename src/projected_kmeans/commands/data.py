@@ -46,7 +46,7 @@ def open_data(
     """
     source = open_rows(path, **choice)
     size = StoredBlocks(source).row_bytes * source.shape[0]
-    if not load or memory_limit is not None or size > LOADED_SHARE * _machine_memory():
+    if not load or memory_limit is not None or size > LOADED_SHARE * find_machine_memory():
         return source
     return _load(source)
 
@@ -77,7 +77,7 @@ def _load(source: RowSource) -> ArrayRows:
         return loaded
 
 
-def _machine_memory() -> int:
+def find_machine_memory() -> int:
     """Return the bytes of memory of this machine."""
     try:
         return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")

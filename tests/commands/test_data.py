@@ -1,0 +1,253 @@
+"""Data files of every kind, loaded or read block by block, whole or damaged."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet
+import pytest
+import scipy.sparse
+from sklearn.datasets import dump_svmlight_file
+
+from projected_kmeans import ProjectedKMeans
+from tests.support.commands import ROWS, Call, check_refusal, read_json, store_model
+from tests.support.stored_rows import draw_eighths, reading_threads
+
+N = 3000
+LARGE = np.tile(ROWS, (N // len(ROWS), 1))
+LIMIT = ("--memory-limit", "6MB")
+CLUSTERED = draw_eighths(4, 1200, 24, 3)
+
+
+def with_value(value: float) -> np.ndarray:
+    """Return the rows with one bad value."""
+    rows = ROWS.copy()
+    rows[17, 4] = value
+    return rows
+
+
+@pytest.mark.parametrize(
+    ("rows", "parts"),
+    [
+        (with_value(np.nan), ["row 17", "column 4"]),
+        (with_value(np.inf), ["row 17", "column 4"]),
+        (with_value(-np.inf).astype(np.float32), ["row 17", "column 4"]),
+        (ROWS * 1j, ["complex"]),
+        (np.array([["a", "b"], ["c", "d"]]), ["<U1", "numbers"]),
+        (np.arange(5.0), ["shape (5,)"]),
+        (np.zeros((0, 4)), ["shape (0, 4)"]),
+        (np.zeros((4, 0)), ["shape (4, 0)"]),
+    ],
+)
+def test_bad_arrays(call: Call, tmp_path: Path, rows: Any, parts: list[str], model: Path) -> None:
+    """Data that cannot be clustered is refused in one sentence by fit and by predict."""
+    np.save(tmp_path / "bad.npy", rows)
+    before = sorted(tmp_path.rglob("*"))
+    check_refusal(call("fit", tmp_path / "bad.npy", "-k", 2, "--out", tmp_path / "out"), *parts)
+    run = call("predict", model, tmp_path / "bad.npy", "--out", tmp_path / "new" / "labels.npy")
+    check_refusal(run, *parts)
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+@pytest.mark.parametrize("extension", ["npy", "npz", "mat", "csv", "tsv", "xyz"])
+def test_damaged_data(call: Call, tmp_path: Path, extension: str) -> None:
+    """A damaged file of any format is refused by name."""
+    path = tmp_path / f"rows.{extension}"
+    path.write_bytes(b"\x93NUMPY\x01 cut short")
+    check_refusal(call("fit", path, "-k", 2, "--out", tmp_path / "out"), str(path))
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def cut_file(path: Path) -> None:
+    """Leave out the last third of a file."""
+    content = path.read_bytes()
+    path.write_bytes(content[: 2 * len(content) // 3])
+
+
+def cut_npy(folder: Path) -> Path:
+    """Write an array that ends too early."""
+    np.save(folder / "rows.npy", LARGE)
+    cut_file(folder / "rows.npy")
+    return folder / "rows.npy"
+
+
+def cut_npz(folder: Path) -> Path:
+    """Write an archive that ends too early."""
+    np.savez_compressed(folder / "rows.npz", X=LARGE)
+    cut_file(folder / "rows.npz")
+    return folder / "rows.npz"
+
+
+def cut_parquet(folder: Path) -> Path:
+    """Write a table that ends too early."""
+    table = pa.table({f"c{index}": column for index, column in enumerate(LARGE.T)})
+    pyarrow.parquet.write_table(table, folder / "rows.parquet")
+    cut_file(folder / "rows.parquet")
+    return folder / "rows.parquet"
+
+
+def save_ragged(folder: Path) -> Path:
+    """Write text with a line that is a cell short, far from the start."""
+    lines = [",".join(f"{value:g}" for value in row) for row in LARGE]
+    lines[2799] = lines[2799].rpartition(",")[0]
+    (folder / "rows.csv").write_text("\n".join(lines) + "\n")
+    return folder / "rows.csv"
+
+
+def save_nan(folder: Path) -> Path:
+    """Write an array with a NaN near its end."""
+    rows = LARGE.copy()
+    rows[2900, 7] = np.nan
+    np.save(folder / "rows.npy", rows)
+    return folder / "rows.npy"
+
+
+def save_uneven_folder(folder: Path) -> Path:
+    """Write two arrays that do not have the same columns."""
+    (folder / "parts").mkdir()
+    np.save(folder / "parts" / "a.npy", LARGE)
+    np.save(folder / "parts" / "b.npy", LARGE[:, :5])
+    return folder / "parts"
+
+
+BAD: dict[str, tuple[Callable[[Path], Path], tuple[str, ...]]] = {
+    "truncated npy": (cut_npy, ("rows.npy cannot be read", "check that it is complete")),
+    "truncated npz": (cut_npz, ("rows.npz cannot be read", "check that it is complete")),
+    "truncated parquet": (
+        cut_parquet,
+        ("rows.parquet cannot be read", "check that it is complete"),
+    ),
+    "ragged csv": (save_ragged, ("rows.csv", "line 2800", "11", "12")),
+    "NaN": (save_nan, ("NaN at row 2900, column 7",)),
+    "folder": (save_uneven_folder, ("b.npy has 5 columns and ", "a.npy has 12")),
+}
+
+
+@pytest.fixture(scope="module")
+def large_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the folder of a model of the rows without faults."""
+    return store_model(LARGE, tmp_path_factory.mktemp("large"))
+
+
+@pytest.mark.parametrize("loaded", [False, True], ids=["by blocks", "loaded"])
+@pytest.mark.parametrize("name", BAD)
+def test_fit_and_predict_refuse(
+    call: Call,
+    large_model: Path,
+    name: str,
+    loaded: bool,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The file and the place are named; no model and no labels appear, whole or in part."""
+    make, parts = BAD[name]
+    path = make(tmp_path)
+    limit: tuple[Any, ...] = () if loaded else LIMIT
+    monkeypatch.setattr("projected_kmeans.planning.memory_plan.MIN_BLOCK_BYTES", 2**12)
+    before = sorted(tmp_path.rglob("*"))
+    check_refusal(call("fit", path, "-k", 3, "--out", tmp_path / "new", *limit), *parts)
+    for labels in ("new.npy", "new.csv", "new.parquet"):
+        check_refusal(
+            call("predict", large_model, path, "--out", tmp_path / labels, *limit), *parts
+        )
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+@pytest.mark.usefixtures("little_memory")
+@pytest.mark.parametrize("name", BAD)
+def test_other_commands_refuse(call: Call, name: str, tmp_path: Path) -> None:
+    """choose-k, certify and plan refuse a file that is damaged or holds NaN."""
+    make, parts = BAD[name]
+    path = make(tmp_path)
+    np.save(tmp_path / "labels.npy", np.arange(N) % 3)
+    before = sorted(tmp_path.rglob("*"))
+    check_refusal(call("choose-k", path, "--range", "2:4", "--out", tmp_path / "new.csv"), *parts)
+    check_refusal(call("certify", path, tmp_path / "labels.npy"), *parts)
+    check_refusal(call("plan", path, "-k", 3), *parts)
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+def write_rows(folder: Path, extension: str) -> Path:
+    """Write the clustered rows in a format and return the file."""
+    path = folder / f"rows{extension}"
+    if extension == ".npy":
+        np.save(path, CLUSTERED)
+    elif extension == ".csv":
+        np.savetxt(path, CLUSTERED, delimiter=",", fmt="%.17g")
+    elif extension == ".parquet":
+        table = pa.table({f"c{i}": column for i, column in enumerate(CLUSTERED.T)})
+        pyarrow.parquet.write_table(table, path)
+    elif extension == ".svm":
+        dump_svmlight_file(CLUSTERED, np.arange(1200) % 2, str(path), zero_based=True)
+    else:
+        scipy.sparse.save_npz(path, scipy.sparse.csr_array(CLUSTERED))
+    return path
+
+
+@pytest.fixture(scope="module", params=[".npy", ".csv", ".parquet", ".svm", ".npz"])
+def rows_file(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a file of the clustered rows, in each format in turn."""
+    return write_rows(tmp_path_factory.mktemp("rows"), request.param)
+
+
+@pytest.fixture(scope="module")
+def fits() -> dict[bool, ProjectedKMeans]:
+    """Return the library's fits of the clustered rows: dense (False) and sparse (True)."""
+    dense, sparse = CLUSTERED, scipy.sparse.csr_array(CLUSTERED)
+    return {
+        is_sparse: ProjectedKMeans(3, random_state=0).fit(rows)
+        for is_sparse, rows in ((False, dense), (True, sparse))
+    }
+
+
+@pytest.mark.parametrize("limit", [(), ("--memory-limit", "7MB"), ("--memory-limit", "1GiB")])
+def test_formats_loaded_and_read_by_blocks(
+    call: Call,
+    rows_file: Path,
+    fits: dict[bool, ProjectedKMeans],
+    limit: tuple[str, ...],
+    tmp_path: Path,
+) -> None:
+    """A fit and its predictions are those of the library on the array, under any limit."""
+    expected = fits[rows_file.suffix in (".svm", ".npz")]
+    out = tmp_path / "model"
+    found = read_json(call("fit", rows_file, "-k", 3, "--json", "--out", out, *limit))
+    assert found["results"]["inertia"] == expected.inertia_
+    assert found["data"]["shape"] == [1200, 24]
+    np.testing.assert_array_equal(np.load(out / "labels.npy"), expected.labels_)
+    run = call("predict", out, rows_file, "--out", tmp_path / "labels.npy", *limit)
+    assert (run.code, run.err) == (0, "")
+    np.testing.assert_array_equal(np.load(tmp_path / "labels.npy"), expected.predict(CLUSTERED))
+    assert reading_threads() == []
+
+
+@pytest.fixture(scope="module")
+def twins(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder with the same rows as a dense and a sparse file, and labels of them."""
+    folder = tmp_path_factory.mktemp("twins")
+    dense = np.where(np.random.default_rng(0).random((200, 90)) < 0.1, 1.0, 0.0)
+    np.save(folder / "rows.npy", dense)
+    scipy.sparse.save_npz(folder / "rows.npz", scipy.sparse.csr_matrix(dense))
+    np.save(folder / "labels.npy", np.arange(200) % 4)
+    return folder
+
+
+@pytest.mark.parametrize("name", ["rows.npy", "rows.npz"])
+def test_other_commands_take_sparse_files(call: Call, name: str, twins: Path) -> None:
+    """Plan and certify take a sparse file as they take a dense one."""
+    plan = call("plan", twins / name, "-k", 3, "--no-probe")
+    assert "principal directions keep what clusters of" in plan.out
+    assert "lower bound" in call("certify", twins / name, twins / "labels.npy").out
+
+
+def test_numbers_of_clusters_of_sparse_files(call: Call, twins: Path) -> None:
+    """choose-k suggests the same for a sparse file as for a dense one."""
+    dense, sparse = (
+        call("choose-k", twins / name, "--range", "2:6").out for name in ("rows.npy", "rows.npz")
+    )
+    assert "silhouette" in dense
+    assert dense.split()[-12:] == sparse.split()[-12:]

@@ -1,0 +1,40 @@
+"""Where a fit goes: the report, its images, and places that are refused before the fit."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from projected_kmeans.demo.glyphs import draw_glyphs
+from tests.support.commands import Call, check_refusal
+
+
+def test_fit_writes_a_report(call: Call, data: Path, tmp_path: Path) -> None:
+    """`fit --report` writes the page, which holds the command that repeats it."""
+    run = call("fit", data, "-k", 3, "--seed", 4, "--report", tmp_path / "page.html")
+    assert run.code == 0, run
+    assert f"report         {tmp_path / 'page.html'}" in run.out
+    page = (tmp_path / "page.html").read_text("utf-8")
+    assert f"projected-kmeans fit {data} -k 3 --seed 4" in page
+    assert 'id="plot-map"' in page
+
+
+def test_image_shapes_on_the_command_line(call: Call, tmp_path: Path) -> None:
+    """Pictures are shown as such by their shape, or not where it is none."""
+    np.save(tmp_path / "glyphs.npy", draw_glyphs(80, seed=0).images)
+    fit = ("fit", tmp_path / "glyphs.npy", "-k", 4, "--report", tmp_path / "page.html")
+    for shape, count in (("64x64", True), ("none", False), ("auto", True)):
+        assert call(*fit, "--image-shape", shape).code == 0
+        assert ('alt="Center of' in (tmp_path / "page.html").read_text("utf-8")) == count
+    check_refusal(call(*fit, "--image-shape", "64"), "'64' is not a shape")
+    check_refusal(call(*fit, "--image-shape", "9x9"), "image_shape=(9, 9) has 81 values")
+
+
+def test_bad_reports_are_refused_before_the_fit(call: Call, data: Path, tmp_path: Path) -> None:
+    """A folder as a page, a missing result, and a model without labels are one sentence each."""
+    check_refusal(call("fit", data, "-k", 3, "--report", tmp_path), "is a folder")
+    check_refusal(call("report", tmp_path / "none"), "does not exist")
+    (tmp_path / "file").touch()
+    bad = call("fit", data, "-k", 3, "--report", tmp_path / "file" / "page.html")
+    check_refusal(bad, "cannot be written")

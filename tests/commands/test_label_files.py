@@ -1,0 +1,137 @@
+"""Files of labels, with the ids of rows and without."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+
+from projected_kmeans import ProjectedKMeans
+from projected_kmeans.estimator.model_files import load_model
+from tests.support.command_tables import IDS, make_table
+from tests.support.commands import ROWS, Call, check_refusal, read_json, store_model
+from tests.support.stored_rows import draw_eighths
+
+
+def test_label_files_of_other_formats(call: Call, data: Path, model: Path, tmp_path: Path) -> None:
+    """The labels go to .npy, .csv and .parquet only, to a file that is no folder."""
+    check_refusal(
+        call("predict", model, data, "--out", tmp_path / "a.txt"), "use .npy, .csv or .parquet"
+    )
+    (tmp_path / "folder.npy").mkdir()
+    check_refusal(call("predict", model, data, "--out", tmp_path / "folder.npy"), "is a folder")
+
+
+CLUSTERS = ProjectedKMeans(3, random_state=0).fit(ROWS).labels_
+
+
+def read_csv(path: Path) -> list[list[str]]:
+    """Return the cells of a text file."""
+    with path.open(newline="") as handle:
+        return list(csv.reader(handle))
+
+
+def test_ids_travel_from_text_to_text(call: Call, table: Path) -> None:
+    """Ids and kinds are no features; ids stand beside the labels, kinds give the accuracy."""
+    out = table.parent / "clusters.csv"
+    columns = ("--id-column", "name", "--label-column", "kind")
+    run = call("fit", table, "-k", 3, *columns, "--out-labels", out, "--out", table.parent / "m")
+    assert run.code == 0, run
+    assert "60 x 12 float64" in run.out
+    assert "accuracy P     1.0000" in run.out
+    head, *cells = read_csv(out)
+    assert head == ["name", "label"]
+    assert [cell[0] for cell in cells] == IDS
+    np.testing.assert_array_equal([int(cell[1]) for cell in cells], CLUSTERS)
+    run = call("predict", table.parent / "m", table, *columns, "--out", table.parent / "again.csv")
+    assert run.out.endswith("accuracy P 1.0000\n")
+    assert (table.parent / "again.csv").read_bytes() == out.read_bytes()
+    printed = call("predict", table.parent / "m", table, *columns)
+    assert printed.out == out.read_text()
+    assert printed.err == "accuracy P 1.0000\n"
+    document = json.loads(call("predict", table.parent / "m", table, *columns, "--json").out)
+    assert document["ids"] == IDS
+    assert document["labels"] == CLUSTERS.tolist()
+    assert document["accuracy"] == 1.0
+
+
+@pytest.mark.parametrize("extension", ["parquet", "feather", "arrow"])
+def test_ids_keep_their_type(call: Call, tmp_path: Path, extension: str) -> None:
+    """Integer ids of a columnar file are integers in Parquet."""
+    table = make_table().drop(columns="kind").assign(name=np.arange(60) * 10**12)
+    path = tmp_path / f"table.{extension}"
+    table.to_parquet(path) if extension == "parquet" else table.to_feather(path)
+    out = tmp_path / "labels.parquet"
+    run = call("fit", path, "-k", 3, "--id-column", "name", "--out-labels", out, "-q")
+    assert run.code == 0, run
+    found = pq.read_table(out)
+    assert [str(kind) for kind in found.schema.types] == ["int64", "int32"]
+    assert found.column("name").to_pylist() == table.name.tolist()
+    np.testing.assert_array_equal(found.column("label"), CLUSTERS)
+
+
+def test_ids_of_folders_and_of_an_index(call: Call, tmp_path: Path) -> None:
+    """Ids of a folder come in the order of its rows; the index that pandas stores serves too."""
+    (tmp_path / "lake").mkdir()
+    table = make_table().drop(columns="kind").set_index("name")
+    table[:25].to_parquet(tmp_path / "lake" / "a.parquet", row_group_size=10)
+    table[25:].to_parquet(tmp_path / "lake" / "b.parquet")
+    out = tmp_path / "labels.csv"
+    run = call("fit", tmp_path / "lake", "-k", 3, "--id-column", "name", "--out-labels", out)
+    assert run.code == 0, run
+    assert [cells[0] for cells in read_csv(out)[1:]] == IDS
+
+
+def test_ids_that_look_like_text(call: Call, tmp_path: Path) -> None:
+    """Ids with commas, quotes and line ends in the header survive; a column called label too."""
+    ids = [f'a "{index}", b' for index in range(60)]
+    make_table().drop(columns=["kind", "name"]).assign(label=ids).to_csv(
+        tmp_path / "t.csv", index=False
+    )
+    out = tmp_path / "labels.csv"
+    run = call("fit", tmp_path / "t.csv", "-k", 3, "--id-column", "label", "--out-labels", out)
+    assert run.code == 0, run
+    assert [cells[0] for cells in read_csv(out)] == ["label", *ids]
+    assert read_csv(out)[0][1] == "cluster"
+
+
+def test_labels_of_a_fit_in_every_format(call: Call, data: Path) -> None:
+    """--out-labels writes what the estimator finds as .npy, .csv and .parquet."""
+    for extension in ("npy", "csv", "parquet"):
+        run = call("fit", data, "-k", 3, "--out-labels", data.parent / f"l.{extension}")
+        assert run.code == 0, run
+    np.testing.assert_array_equal(np.load(data.parent / "l.npy"), CLUSTERS)
+    np.testing.assert_array_equal(np.loadtxt(data.parent / "l.csv", dtype=int), CLUSTERS)
+    np.testing.assert_array_equal(pq.read_table(data.parent / "l.parquet")["label"], CLUSTERS)
+
+
+def test_labels_are_written_block_by_block(
+    call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All formats of labels hold the same, and a failure in the middle leaves no file."""
+    monkeypatch.setattr("projected_kmeans.planning.memory_plan.MIN_BLOCK_BYTES", 2**10)
+    rows = draw_eighths(4, 3000, 24, 3)
+    model = store_model(rows, tmp_path)
+    expected = load_model(model).predict(rows)
+    predict = ("predict", model, tmp_path / "rows.npy", "--memory-limit", "50KB")
+    for name in ("labels.npy", "labels.csv", "labels.parquet"):
+        run = call(*predict, "--out", tmp_path / name)
+        assert (run.code, run.err) == (0, "")
+    table = pq.ParquetFile(tmp_path / "labels.parquet")
+    assert table.num_row_groups > 3
+    np.testing.assert_array_equal(table.read()["label"].to_numpy(), expected)
+    np.testing.assert_array_equal(np.load(tmp_path / "labels.npy"), expected)
+    np.testing.assert_array_equal(np.loadtxt(tmp_path / "labels.csv", dtype=int), expected)
+    assert call(*predict).out == (tmp_path / "labels.csv").read_text()
+    assert read_json(call(*predict, "--json"))["labels"] == expected.tolist()
+
+    rows[2500, 3] = np.nan
+    np.save(tmp_path / "rows.npy", rows)
+    before = sorted(tmp_path.iterdir())
+    for name in ("new.npy", "new.csv", "new.parquet"):
+        check_refusal(call(*predict, "--out", tmp_path / name), "NaN at row 2500, column 3")
+    assert sorted(tmp_path.iterdir()) == before

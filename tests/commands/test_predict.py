@@ -1,0 +1,62 @@
+"""The command ``predict``: labels by a stored model."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+
+from tests.support.commands import ROWS, Call, check_refusal
+
+
+def test_predict_prints_labels(call: Call, data: Path, model: Path) -> None:
+    """Without --out, predict prints one label a line: those of the fit, for the same rows."""
+    run = call("predict", model, data)
+    assert (run.code, run.err) == (0, "")
+    np.testing.assert_array_equal(
+        [int(line) for line in run.out.splitlines()], np.load(model / "labels.npy")
+    )
+
+
+def test_predict_writes_labels(call: Call, data: Path, model: Path, tmp_path: Path) -> None:
+    """--out writes .npy or .csv with the same labels."""
+    for name in ("labels.npy", "labels.csv"):
+        run = call("predict", model / "model.json", data, "--out", tmp_path / "new" / name)
+        assert run.out == f"60 labels written to {tmp_path / 'new' / name}\n"
+    expected = np.load(model / "labels.npy")
+    np.testing.assert_array_equal(np.load(tmp_path / "new/labels.npy"), expected)
+    np.testing.assert_array_equal(np.loadtxt(tmp_path / "new/labels.csv", dtype=int), expected)
+    assert len(list((tmp_path / "new").iterdir())) == 2
+
+
+def test_predict_json(call: Call, data: Path, model: Path, tmp_path: Path) -> None:
+    """--json gives one object: the labels, or the name of the file that has them."""
+    document = json.loads(call("predict", model, data, "--json").out)
+    assert document["n_samples"] == 60
+    assert document["labels"] == np.load(model / "labels.npy").tolist()
+    run = call("predict", model, data, "--json", "--out", tmp_path / "labels.npy")
+    assert json.loads(run.out) == {"data": "rows.npy", "n_samples": 60, "out": "labels.npy"}
+
+
+def test_headers_are_compared(call: Call, tmp_path: Path) -> None:
+    """Columns in another order than at the fit are refused; the same order is fine."""
+    header = "a,b,c,d,e,f,g,h,i,j,k,l"
+    for name, names in (("fit", header), ("same", header), ("other", header[::-1])):
+        np.savetxt(tmp_path / f"{name}.csv", ROWS, delimiter=",", header=names, comments="")
+    assert call("fit", tmp_path / "fit.csv", "-k", 3, "--out", tmp_path / "model").code == 0
+    run = call("predict", tmp_path / "model", tmp_path / "same.csv")
+    assert (run.code, run.err) == (0, "")
+    run = call("predict", tmp_path / "model", tmp_path / "other.csv")
+    check_refusal(run, "'l' in column 1 where the model has 'a'")
+
+
+def test_other_features_at_predict(call: Call, model: Path, tmp_path: Path) -> None:
+    """Rows of another width than the model's are refused with both numbers."""
+    np.save(tmp_path / "narrow.npy", ROWS[:, :7])
+    check_refusal(call("predict", model, tmp_path / "narrow.npy"), "7", "12")
+
+
+def test_models_that_are_none(call: Call, data: Path, tmp_path: Path) -> None:
+    """A folder without a model is refused."""
+    check_refusal(call("predict", tmp_path, data), "model.json does not exist")

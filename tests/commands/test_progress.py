@@ -1,0 +1,48 @@
+"""The live display: drawn on terminals, absent in pipes."""
+
+from __future__ import annotations
+
+import io
+import sys
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from projected_kmeans.commands.progress import show_progress
+from projected_kmeans.results import FitState
+from tests.support.commands import Call
+
+
+class Terminal(io.StringIO):
+    """A text stream that says it is a terminal."""
+
+    def isatty(self) -> bool:
+        """Say so."""
+        return True
+
+
+def test_progress_on_a_terminal() -> None:
+    """On a terminal every step that the callback hears of is drawn, and nothing is stopped."""
+    stream = Terminal()
+    with show_progress(Console(file=stream, force_terminal=True, width=160)) as callback:
+        assert callback is not None
+        assert callback(FitState("reduce", 0, 3, 3, None, 0.1)) is False
+        assert callback(FitState("cluster", 1, 5, 300, 1234.5, 0.2, 25.0, 11.8, 3e6)) is False
+    for part in ("reduce", "cluster", "25 passes/s", "3 MB/s", "at most 11.8 s left", "restart 2"):
+        assert part in stream.getvalue()
+
+
+def test_no_progress_in_a_pipe(monkeypatch: pytest.MonkeyPatch) -> None:
+    """In a pipe there is no callback and no output, even where colours are forced."""
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    stream = io.StringIO()
+    with show_progress(Console(file=stream)) as callback:
+        assert callback is None
+    assert stream.getvalue() == ""
+
+
+def test_quiet_shows_no_progress(call: Call, data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a terminal too, -q draws nothing."""
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    assert call("fit", data, "-k", 3, "-q").err == ""
