@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 from sklearn.cluster import KMeans
@@ -53,15 +53,15 @@ def test_separated_clusters_are_found(seed: int, d: int, k: int, dtype: str) -> 
 @settings(max_examples=20)
 @given(seed=seeds, n=st.integers(5, 30), d=st.integers(1, 5), k=st.integers(1, 4))
 def test_equals_the_twin(seed: int, n: int, d: int, k: int) -> None:
-    """Labels and the inertia of every pass are the twin's, where no cluster runs empty."""
+    """Labels and the inertia of every pass are the twin's, unless a cluster becomes empty."""
     X, _ = draw_clusters(seed, n, d, k, 1.0)
-    found = solve(X, X[:k])
     labels, history = reference.lloyd(X, X[:k], 300)
-    if len(np.unique(labels)) == k:
-        np.testing.assert_array_equal(found.labels, labels)
-        # A last pass that changes no label may still lower the inertia by its rounding.
-        assert found.n_iter - len(history) in (0, 1)
-        np.testing.assert_allclose(found.history[: len(history)], history, rtol=1e-12)
+    assume(len(np.unique(labels)) == k)
+    found = solve(X, X[:k])
+    np.testing.assert_array_equal(found.labels, labels)
+    # A last pass that changes no label may still lower the inertia by its rounding.
+    assert found.n_iter - len(history) in (0, 1)
+    np.testing.assert_allclose(found.history[: len(history)], history, rtol=1e-12)
 
 
 @pytest.mark.parametrize("seed", range(8))
@@ -119,8 +119,7 @@ def test_clusters_stay_empty_only_for_want_of_distinct_rows(
     found = solve(X, centers)
     distinct = len(np.unique(X, axis=0))
     assert np.count_nonzero(found.mass) >= min(k, distinct)
-    if k >= distinct:
-        assert found.inertia == 0
+    assert (found.inertia == 0) or k < distinct
 
 
 def test_an_empty_cluster_takes_the_farthest_row() -> None:

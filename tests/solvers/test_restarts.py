@@ -10,7 +10,6 @@ import pytest
 from numpy.typing import NDArray
 
 from projected_kmeans import FitState, ProjectedKMeans
-from projected_kmeans.fit import pipeline
 from projected_kmeans.results import Clustering
 from projected_kmeans.running.run import Run
 from projected_kmeans.solvers import single_restart
@@ -18,7 +17,7 @@ from projected_kmeans.solvers.lloyd import run_lloyd
 from projected_kmeans.solvers.restarts import FINALISTS, FIRST_PASSES, run_restarts
 from projected_kmeans.solvers.resumable_solvers import run_to_plateau
 from projected_kmeans.solvers.single_restart import Effort
-from tests.support.blobs import assert_consistent, assert_same_fit, draw_blobs
+from tests.support.blobs import assert_same_fit, draw_blobs
 from tests.support.problems import make_problem
 from tests.support.small_blocks import use_small_blocks
 
@@ -68,30 +67,6 @@ def test_a_pause_changes_nothing() -> None:
         np.testing.assert_allclose(one.history, twin.history, rtol=1e-14)
         np.testing.assert_allclose(one.centers, twin.centers, rtol=0, atol=1e-13)
         assert (one.n_iter, one.converged) == (twin.n_iter, twin.converged)
-
-
-def test_the_winner_is_the_best_finalist_in_the_original_space(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """Its inertia is the least of the finalists' lifted ones, not only on the sketch."""
-    judged: list[list[Clustering]] = []
-    plain = pipeline.lift
-
-    def spy(*arguments: Any) -> list[Clustering]:
-        judged.append(plain(*arguments))
-        return judged[-1]
-
-    monkeypatch.setattr(pipeline, "lift", spy)
-    surprises = 0
-    for seed in range(6):
-        X, _ = draw_blobs(seed, gap=0.15)
-        _, model = watch(X, n_init=7, n_components=8, random_state=seed)
-        inertias = [one.inertia for one in judged[-1]]
-        assert model.inertia_ == min(inertias)
-        assert_consistent(model, X)
-        surprises += model.inertia_ != inertias[0]
-    assert len(judged) == 6
-    assert surprises > 0
 
 
 @pytest.mark.parametrize("solver", ["lloyd", "hartigan"])

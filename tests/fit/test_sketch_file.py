@@ -1,0 +1,96 @@
+"""The sketch in the folder of a checkpoint: rows that are stored come back, others do not."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from projected_kmeans.blocks.column_scan import ColumnRanges
+from projected_kmeans.fit.sketch_file import SketchFile
+from projected_kmeans.running.checkpoint import Checkpoint
+from projected_kmeans.running.checkpoint_folder import CheckpointFolder
+from projected_kmeans.running.monitor import Monitor
+from projected_kmeans.running.run import Run
+
+ROWS = np.random.default_rng(0).normal(size=(10, 3))
+RANGES = ColumnRanges(np.zeros(5), np.ones(5))
+
+
+def open_file(folder: Path, *, in_memory: bool = True) -> tuple[SketchFile, Run]:
+    """Open the sketch of a run in a folder."""
+    run = Run(Monitor(), Checkpoint(CheckpointFolder(folder, {"data": "mine"})))
+    return SketchFile(run, ROWS.shape, ROWS.dtype, in_memory=in_memory), run
+
+
+def store(folder: Path, *stops: int, in_memory: bool = True) -> None:
+    """Store rows of the sketch in some stretches."""
+    file, run = open_file(folder, in_memory=in_memory)
+    file.array[:] = ROWS
+    for stop in stops:
+        file.keep(stop, RANGES)
+        run.checkpoint.flush()
+
+
+@pytest.mark.parametrize("in_memory", [True, False])
+def test_stored_rows_come_back(in_memory: bool, tmp_path: Path) -> None:
+    """Rows that were stored are there again, whether the array is in memory or in the file."""
+    store(tmp_path, 4, 7, in_memory=in_memory)
+    file, _ = open_file(tmp_path, in_memory=not in_memory)
+    assert file.n_rows == 7
+    np.testing.assert_array_equal(file.array[:7], ROWS[:7])
+    assert file.ranges is not None
+    np.testing.assert_array_equal(file.ranges.maximum, RANGES.maximum)
+
+
+def test_nothing_is_known_at_first(tmp_path: Path) -> None:
+    """A new sketch has no rows and no ranges, and no file until something is stored."""
+    file, _ = open_file(tmp_path)
+    assert (file.n_rows, file.ranges) == (0, None)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(("row", "n_left"), [(1, 0), (5, 4)])
+def test_rows_before_the_damage_are_used(row: int, n_left: int, tmp_path: Path) -> None:
+    """Stretches up to the first damaged one are used; the others are computed again."""
+    store(tmp_path, 4, 7, 10)
+    path = tmp_path / "sketch.part.npy"
+    damaged = np.load(path, mmap_mode="r+")
+    damaged[row, 2] += 1.0
+    damaged.flush()
+    with pytest.warns(UserWarning, match=r"sketch\.part\.npy is damaged and is ignored"):
+        file, _ = open_file(tmp_path)
+    assert file.n_rows == n_left
+    assert (file.ranges is None) == (n_left == 0)
+
+
+def test_a_file_of_another_shape_is_not_used(tmp_path: Path) -> None:
+    """A file that does not fit its description is damaged."""
+    store(tmp_path, 10)
+    np.save(tmp_path / "sketch.part.npy", ROWS[:, :2])
+    with pytest.warns(UserWarning, match="is damaged and is ignored"):
+        assert open_file(tmp_path)[0].n_rows == 0
+
+
+def test_a_sketch_without_room(tmp_path: Path) -> None:
+    """A sketch whose file finds no room is one sentence too, and not the end of the process."""
+    program = (
+        "import resource, sys\n"
+        "from pathlib import Path\n"
+        "import numpy as np\n"
+        "from projected_kmeans.fit.sketch_file import new_array_file\n"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (5000, 5000))\n"
+        "try:\n"
+        "    new_array_file(Path(sys.argv[1]), (1000, 8), np.dtype(float))\n"
+        "except ValueError as error:\n"
+        "    print(error)\n"
+    )
+    path = tmp_path / "sketch.npy"
+    run = subprocess.run(
+        [sys.executable, "-c", program, str(path)], capture_output=True, text=True, check=False
+    )
+    assert run.stdout.strip() == f"{path} cannot be written (File too large); choose another place"
+    assert not path.exists()
