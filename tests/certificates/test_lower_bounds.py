@@ -85,16 +85,14 @@ def test_the_bound_of_equal_rows_is_zero() -> None:
 
 
 def test_faces_are_certified(find_data: Callable[[str], Path]) -> None:
-    """On ORL the ratios of the three bounds are what they were: 2.43, 1.19 and 1.11."""
+    """On ORL the ratios of the three bounds are what they were: 2.42, 1.18 and 1.11."""
     X = read_matrix(find_data("ORL_64x64.mat")).rows
-    model = ProjectedKMeans(
-        40, projection=None, solver="breathing", max_iter=2000, random_state=0
-    ).fit(X)
+    model = ProjectedKMeans(40, random_state=0).fit(X)
     bound = kmeans_lower_bound(X, 40, method="auto")
     ratios = {name: model.inertia_ / value for name, value in bound.values.items()}
-    assert ratios["spectral"] < 2.47
-    assert ratios["neighbour"] < 1.20
-    assert ratios["tightened"] < 1.13
+    assert ratios["spectral"] < 2.45
+    assert ratios["neighbour"] < 1.19
+    assert ratios["tightened"] < 1.12
     assert bound.method == "tightened"
 
 

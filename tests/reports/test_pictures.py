@@ -101,7 +101,7 @@ def test_long_caption_stays_below_its_tile() -> None:
         (np.zeros((0, 4)), (2, 2), {}, "images has shape (0, 4); give a 2-dimensional array"),
         (np.zeros((1, 4), complex), (2, 2), {}, "images has dtype complex128; give integers"),
         (np.zeros((1, 4)), (2, 3), {}, "images has 4 columns but side=(2, 3) needs 6; give the"),
-        (np.zeros((1, 4)), (-2, -2), {}, "side=(-2, -2) is no height and width; give two"),
+        (np.zeros((1, 4)), (-2, -2), {}, "side=(-2, -2) is not a height and a width; give two"),
         (np.full((1, 4), np.nan), (2, 2), {}, "images holds NaN or infinite values; replace"),
         (np.zeros((1, 4)), (2, 2), {"columns": 0}, "columns=0 is below 1; use at least one"),
         (np.zeros((1, 4)), (2, 2), {"scale": 0}, "scale=0 is below 1; use a whole number"),
@@ -149,13 +149,13 @@ def test_failed_save_leaves_the_folder_as_it_was(tmp_path: Path, before: bytes |
     path = tmp_path / "sheet.png"
     if before is not None:
         path.write_bytes(before)
-    with pytest.raises(OSError, match="disk full"):
+    with pytest.raises(ValueError, match="cannot be written"):
         save_png(_BrokenPicture(), path)  # type: ignore[arg-type]
     assert [file.read_bytes() for file in tmp_path.iterdir()] == ([before] if before else [])
 
 
-def test_missing_folder_gets_a_sentence(tmp_path: Path) -> None:
+def test_a_missing_folder_gets_a_sentence(tmp_path: Path) -> None:
     """A folder that does not exist is named, and is not created."""
-    with pytest.raises(FileNotFoundError, match=r"'sheet\.png' does not exist; create it first"):
+    with pytest.raises(ValueError, match=r"sheet\.png cannot be written .* choose another place"):
         save_png(Image.new("L", (1, 1)), tmp_path / "absent" / "sheet.png")
     assert list(tmp_path.iterdir()) == []

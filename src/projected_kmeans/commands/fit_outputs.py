@@ -19,11 +19,11 @@ from projected_kmeans.commands.command_table import PROGRAM
 from projected_kmeans.estimator.model_files import save_fit
 from projected_kmeans.estimator.projected_kmeans import ProjectedKMeans
 from projected_kmeans.output_files import open_output_folder
-from projected_kmeans.reports.build import describe_report, write_page
+from projected_kmeans.reports.build import describe_report
 from projected_kmeans.reports.files import save_report
 from projected_kmeans.reports.live_fit import LiveFit, wait_for_interrupt, watch_fit
 from projected_kmeans.reports.members import ImageShape, check_image_shape
-from projected_kmeans.reports.page import render_report
+from projected_kmeans.reports.page import render_report, write_page
 from projected_kmeans.reports.plots import load_script
 from projected_kmeans.results import FitState
 from projected_kmeans.sources.protocol import RowSource

@@ -9,9 +9,8 @@ from pathlib import Path
 
 import click
 
-from projected_kmeans.reports.build import write_page
 from projected_kmeans.reports.files import load_report
-from projected_kmeans.reports.page import render_report
+from projected_kmeans.reports.page import render_report, write_page
 
 
 @click.command()

@@ -21,9 +21,9 @@ from projected_kmeans.estimator.fit_document import describe_fit
 from projected_kmeans.estimator.model_files import save_fit
 from projected_kmeans.estimator.projected_kmeans import ProjectedKMeans
 from projected_kmeans.passes.scoring import clustering_accuracy, normalized_inertia
-from projected_kmeans.reports.build import describe_report, write_page
+from projected_kmeans.reports.build import describe_report
 from projected_kmeans.reports.files import save_report
-from projected_kmeans.reports.page import render_report
+from projected_kmeans.reports.page import render_report, write_page
 from projected_kmeans.reports.pictures import draw_contact_sheet, save_png
 from projected_kmeans.reports.plots import can_draw
 from projected_kmeans.results import FitState

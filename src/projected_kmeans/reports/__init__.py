@@ -1,1 +1,43 @@
-"""Room."""
+"""REPORT: show a fit as one HTML page, after the fit or while it runs.
+
+Modules, in the order in which a report is made:
+
+- ``build``: a fitted model and its rows -> a `Report`; `to_html`.
+- ``values``: `Report` and its parts, frozen values that JSON can hold.
+- ``rows``: distances of all rows in one walk; a map and a dimension curve from a sample.
+- ``clusters``: sizes and spreads of clusters, and the rows that represent each cluster.
+- ``members``: how a row is shown: as a picture, or by the columns in which its center stands out.
+- ``pictures``: rows as grey or coloured tiles, PNG files.
+- ``pass_lines``: the inertia after every pass, one line for each restart.
+- ``theorem``: what Theorem 1 of the paper promises for given sizes.
+- ``files``: ``report.json``, written and read.
+- ``sentences``: the texts of the page.
+- ``plots``: the plots of the page, by Bokeh.
+- ``page``: a `Report` -> one HTML page, from ``templates/``.
+- ``live_fit``: the state of a running fit, for the live page.
+- ``page_server``: the web server of the live page, on this machine only.
+
+To show something new: measure it in ``rows`` or ``clusters``, add a field to `Report`, set it in
+``build``, and show it in ``templates/report.html``.
+
+What the room promises
+----------------------
+A fit that asks for no report pays nothing. A report takes one more walk over the rows and a sample
+in memory. The page is one file that works offline and loads nothing. ``report.json`` holds all that
+the page shows, so that a page can be drawn later without the rows.
+
+Why it is built so
+------------------
+Measuring, storing and drawing are separate. A `Report` holds facts and no wording, so that pages
+can be reworded without a new fit.
+
+Names of columns and files come from the data and may look like scripts. The template escapes all
+texts, the plots stand as JSON in a script element with ``<`` escaped, and the page's content
+security policy forbids it to load anything.
+
+The page sets the colours of its plots itself, because Bokeh draws on a canvas, to which style
+sheets do not apply.
+
+The live page polls a server on the loopback address. The address contains a secret token, and Host
+and Origin are checked, so that a page of another site cannot read the report or stop the fit.
+"""

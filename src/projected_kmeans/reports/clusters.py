@@ -1,6 +1,6 @@
-"""The clusters of a report: their facts, and the rows that stand for them.
+"""The clusters of a report: their sizes and spreads, and the rows that represent them.
 
-Chooses clusters and shows members; distances come measured, and pages are drawn elsewhere.
+Chooses clusters and describes their members; `rows` has measured the distances.
 """
 
 from __future__ import annotations
@@ -13,61 +13,86 @@ import numpy as np
 
 from projected_kmeans.blocks.block_source import BlockSource
 from projected_kmeans.planning.memory_limit import parse_memory
-from projected_kmeans.reports.members import deviations_of, find_columns, values_of
-from projected_kmeans.reports.rows import FEW, ClusterWalk, SampledRows
+from projected_kmeans.reports.members import (
+    ImageShape,
+    deviations_of,
+    find_columns,
+    flatten_row,
+    values_of,
+)
+from projected_kmeans.reports.pictures import encode_png
+from projected_kmeans.reports.rows import N_MEMBERS, ClusterWalk, SampledRows
 from projected_kmeans.reports.values import ClusterFacts, ClusterMembers, ColumnFacts, Member
 from projected_kmeans.results import Floats
 
-# Clusters of which members are shown, the largest.
-MOST_SHOWN = 48
+# Members are shown of this many clusters, the largest.
+MAX_SHOWN_CLUSTERS = 48
 
-# Bytes that sampled rows may take in double precision; of a limit of memory, its eighth part.
-SAMPLE_BYTES = 2**28
-LIMIT_SHARE = 8
-LEAST_ROWS = 50
+# Sampled rows may take this many bytes in double precision, or an eighth of the memory limit if
+# that is less; but at least 50 rows are sampled.
+MAX_SAMPLE_BYTES = 2**28
+MEMORY_LIMIT_DIVISOR = 8
+MIN_SAMPLED_ROWS = 50
 
 
-class Rows(NamedTuple):
-    """The rows of a fit as its report needs them."""
+class ReportRows(NamedTuple):
+    """The rows of a fit, as its report needs them.
+
+    Attributes
+    ----------
+    source : BlockSource
+        All rows, of unit length if the metric is "cosine".
+    sample : SampledRows
+        A random sample.
+    max_rows : int
+        The most rows that may be in memory at once.
+    walk : ClusterWalk
+        What was measured in the walk over all rows.
+    names : sequence of str or None
+        The names of the columns.
+    image_shape : tuple of int or None
+        The shape of rows that are pictures.
+    """
 
     source: BlockSource
     sample: SampledRows
-    most_rows: int
+    max_rows: int
     walk: ClusterWalk
     names: Sequence[str] | None
-    image_shape: tuple[int, ...] | None
+    image_shape: ImageShape | None
 
 
-def count_sampled(source: BlockSource, memory_limit: int | str | None) -> int:
-    """Return how many rows may be looked at one by one, in little memory.
+def count_sampled_rows(source: BlockSource, memory_limit: int | str | None) -> int:
+    """Return how many rows a report may hold in memory.
 
     Examples
     --------
     >>> import numpy as np
-    >>> from projected_kmeans.blocks.block_source import open_blocks
-    >>> count_sampled(open_blocks(np.zeros((9, 1000))), "8MB")
+    >>> from projected_kmeans.blocks.memory_blocks import open_blocks
+    >>> count_sampled_rows(open_blocks(np.zeros((9, 1000))), "8MB")
     125
     """
     limit = parse_memory(memory_limit)
-    room = SAMPLE_BYTES if limit is None else min(SAMPLE_BYTES, limit // LIMIT_SHARE)
-    nonzeros = getattr(source, "nnz", None)
+    room = MAX_SAMPLE_BYTES
+    if limit is not None:
+        room = min(room, limit // MEMORY_LIMIT_DIVISOR)
     n_rows, n_columns = source.shape
-    row_bytes = 8.0 * n_columns if nonzeros is None else 12.0 * nonzeros / n_rows + 8
-    return max(LEAST_ROWS, int(room // row_bytes))
+    row_bytes = 8.0 * n_columns if source.nnz is None else 12.0 * source.nnz / n_rows + 8
+    return max(MIN_SAMPLED_ROWS, int(room // row_bytes))
 
 
-def choose_clusters(rows: Rows) -> list[int]:
-    """Return the largest clusters that have rows, as many as can be shown."""
-    walk = rows.walk
-    most = max(1, min(MOST_SHOWN, rows.most_rows // (2 * FEW)))
-    order = np.argsort(-walk.rows, kind="stable")[:most]
-    return [int(label) for label in order if walk.rows[label]]
+def choose_clusters(rows: ReportRows) -> list[int]:
+    """Return the labels of the clusters whose members are shown, largest cluster first."""
+    sizes = rows.walk.rows
+    limit = max(1, min(MAX_SHOWN_CLUSTERS, rows.max_rows // (2 * N_MEMBERS)))
+    order = np.argsort(-sizes, kind="stable")[:limit]
+    return [int(label) for label in order if sizes[label]]
 
 
 def describe_clusters(
-    rows: Rows, centers: Floats, chosen: Sequence[int], names: Sequence[str] | None
+    rows: ReportRows, centers: Floats, chosen: Sequence[int], names: Sequence[str] | None
 ) -> tuple[ClusterFacts, ...]:
-    """Return the facts of all clusters; those that are chosen have their centers as pictures."""
+    """Return the facts of all clusters; the chosen ones have their centers as pictures."""
     walk, pictured = rows.walk, set(chosen)
     spread = np.sqrt(walk.inertia / np.where(walk.mass > 0, walk.mass, 1.0))
     farthest = np.sqrt(np.where(np.isfinite(walk.far[:, 0]), walk.far[:, 0], 0.0))
@@ -86,15 +111,15 @@ def describe_clusters(
 
 
 def describe_members(
-    rows: Rows, centers: Floats, chosen: Sequence[int]
+    rows: ReportRows, centers: Floats, chosen: Sequence[int]
 ) -> tuple[ClusterMembers, ...]:
-    """Return typical and outlying rows of the clusters that are chosen, in their order."""
+    """Return typical and outlying rows of the chosen clusters, in the order of these."""
     walk = rows.walk
     mean = np.average(centers, axis=0, weights=walk.rows)
     deviation = deviations_of(rows.sample.rows)
     picked = np.concatenate([walk.nearest[chosen], walk.farthest[chosen]], axis=None)
     indices = np.unique(picked[picked >= 0])
-    content = rows.source.select(indices)  # all at once: a file is read forwards only
+    content = rows.source.select(indices)  # all in one read, because files are read forwards
     places = {int(index): place for place, index in enumerate(indices)}
 
     def show(row: int, square: float, columns: Sequence[int]) -> Member:
@@ -119,10 +144,5 @@ def describe_members(
     return tuple(found)
 
 
-def _picture(values: Any, shape: tuple[int, ...] | None) -> str | None:
-    if shape is None:
-        return None
-    from projected_kmeans.reports.pictures import encode_png  # so that other reports need no Pillow
-
-    dense = values.toarray() if hasattr(values, "toarray") else values
-    return encode_png(np.ravel(dense), shape)
+def _picture(values: Any, shape: ImageShape | None) -> str | None:
+    return None if shape is None else encode_png(flatten_row(values), shape)

@@ -1,6 +1,6 @@
-"""A fit as a page shows it while it runs: where it stands, and a button that stops it.
+"""The live page of a running fit: its progress, and a button that stops it.
 
-Listens to the estimator's callback; it computes nothing, and the server knows nothing of fits.
+Receives progress through the estimator's callback; `page_server` serves the page.
 """
 
 from __future__ import annotations
@@ -15,17 +15,17 @@ from projected_kmeans.reports.page_server import PageServer
 from projected_kmeans.reports.plots import load_script
 from projected_kmeans.results import FitState
 
-# Passes that the page draws; of more, every second is left out.
-MOST_DRAWN = 400
+# The most passes in the plot. Beyond that, every second point is dropped.
+MAX_DRAWN_PASSES = 400
 
 
 class LiveFit:
-    """What a running fit tells and is told; any thread may ask.
+    """The state of a running fit, shared between the fit and the page; safe for threads.
 
     Parameters
     ----------
     name : str
-        What the data is called.
+        The name of the data.
     n_clusters : int
         k.
 
@@ -65,9 +65,9 @@ class LiveFit:
         Parameters
         ----------
         planned : callable
-            Returns the seconds that were planned, None where nobody knows yet.
+            Returns the seconds that were planned, or None if there is no plan yet.
         also : callable, optional
-            Another callback that hears the same.
+            Another callback, called with the same states. If it returns true, the fit stops too.
         """
 
         def hear(state: FitState) -> bool:
@@ -80,17 +80,17 @@ class LiveFit:
         return hear
 
     def stop(self) -> None:
-        """Ask the fit to stop after the pass it is in."""
+        """Ask the fit to stop after its current pass."""
         with self._lock:
             self._stopping = True
 
     def finish(self, page: str) -> None:
-        """Show a page, the report, from now on."""
+        """Serve the given page, the report, from now on."""
         with self._lock:
             self._page = page
 
     def state(self) -> dict[str, Any]:
-        """Return where the fit stands, as JSON can hold it."""
+        """Return the progress of the fit, as JSON can hold it."""
         with self._lock:
             state = self._state
             known = {"stopping": self._stopping, "finished": self._page is not None}
@@ -110,7 +110,7 @@ class LiveFit:
             }
 
     def page(self) -> str:
-        """Return the live page, and the report once there is one."""
+        """Return the live page, or the report after `finish`."""
         with self._lock:
             if self._page is not None:
                 return self._page
@@ -122,6 +122,7 @@ class LiveFit:
         )
 
     def _note(self, state: FitState) -> None:
+        """Record a state; keep every ``_stride``-th inertia of the current restart for the plot."""
         if self._state is None or self._state.step != state.step:
             self._began = self._state.seconds if self._state is not None else 0.0
         run = (state.step, state.restart)
@@ -132,12 +133,12 @@ class LiveFit:
             if self._skipped >= self._stride:
                 self._line.append(state.inertia)
                 self._skipped = 0
-            if len(self._line) > MOST_DRAWN:
+            if len(self._line) > MAX_DRAWN_PASSES:
                 self._line, self._stride = self._line[::2], 2 * self._stride
         self._state = state
 
     def _step_left(self, state: FitState) -> float | None:
-        """Return the seconds that the step takes at most, at the rate so far."""
+        """Return the seconds that the step takes if it uses all its units, at the rate so far."""
         spent = state.seconds - self._began
         if state.iteration < 1 or spent <= 0:
             return None
@@ -146,25 +147,25 @@ class LiveFit:
 
 @contextmanager
 def watch_fit(name: str, n_clusters: int, port: int = 0) -> Iterator[tuple[LiveFit, str]]:
-    """Serve the page of a fit that is about to run; yield the fit's side and the page's address.
+    """Serve the live page of a fit that is about to run; yield its `LiveFit` and its address.
 
     Parameters
     ----------
     name : str
-        What the data is called.
+        The name of the data.
     n_clusters : int
         k.
     port : int, default=0
-        Where to listen; 0 takes a port that is free.
+        The port of the server; 0 chooses a free one.
     """
-    load_script()  # raises now rather than after a long fit, where an extra is missing
+    load_script()  # a missing package is reported now and not after a long fit
     live = LiveFit(name, n_clusters)
     with PageServer(live.page, live.state, live.stop, port) as server:
         yield live, server.address
 
 
 def wait_for_interrupt() -> None:
-    """Return at Ctrl-C."""
+    """Wait until Ctrl-C is pressed."""
     try:
         threading.Event().wait()
     except KeyboardInterrupt:

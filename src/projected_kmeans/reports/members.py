@@ -1,6 +1,6 @@
-"""How rows and centers look in a report: as pictures, or by the columns in which they stand out.
+"""How rows and centers are shown in a report: as pictures, or by the columns that stand out.
 
-Shows rows that it is handed; which of them are typical is measured elsewhere.
+Which rows of a cluster are shown is decided in `clusters`.
 """
 
 from __future__ import annotations
@@ -18,24 +18,25 @@ from projected_kmeans.results import Floats
 
 ImageShape = tuple[int, ...]
 
-# Columns that are shown of a cluster whose rows are not pictures.
-SHOWN_COLUMNS = 6
+# The number of columns that are shown if rows are not pictures.
+N_COLUMNS = 6
 
-# Side from which rows may be pictures, and how alike pixels beside one another must be: on digits,
-# faces and drawn characters they correlate by 0.6 to 0.95, on embeddings by less than 0.2.
-LEAST_SIDE = 8
-LEAST_CORRELATION = 0.5
+# Rows are taken for pictures if they have at least 8 x 8 pixels, and neighbouring pixels have at
+# least this correlation. It is 0.6 to 0.95 for digits, faces and drawn characters, and below 0.2
+# for embeddings.
+MIN_SIDE = 8
+MIN_CORRELATION = 0.5
 
 
 def check_image_shape(image_shape: Any, n_features: int) -> ImageShape | None:
-    """Return height and width (and 3 for colours) of rows that are pictures; raise if they are not.
+    """Return the shape of rows that are pictures; raise if it does not fit the rows.
 
     Parameters
     ----------
     image_shape : sequence of int or None
-        None for rows that are no pictures.
+        Height and width, and 3 if there are colours; None if the rows are not pictures.
     n_features : int
-        Columns of the rows.
+        The number of columns.
 
     Examples
     --------
@@ -44,7 +45,7 @@ def check_image_shape(image_shape: Any, n_features: int) -> ImageShape | None:
     >>> check_image_shape((8, 9), 64)
     Traceback (most recent call last):
     ...
-    ValueError: image_shape=(8, 9) has 72 values and rows have 64; give height and width of a row
+    ValueError: image_shape=(8, 9) has 72 values and rows have 64; give the shape of one row
     """
     if image_shape is None:
         return None
@@ -52,26 +53,26 @@ def check_image_shape(image_shape: Any, n_features: int) -> ImageShape | None:
     whole = all(isinstance(side, int) and side > 0 for side in shape)
     if not whole or len(shape) not in (2, 3) or shape[2:] not in ((), (3,)):
         raise ValueError(
-            f"image_shape={image_shape!r} is no height and width; give (height, width), with 3 at "
-            "the end for colours"
+            f"image_shape={image_shape!r} is not a height and a width; give (height, width), or "
+            "(height, width, 3) for colours"
         )
     if math.prod(shape) != n_features:
         raise ValueError(
             f"image_shape={shape} has {math.prod(shape)} values and rows have {n_features}; give "
-            "height and width of a row"
+            "the shape of one row"
         )
     return shape
 
 
 def guess_image_shape(rows: Any, names: Sequence[str] | None) -> ImageShape | None:
-    """Return the sides of rows that look like square pictures: pixels are like those beside them.
+    """Return the shape of rows that look like square pictures, else None.
 
     Parameters
     ----------
     rows : ndarray or sparse (m, d)
         Some rows.
     names : sequence of str or None
-        Names of columns; pixels have none.
+        Names of the columns; rows with names are not taken for pictures.
 
     Examples
     --------
@@ -82,30 +83,30 @@ def guess_image_shape(rows: Any, names: Sequence[str] | None) -> ImageShape | No
     >>> guess_image_shape(np.random.default_rng(0).normal(size=(200, 64)), None)
     """
     side = math.isqrt(rows.shape[1])
-    square = side * side == rows.shape[1] and side >= LEAST_SIDE
+    square = side * side == rows.shape[1] and side >= MIN_SIDE
     if scipy.sparse.issparse(rows) or names is not None or not square:
         return None
     pixels = rows[:500].astype(np.float64).reshape(-1, side, side)
     pixels -= pixels.mean(axis=0)
     beside = _correlate(pixels[:, :, 1:], pixels[:, :, :-1])
     below = _correlate(pixels[:, 1:], pixels[:, :-1])
-    return (side, side) if min(beside, below) >= LEAST_CORRELATION else None
+    return (side, side) if min(beside, below) >= MIN_CORRELATION else None
 
 
 def find_columns(
     center: Floats, mean: Floats, deviation: Floats | None, names: Sequence[str] | None
 ) -> tuple[list[int], tuple[ColumnFacts, ...]]:
-    """Return the columns in which a center stands out, most of all first.
+    """Return the indices and facts of the columns in which a center stands out most.
 
     Parameters
     ----------
     center, mean : ndarray (d,)
-        A cluster's mean, and that of all rows.
+        The mean of a cluster, and the mean of all rows.
     deviation : ndarray (d,) or None
-        The standard deviations of the columns, in which differences are compared. None looks for
-        the largest values above the mean, as suits counts of words.
+        The standard deviations of the columns: differences are divided by them. None looks for the
+        columns that are most above the mean, which suits counts of words.
     names : sequence of str or None
-        Of the columns; without them they are called by their numbers.
+        The names of the columns; without names, columns are called by their numbers.
 
     Examples
     --------
@@ -117,7 +118,7 @@ def find_columns(
     score = center - mean
     if deviation is not None:
         score = np.abs(score) / np.where(deviation > 0, deviation, np.inf)
-    best = np.argsort(-score, kind="stable")[:SHOWN_COLUMNS]
+    best = np.argsort(-score, kind="stable")[:N_COLUMNS]
     chosen = [int(column) for column in best if score[column] > 0]
     return chosen, tuple(
         ColumnFacts(
@@ -130,13 +131,19 @@ def find_columns(
 
 
 def values_of(row: Any, columns: Sequence[int]) -> tuple[float, ...]:
-    """Return a row's values in some columns, dense or sparse."""
-    dense = np.ravel(row.toarray() if hasattr(row, "toarray") else row)
+    """Return the values of a dense or sparse row in some columns."""
+    dense = flatten_row(row)
     return tuple(float(dense[column]) for column in columns)
 
 
+def flatten_row(row: Any) -> NDArray[Any]:
+    """Return a dense or sparse row as an array of one dimension."""
+    is_sparse: bool = scipy.sparse.issparse(row)
+    return np.ravel(row.toarray() if is_sparse else row)
+
+
 def deviations_of(rows: Any) -> Floats | None:
-    """Return the standard deviation of every column of dense rows; None for sparse ones."""
+    """Return the standard deviation of every column of dense rows; None for sparse rows."""
     if scipy.sparse.issparse(rows):
         return None
     found: Floats = rows.astype(np.float64).std(axis=0)

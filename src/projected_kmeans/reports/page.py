@@ -1,22 +1,24 @@
-"""Reports as HTML: one page that needs no other file and asks no server.
+"""Reports as HTML: one page that needs no other file and loads nothing from the network.
 
-Puts numbers into words and words into the template; plots are `report_plots.py`'s business.
+Fills the templates; the texts come from `sentences`, the plots from `plots`.
 """
 
 from __future__ import annotations
 
 import json
 import math
+import os
 from functools import cache
 from importlib.resources import files
+from pathlib import Path
 from typing import Any
 
 from projected_kmeans.optional_packages import load_extra
+from projected_kmeans.output_files import write_atomically
 from projected_kmeans.reports.plots import (
     COLOURS,
-    NUMBERED_CENTERS,
+    MAX_NUMBERED_CENTERS,
     draw_plots,
-    guarantee,
     load_script,
 )
 from projected_kmeans.reports.sentences import (
@@ -24,25 +26,26 @@ from projected_kmeans.reports.sentences import (
     describe_cards,
     describe_origin,
     describe_steps,
-    tell_answer,
-    tell_bound,
-    tell_curve,
-    tell_map,
-    tell_members,
-    tell_passes_down,
-    tell_snippet,
-    tell_time,
+    write_answer,
+    write_curve_note,
+    write_map_note,
+    write_members_note,
     write_number,
+    write_passes_note,
+    write_plan_note,
+    write_snippet,
+    write_theorem_note,
 )
+from projected_kmeans.reports.theorem import min_dimensions
 from projected_kmeans.reports.values import Report
 
-# Rows of the table of clusters; more would make the file large and the page slow.
-MOST_LISTED = 2000
+# The most clusters in the table; more would make the file large and the page slow.
+MAX_LISTED_CLUSTERS = 2000
 
-# Smaller numbers are what rounding leaves of zero.
-NOTHING = 1e-12
+# Smaller numbers are shown as 0: they are rounding errors.
+SHOWN_AS_ZERO = 1e-12
 
-# What the page may load: nothing but itself.
+# The content security policy of the page: it may load nothing but itself.
 POLICY = (
     "default-src 'none'; img-src data:; style-src 'unsafe-inline'; script-src 'unsafe-inline'; "
     "base-uri 'none'; form-action 'none'"
@@ -55,68 +58,74 @@ def render_report(report: Report) -> str:
     Parameters
     ----------
     report : Report
-        What to show. All its texts are escaped, in the page and in its data.
+        The report. All its texts are escaped, in the page and in the data of its plots.
     """
-    listed = sorted(report.clusters, key=lambda one: (-one.rows, one.cluster))[:MOST_LISTED]
+    clusters, facts = report.clusters, report.facts
+    listed = sorted(clusters, key=lambda one: (-one.rows, one.cluster))[:MAX_LISTED_CLUSTERS]
     plots = draw_plots(report)
-    curve = report.curve
-    total = sum(one.inertia or 0.0 for one in report.clusters)
-    cut = len(report.clusters) > len(listed)
+    is_cut = len(clusters) > len(listed)
     return render_template(
         "report.html",
         policy=POLICY,
-        facts=report.facts,
-        clusters=report.clusters,
+        facts=facts,
+        clusters=clusters,
         table=sorted(listed, key=lambda one: one.cluster),
-        table_note=f"The {len(listed):,} largest are listed." if cut else "",
-        n_rows=report.facts.data.shape[0],
-        total_inertia=total,
-        has_names=any(one.name for one in report.clusters),
-        pictured=any(one.picture for one in report.clusters),
+        table_note=f"Only the {len(listed):,} largest are listed." if is_cut else "",
+        n_rows=facts.data.shape[0],
+        total_inertia=sum(one.inertia or 0.0 for one in clusters),
+        has_names=any(one.name for one in clusters),
+        pictured=any(one.picture for one in clusters),
         members=report.members,
         image_shape=report.image_shape,
         row_map=report.row_map,
         passes=report.passes,
-        curve=curve,
-        curve_text=_read_out(report),
-        numbered=len(report.clusters) <= NUMBERED_CENTERS,
-        bounded=bool(guarantee(len(report.clusters), report.facts.data.shape[1])[0]),
-        answer=tell_answer(report),
+        curve=report.curve,
+        curve_text=_read_curve(report),
+        numbered=len(clusters) <= MAX_NUMBERED_CENTERS,
+        has_guarantee=min_dimensions(len(clusters)) <= facts.data.shape[1],
+        answer=write_answer(report),
         cards=describe_cards(report),
-        map_note=tell_map(report),
-        members_note=tell_members(report),
-        passes_note=tell_passes_down(report),
-        curve_note=tell_curve(report),
-        bound_note=tell_bound(report),
-        time_note=tell_time(report),
-        steps=describe_steps(report.facts),
+        map_note=write_map_note(report),
+        members_note=write_members_note(report),
+        passes_note=write_passes_note(report),
+        curve_note=write_curve_note(report),
+        theorem_note=write_theorem_note(report),
+        plan_note=write_plan_note(report),
+        steps=describe_steps(facts),
         command=report.command,
-        snippet=tell_snippet(report.facts),
+        snippet=write_snippet(facts),
         origin=describe_origin(report),
         plots=_escape_json(plots) if plots else None,
-        bokeh=_trust(load_script()) if plots else None,
-        script=_trust(_read("report.js")),
+        bokeh=_mark_safe(load_script()) if plots else None,
+        script=read_script("report.js"),
     )
+
+
+def write_page(page: str, path: str | os.PathLike[str]) -> Path:
+    """Write a page to a file, whole or not at all, and return its path."""
+    write_atomically(path, lambda handle: handle.write(page.encode()))
+    return Path(path)
 
 
 def render_template(template: str, **values: Any) -> str:
-    """Return a template of this package with its values, every text among them escaped."""
-    page: str = (
-        _environment().get_template(template).render(css=_trust(_read("report.css")), **values)
-    )
+    """Return one of the templates, filled with values; all texts among them are escaped."""
+    css = _mark_safe(_read_template("report.css"))
+    page: str = _open_templates().get_template(template).render(css=css, **values)
     return page
 
 
 def read_script(name: str) -> Any:
-    """Return a script of this package, marked as one that a page may hold as it is."""
-    return _trust(_read(name))
+    """Return one of our scripts, marked as safe, so that the template does not escape it."""
+    return _mark_safe(_read_template(name))
 
 
 @cache
-def _environment() -> Any:
+def _open_templates() -> Any:
     jinja = load_extra("jinja2", "report", "a report")
     environment = jinja.Environment(
-        loader=jinja.FunctionLoader(_read), autoescape=True, undefined=jinja.StrictUndefined
+        loader=jinja.FunctionLoader(_read_template),
+        autoescape=True,
+        undefined=jinja.StrictUndefined,
     )
     environment.filters["compact"] = _compact
     environment.filters["share"] = lambda part, whole: f"{part / whole:.1%}" if whole else DASH
@@ -125,29 +134,29 @@ def _environment() -> Any:
 
 
 def _compact(value: float, digits: int = 4) -> str:
-    """Return a number briefly; what rounding left of zero is zero."""
-    return "0" if abs(value) < NOTHING else write_number(value, digits)
+    """Return a number in few digits; rounding errors are shown as 0."""
+    return "0" if abs(value) < SHOWN_AS_ZERO else write_number(value, digits)
 
 
-def _read(name: str) -> str:
+def _read_template(name: str) -> str:
     return (files("projected_kmeans.reports") / "templates" / name).read_text("utf-8")
 
 
-def _trust(text: str) -> Any:
-    """Mark a script or a style of our own as what must not be escaped."""
+def _mark_safe(text: str) -> Any:
+    """Mark a text of our own, so that the template does not escape it."""
     return load_extra("markupsafe", "report", "a report").Markup(text)
 
 
 def _escape_json(document: Any) -> Any:
-    """Return JSON that cannot end the script element it stands in, whatever its texts say."""
+    """Return JSON that cannot end the script element in which it stands, whatever it contains."""
     text = json.dumps(document, allow_nan=False, separators=(",", ":"))
     for sign in "<>&\u2028\u2029":
         text = text.replace(sign, f"\\u{ord(sign):04x}")
-    return _trust(text)
+    return _mark_safe(text)
 
 
-def _read_out(report: Report) -> str:
-    """Return the curve as words for those who do not see it."""
+def _read_curve(report: Report) -> str:
+    """Return the curve as words, for screen readers."""
     if report.curve is None:
         return ""
     pairs = zip(report.curve.dimensions, report.curve.ratios, strict=True)

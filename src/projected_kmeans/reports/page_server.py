@@ -1,6 +1,6 @@
-"""A small web server for one person on this machine: a page, its state, and a button that stops.
+"""A small web server for one user on this machine: it serves a page, its state and a stop button.
 
-Knows addresses, tokens and headers; what the page shows is handed in.
+Knows addresses, tokens and headers; its callers provide the content.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Any, Self
 
 HOST = "127.0.0.1"
 
-# Sent with every answer: nobody keeps it, frames it, or learns its address.
+# Sent with every response: browsers do not store or frame it, and do not pass on its address.
 HEADERS = {
     "Cache-Control": "no-store",
     "Content-Security-Policy": (
@@ -30,26 +30,26 @@ HEADERS = {
 
 
 class PageServer:
-    """Serves a page at an address that holds a secret token, from threads of its own.
+    """Serves a page at an address that contains a secret token, in its own threads.
 
-    Only this machine can reach it. A request without the token, or one that a page of another site
-    made a browser send (its Host or Origin is not ours), is answered by 403.
+    Only this machine can reach the server. It answers 403 to a request without the token, and to
+    one that a page of another site made the browser send (its Host or Origin is not this server).
 
     Parameters
     ----------
     page : callable
         Returns the page as HTML.
     state : callable, optional
-        Returns what the page asks for again and again, as JSON can hold it.
+        Returns the state, which the page polls, as JSON can hold it.
     stop : callable, optional
-        Called when the page's button is pressed.
+        Called when the stop button of the page is pressed.
     port : int, default=0
-        Where to listen; 0 takes a port that is free.
+        The port; 0 chooses a free one.
 
     Attributes
     ----------
     address : str
-        What to open in a browser.
+        The address to open in a browser.
 
     Examples
     --------
@@ -80,7 +80,7 @@ class PageServer:
         except (OSError, OverflowError) as error:
             reason = getattr(error, "strerror", None) or str(error)
             raise ValueError(
-                f"port {port} cannot be listened on ({reason}); choose another, or 0 for a free one"
+                f"port {port} cannot be opened ({reason}); choose another, or 0 for a free one"
             ) from error
         self._server.token, self._server.answers = token, answers
         self.address = f"http://{HOST}:{self._server.server_port}/{token}/"
@@ -88,7 +88,7 @@ class PageServer:
         self._thread.start()
 
     def close(self) -> None:
-        """Stop to listen, and wait until the port is free again."""
+        """Stop the server, and wait until the port is free again."""
         self._server.shutdown()
         self._server.server_close()
         self._thread.join()
@@ -106,7 +106,7 @@ class PageServer:
 
 
 class _Server(ThreadingHTTPServer):
-    daemon_threads = True  # a browser that keeps a connection open does not keep the program alive
+    daemon_threads = True  # so that an open connection does not keep the program running
     token: str
     answers: Mapping[tuple[str, str], Callable[[], tuple[str, str]]]
 
@@ -123,7 +123,7 @@ class _Handler(BaseHTTPRequestHandler):
         self._answer("POST")
 
     def log_message(self, format: str, *arguments: Any) -> None:
-        """Stay quiet: the terminal shows the fit, and its log is no place for tokens."""
+        """Log nothing: the terminal shows the fit, and addresses contain the token."""
 
     def _answer(self, method: str) -> None:
         _, _, rest = self.path.partition("/")
@@ -131,16 +131,18 @@ class _Handler(BaseHTTPRequestHandler):
         if not self._is_ours() or not hmac.compare_digest(
             token.encode(), self.server.token.encode()
         ):
-            self._send(HTTPStatus.FORBIDDEN, "text/plain", "open the address with its token\n")
+            self._send(
+                HTTPStatus.FORBIDDEN, "text/plain", "open the printed address, with its token\n"
+            )
             return
         answer = self.server.answers.get((method, place.partition("?")[0]))
         if answer is None:
-            self._send(HTTPStatus.NOT_FOUND, "text/plain", "there is no such page\n")
+            self._send(HTTPStatus.NOT_FOUND, "text/plain", "this page does not exist\n")
             return
         self._send(HTTPStatus.OK, *answer())
 
     def _is_ours(self) -> bool:
-        """Tell whether a browser was led here by this address and by no other site's page."""
+        """Return whether the request was made for this server, and not by another site's page."""
         hosts = {f"{name}:{self.server.server_port}" for name in (HOST, "localhost")}
         origin = self.headers.get("Origin")
         return self.headers.get("Host") in hosts and (

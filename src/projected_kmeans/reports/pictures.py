@@ -1,6 +1,6 @@
-"""Arrange rows of data as grey tiles on one picture, and save pictures to disk.
+"""Draw rows of data as pictures: a sheet of grey tiles, or one PNG for a page.
 
-It does not choose which rows to show, and it knows nothing of clusters or of web pages.
+Knows nothing of clusters or web pages.
 """
 
 from __future__ import annotations
@@ -9,14 +9,14 @@ import base64
 import io
 import math
 import os
-import secrets
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from PIL import Image, ImageDraw, ImageFont
+
+from projected_kmeans.output_files import write_atomically
 
 GAP = 2
 CAPTION_SIZE = 11
@@ -34,9 +34,9 @@ def draw_contact_sheet(
 ) -> Image.Image:
     """Draw each row of an array as a grey tile in a grid.
 
-    Every tile is stretched to its own value range, its smallest value black and its largest white,
-    so that a faint center reads as well as a sharp image; a constant row becomes middle grey.
-    Tiles stand row by row from the top left, with a gap of 2 pixels around and between them.
+    In every tile the smallest value is black and the largest white, so that a faint center is as
+    visible as a sharp image. A constant row becomes middle grey. Tiles are placed line by line from
+    the top left, with a gap of 2 pixels around and between them.
 
     Parameters
     ----------
@@ -45,10 +45,10 @@ def draw_contact_sheet(
     side : (int, int)
         Height and width of an image.
     columns : int, optional
-        Tiles per line of the sheet. By default a full rectangle close to a square where the number
-        of images allows one, else a square with the last line cut short.
+        Tiles per line of the sheet. By default the sheet is a full rectangle close to a square, or
+        a square with an incomplete last line if the number of images does not allow that.
     captions : sequence of str, optional
-        One short text per image, drawn below its tile and cut where the tile ends.
+        One short text per image, drawn below its tile and cut off at the edge of the tile.
     scale : int, default=1
         Each value becomes a square of this many pixels.
 
@@ -91,20 +91,12 @@ def draw_contact_sheet(
 def save_png(image: Image.Image, path: str | os.PathLike[str]) -> None:
     """Write a picture as a PNG file, whole or not at all.
 
-    The bytes go to a temporary file in the same folder, which then takes the place of `path` in one
-    step; when anything fails, an older file at `path` stays as it was.
-
     Parameters
     ----------
     image : PIL.Image.Image
         The picture.
     path : str or path-like
-        The file to write; its folder must exist.
-
-    Raises
-    ------
-    FileNotFoundError
-        If the folder does not exist.
+        The file to write; its folder must exist. If writing fails, an older file stays as it was.
 
     Examples
     --------
@@ -117,32 +109,20 @@ def save_png(image: Image.Image, path: str | os.PathLike[str]) -> None:
     ...     [file.name for file in Path(folder).iterdir()]
     ['black.png']
     """
-    target = Path(path)
-    if not target.parent.is_dir():
-        raise FileNotFoundError(
-            f"folder {str(target.parent)!r} for {target.name!r} does not exist; create it first"
-        )
-    # Not tempfile: its files are private to the owner, and the picture would stay so.
-    temporary = target.with_name(f".{target.name}.{secrets.token_hex(8)}.part")
-    try:
-        with open(temporary, "xb") as stream:
-            image.save(stream, format="PNG", optimize=True)
-        os.replace(temporary, target)
-    finally:
-        temporary.unlink(missing_ok=True)
+    write_atomically(path, lambda handle: image.save(handle, format="PNG", optimize=True))
 
 
-def encode_png(values: NDArray[Any], shape: tuple[int, ...], most_values: int = 2304) -> str:
-    """Return one row as a PNG in base64, its smallest value black and its largest white.
+def encode_png(values: NDArray[Any], shape: tuple[int, ...], max_values: int = 2304) -> str:
+    """Return one row as a PNG in base64; its smallest value is black and its largest white.
 
     Parameters
     ----------
     values : ndarray of shape (height * width,) or (height * width * 3,)
         The picture, line by line.
     shape : (int, int) or (int, int, 3)
-        Height and width; 3 where every pixel has red, green and blue.
-    most_values : int, default=2304
-        Larger pictures are made smaller until they have no more values than that.
+        Height and width, and 3 if every pixel has red, green and blue.
+    max_values : int, default=2304
+        Pictures with more values are scaled down to at most this many.
 
     Examples
     --------
@@ -151,7 +131,7 @@ def encode_png(values: NDArray[Any], shape: tuple[int, ...], most_values: int = 
     """
     tile = _stretch(np.asarray(values, dtype=np.float64)[None], shape)[0]
     picture = Image.fromarray(tile)
-    factor = math.sqrt(min(1.0, most_values / tile.size))
+    factor = math.sqrt(min(1.0, max_values / tile.size))
     if factor < 1:
         smaller = [max(1, int(side * factor)) for side in picture.size]
         picture = picture.resize((smaller[0], smaller[1]), Image.Resampling.BOX)
@@ -161,7 +141,7 @@ def encode_png(values: NDArray[Any], shape: tuple[int, ...], most_values: int = 
 
 
 def _check_images(images: NDArray[Any], side: tuple[int, int]) -> NDArray[np.float64]:
-    """Return the rows as float64 once they are known to be tiles of the given side."""
+    """Check that the rows are tiles of the given side, and return them as float64."""
     images = np.asarray(images)
     if images.ndim != 2 or len(images) == 0:
         raise ValueError(
@@ -170,7 +150,7 @@ def _check_images(images: NDArray[Any], side: tuple[int, int]) -> NDArray[np.flo
     if images.dtype.kind not in "biuf":
         raise ValueError(f"images has dtype {images.dtype}; give integers, floats or booleans")
     if len(side) != 2 or min(side) < 1:
-        raise ValueError(f"side={side} is no height and width; give two positive integers")
+        raise ValueError(f"side={side} is not a height and a width; give two positive integers")
     if images.shape[1] != side[0] * side[1]:
         raise ValueError(
             f"images has {images.shape[1]} columns but side={side} needs {side[0] * side[1]}; "
@@ -194,8 +174,8 @@ def _check_layout(n_images: int, columns: int, captions: Sequence[str] | None, s
 
 
 def _stretch(values: NDArray[np.float64], side: tuple[int, ...]) -> NDArray[np.uint8]:
-    """Map each row's own range to 0..255 and give it back its height and width."""
-    # Halved first, so that the range of two huge values of opposite sign does not overflow.
+    """Map the range of each row to 0..255, and give the row its height and width."""
+    # Divide by 2 first: the difference of two huge values of opposite sign would overflow.
     halves = values / 2
     low = halves.min(axis=1, keepdims=True)
     reach = halves.max(axis=1, keepdims=True) - low
@@ -206,13 +186,13 @@ def _stretch(values: NDArray[np.float64], side: tuple[int, ...]) -> NDArray[np.u
 
 
 def _choose_columns(n_images: int) -> int:
-    """Take the divisor of n_images just above its square root, if one is near."""
+    """Return the smallest divisor of n_images from its square root to twice that, if any."""
     root = math.ceil(math.sqrt(n_images))
     return next((columns for columns in range(root, 2 * root) if n_images % columns == 0), root)
 
 
 def _draw_caption(text: str, width: int) -> Image.Image:
-    """Draw a text in the middle of a strip, or from its left edge where it is too long."""
+    """Draw a text in the middle of a strip, or from its left edge if it is too long."""
     strip = Image.new("L", (width, CAPTION_HEIGHT), SHEET_GREY)
     pencil = ImageDraw.Draw(strip)
     font = ImageFont.load_default(CAPTION_SIZE)

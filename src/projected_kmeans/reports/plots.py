@@ -1,6 +1,7 @@
-"""The plots of a report, by Bokeh, as JSON that a page embeds.
+"""The plots of a report, as JSON for Bokeh.
 
-Draws what it is given; the page brings Bokeh's script, and the colours of its light and dark mode.
+The page embeds them, together with Bokeh's script, and sets their colours for its light and dark
+modes.
 """
 
 from __future__ import annotations
@@ -8,36 +9,34 @@ from __future__ import annotations
 import importlib.util
 from typing import Any
 
-import numpy as np
-
 from projected_kmeans.optional_packages import load_extra
+from projected_kmeans.reports.theorem import draw_guarantee
 from projected_kmeans.reports.values import DimensionCurve, FitFacts, PassLine, Report, RowMap
 
-# Okabe and Ito's colours, which people with colour blindness can tell apart, but for black and for
-# yellow, which is lost on white. Clusters that share a colour differ in their mark.
+# The colours of Okabe and Ito, which people with colour blindness can tell apart. Black is left
+# out, and so is yellow, which is hard to see on white. Clusters of the same colour have different
+# marks.
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")
 MARKS = ("circle", "triangle", "square", "diamond", "inverted_triangle", "hex", "star")
 ACCENT, QUIET = "#0072b2", "#8a94a3"
 
-# Centers that are numbered on the map; more would hide the rows.
-NUMBERED_CENTERS = 60
-
-# Theorem 1 holds for eps below 1/3: from t = 9 k signs on, where its constant is taken as 1.
-LARGEST_EPS = 1 / 3
+# Centers have numbers on the map if there are at most this many; more would hide the rows.
+MAX_NUMBERED_CENTERS = 60
 
 
 def draw_plots(report: Report) -> dict[str, Any]:
-    """Return the plots that a report has the numbers for, each as an item of Bokeh's JSON.
+    """Return the plots for which a report has numbers.
 
     Parameters
     ----------
     report : Report
-        What to draw.
+        The report.
 
     Returns
     -------
     dict
-        From the id of a place in the page to what `Bokeh.embed.embed_item` takes.
+        Maps the id of an element of the page to the item that ``Bokeh.embed.embed_item`` puts
+        there.
     """
     embed = load_extra("bokeh.embed", "report", "a report")
     figures = {}
@@ -51,35 +50,14 @@ def draw_plots(report: Report) -> dict[str, Any]:
 
 
 def load_script() -> str:
-    """Return Bokeh's script without widgets and tables, which reports do not use."""
+    """Return Bokeh's script, without its widgets and tables, which reports do not use."""
     resources = load_extra("bokeh.resources", "report", "a report")
     return "\n".join(resources.Resources(mode="inline", components=["bokeh"]).js_raw)
 
 
 def can_draw() -> bool:
-    """Tell whether the packages that a report is drawn by are installed."""
+    """Return whether the optional packages that draw a report are installed."""
     return all(importlib.util.find_spec(name) is not None for name in ("bokeh", "jinja2"))
-
-
-def guarantee(n_clusters: int, n_columns: int) -> tuple[list[float], list[float]]:
-    """Return dimensions t and what the paper then promises of F over the least possible.
-
-    1 + (1 + eps) gamma for a solver that finds the best clustering of the sketch, gamma = 1, with
-    eps = sqrt(k / t); nothing where Theorem 1 asks for more dimensions than there are columns.
-
-    Examples
-    --------
-    >>> dimensions, ratios = guarantee(4, 400)
-    >>> dimensions[0], dimensions[-1], round(ratios[0], 3), round(ratios[-1], 3)
-    (36.0, 400.0, 2.333, 2.1)
-    >>> guarantee(40, 64)
-    ([], [])
-    """
-    least = n_clusters / LARGEST_EPS**2
-    if least > n_columns:
-        return [], []
-    t = np.geomspace(least, n_columns, 40)
-    return t.round(6).tolist(), (2 + np.sqrt(n_clusters / t)).tolist()
 
 
 def _figure(**options: Any) -> Any:
@@ -112,7 +90,7 @@ def _draw_map(points: RowMap) -> Any:
         y_axis_label="second direction",
         tools="pan,box_zoom,wheel_zoom,reset",
     )
-    figure.toolbar.active_drag = None  # a finger that scrolls the page is not to move the map
+    figure.toolbar.active_drag = None  # so that a finger scrolls the page and not the map
     figure.toolbar.active_scroll = None
     source = models.ColumnDataSource(
         data={
@@ -145,7 +123,7 @@ def _draw_map(points: RowMap) -> Any:
 
 
 def _number_centers(figure: Any, points: RowMap) -> None:
-    if len(points.center_x) > NUMBERED_CENTERS:
+    if len(points.center_x) > MAX_NUMBERED_CENTERS:
         return
     x, y = list(points.center_x), list(points.center_y)
     text = [str(label) for label in range(len(x))]
@@ -166,10 +144,10 @@ def _draw_passes(lines: tuple[PassLine, ...]) -> Any:
     figure = _figure(
         height=340,
         x_axis_label="pass over the rows",
-        y_axis_label="inertia a row, on the sketch",
+        y_axis_label="inertia per row, on the sketch",
         tools="",
     )
-    shown = sorted(lines, key=lambda line: line.won)  # the winner on top of the others
+    shown = sorted(lines, key=lambda line: line.won)  # the best run is drawn last, on top
     for line in shown:
         data = {
             "pass": list(line.passes),
@@ -186,7 +164,7 @@ def _draw_passes(lines: tuple[PassLine, ...]) -> Any:
         tooltips = [
             ("restart", "@restart"),
             ("pass", "@pass"),
-            ("inertia a row", "@inertia{0.00000}"),
+            ("inertia per row", "@inertia{0.00000}"),
             ("rows", "@rows"),
         ]
         figure.add_tools(models.HoverTool(renderers=[dots], tooltips=tooltips))
@@ -199,7 +177,7 @@ def _draw_curve(curve: DimensionCurve, facts: FitFacts) -> Any:
         height=340,
         x_axis_type="log",
         x_axis_label="dimensions t",
-        y_axis_label="multiple of the inertia",
+        y_axis_label="inertia, as a multiple",
         tools="",
     )
     source = models.ColumnDataSource(
@@ -208,7 +186,7 @@ def _draw_curve(curve: DimensionCurve, facts: FitFacts) -> Any:
     figure.line("t", "ratio", source=source, line_color=ACCENT, line_width=3)
     dots = figure.scatter("t", "ratio", source=source, size=8, color=ACCENT)
     n_clusters = len(facts.results.cluster_sizes)
-    dimensions, ratios = guarantee(n_clusters, facts.data.shape[1])
+    dimensions, ratios = draw_guarantee(n_clusters, facts.data.shape[1])
     if dimensions:
         figure.line(dimensions, ratios, line_color="#d55e00", line_width=2.5, line_dash=[8, 5])
     tooltips = [("dimensions", "@t"), ("times this fit's inertia", "@ratio{0.0000}")]

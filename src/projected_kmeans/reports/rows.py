@@ -1,6 +1,6 @@
-"""What a report takes from the rows: distances in one walk, a map and a curve from a sample.
+"""What a report measures on the rows: distances of all rows, a map and a curve from a sample.
 
-Measures; it does not choose how members look, and it draws nothing.
+Distances take one walk over the rows. It draws nothing.
 """
 
 from __future__ import annotations
@@ -19,27 +19,32 @@ from projected_kmeans.projections.spectral import SpectralProjection
 from projected_kmeans.reports.values import DimensionCurve, RowMap
 from projected_kmeans.results import Floats, Labels
 
-# Rows of the map: enough to see what lies where, few enough for a small file that moves smoothly.
-MAP_ROWS = 3000
+# The most rows on the map: enough to see the clusters, few enough for a small page that zooms
+# smoothly.
+MAX_MAP_ROWS = 3000
 
-# Typical and outlying rows that are kept of each cluster.
-FEW = 4
+# The number of typical rows, and of outlying rows, that are kept for each cluster.
+N_MEMBERS = 4
 
-# Digits of what is only drawn.
+# Significant digits of coordinates, which are only drawn.
 DRAWN_DIGITS = 5
 
 
 class ClusterWalk(NamedTuple):
-    """What one walk over the rows tells of the clusters, a row of each array a cluster.
+    """What one walk over the rows measures. Row i of each array belongs to cluster i.
 
     Attributes
     ----------
-    rows, inertia, mass : ndarray (k,)
-        Rows, (weighted) squared distances to the center, and weight.
-    nearest, farthest : ndarray of int64 (k, few)
-        Indices of the rows nearest to the center, and of those farthest from it; -1 for none.
-    near, far : ndarray of float64 (k, few)
-        Their squared distances.
+    rows : ndarray of int64 (k,)
+        The number of rows.
+    inertia : ndarray (k,)
+        The (weighted) sum of squared distances to the center.
+    mass : ndarray (k,)
+        The sum of the weights.
+    nearest, farthest : ndarray of int64 (k, N_MEMBERS)
+        Indices of the rows nearest to the center and farthest from it; -1 if there are fewer rows.
+    near, far : ndarray of float64 (k, N_MEMBERS)
+        The squared distances of these rows.
     """
 
     rows: NDArray[np.int64]
@@ -52,7 +57,19 @@ class ClusterWalk(NamedTuple):
 
 
 class SampledRows(NamedTuple):
-    """Some rows in the original space and in the sketch, with the centers there."""
+    """Some rows.
+
+    Attributes
+    ----------
+    indices : ndarray of int64 (m,)
+        Their indices, ascending.
+    rows : ndarray or CSR (m, d)
+        The rows in the original columns.
+    sketch : ndarray or CSR (m, t)
+        The same rows in the sketch; the rows themselves if there is no sketch.
+    centers : ndarray (k, t)
+        The centers in the sketch.
+    """
 
     indices: NDArray[np.int64]
     rows: Any
@@ -67,24 +84,24 @@ def walk_clusters(
     weights: Floats | None = None,
     n_threads: int = 0,
 ) -> ClusterWalk:
-    """Measure all rows from their centers, block by block.
+    """Measure the distance of every row to the center of its cluster, block by block.
 
     Parameters
     ----------
     source : BlockSource
         n rows.
     centers : ndarray of float64 (k, d)
-        One a cluster.
+        The centers, in the order of the labels.
     labels : ndarray of int32 (n,)
         The cluster of every row.
     weights : ndarray of float64 (n,), optional
         None counts every row once.
     n_threads : int, default=0
-        0 takes what OpenMP allows.
+        0 uses as many threads as OpenMP allows.
     """
     k = len(centers)
     counts, inertia, mass = np.zeros(k, np.int64), np.zeros(k), np.zeros(k)
-    nearest, farthest = _nobody(k), _nobody(k)
+    nearest, farthest = _no_rows(k), _no_rows(k)
     for block in source:
         own = labels[block.span]
         distances = _distances(block.rows, centers, own, n_threads)
@@ -99,20 +116,36 @@ def walk_clusters(
     )
 
 
-def draw_rows(model: Any, source: BlockSource, n_rows: int) -> SampledRows:
-    """Draw rows uniformly by the key of a fitted model, and sketch them as its fit did."""
+def sample_rows(
+    source: BlockSource, centers: NDArray[Any], projection: Any, n_rows: int, key: int
+) -> SampledRows:
+    """Draw rows uniformly without replacement, and sketch them as the fit did.
+
+    Parameters
+    ----------
+    source : BlockSource
+        All rows.
+    centers : ndarray (k, d)
+        The centers of the clusters.
+    projection : transformer or None
+        The map of the fit; None if there was no sketch.
+    n_rows : int
+        The number of rows to draw; all rows if there are fewer.
+    key : int
+        Fixes the draws.
+    """
     total = source.shape[0]
-    drawn = open_stream(model.key_, REPORT_ROWS).choice(total, min(n_rows, total), replace=False)
+    drawn = open_stream(key, REPORT_ROWS).choice(total, min(n_rows, total), replace=False)
     indices = np.sort(drawn)
-    rows, centers = source.select(indices), model.cluster_centers_
-    if model.projection_ is None:
+    rows = source.select(indices)
+    if projection is None:
         return SampledRows(indices, rows, rows, centers)
-    sketch = np.asarray(model.projection_.transform(rows))
-    return SampledRows(indices, rows, sketch, np.asarray(model.projection_.transform(centers)))
+    sketch, sketched_centers = (np.asarray(projection.transform(some)) for some in (rows, centers))
+    return SampledRows(indices, rows, sketch, sketched_centers)
 
 
 def map_rows(sample: SampledRows, labels: Labels, key: int) -> RowMap:
-    """Return where sampled rows and all centers lie along the two directions of most variance."""
+    """Return sampled rows and all centers along the two directions of largest variance."""
     width = min(2, sample.sketch.shape[1])
     directions = SpectralProjection(width, random_state=key).fit(sample.sketch)
     x, y = _columns(directions.transform(sample.sketch))
@@ -131,10 +164,10 @@ def map_rows(sample: SampledRows, labels: Labels, key: int) -> RowMap:
 def trace_dimensions(
     sample: SampledRows, centers: Floats, labels: Labels, n_threads: int = 0
 ) -> DimensionCurve | None:
-    """Return what fewer dimensions of the sketch would have cost; None where nothing is to lose.
+    """Return what fewer dimensions of the sketch would have cost; None if the inertia is 0.
 
-    Each sampled row goes to the center that the first dimensions of the sketch find nearest, and
-    its squared distance to that center is measured in the original space.
+    The first t dimensions of the sketch choose the nearest center of each sampled row. Its squared
+    distance to that center is then measured in the original space.
     """
     t = sample.sketch.shape[1]
     own = labels[sample.indices]
@@ -157,45 +190,48 @@ def _distances(rows: Any, centers: Floats, labels: Labels, n_threads: int) -> Fl
     """Return squared distances of rows to the centers of their labels."""
     source = open_blocks(rows)
     distances = own_distances(source, centers, labels, n_threads=n_threads)
-    if not np.isfinite(distances).all():  # a row much farther away than any center
+    if not np.isfinite(distances).all():  # a row so far from all centers that it overflowed
         ranges = scan_columns(source, n_threads)
         distances = own_distances(source, centers, labels, ranges, n_threads)
     return distances
 
 
-class _Few(NamedTuple):
-    """A few rows of each cluster by ascending key: their keys and indices."""
+class _FirstRows(NamedTuple):
+    """The rows with the smallest keys of each cluster, ascending: keys and indices (k, N_MEMBERS).
+
+    Unused places have the key infinity and the index -1.
+    """
 
     keys: Floats
     rows: NDArray[np.int64]
 
 
-def _nobody(n_clusters: int) -> _Few:
-    shape = (n_clusters, FEW)
-    return _Few(np.full(shape, np.inf), np.full(shape, -1, np.int64))
+def _no_rows(n_clusters: int) -> _FirstRows:
+    shape = (n_clusters, N_MEMBERS)
+    return _FirstRows(np.full(shape, np.inf), np.full(shape, -1, np.int64))
 
 
-def _first_of_each(labels: Labels, keys: Floats, n_clusters: int, start: int) -> _Few:
-    """Return the rows of least key of each cluster in a block whose first row is ``start``."""
+def _first_of_each(labels: Labels, keys: Floats, n_clusters: int, start: int) -> _FirstRows:
+    """Return the rows with the smallest keys of each cluster in a block from row ``start`` on."""
     order = np.lexsort((keys, labels))
     begins = np.searchsorted(labels[order], np.arange(n_clusters + 1))
-    places = begins[:-1, None] + np.arange(FEW)
+    places = begins[:-1, None] + np.arange(N_MEMBERS)
     there = places < begins[1:, None]
     picked = order[np.minimum(places, len(order) - 1)]
-    return _Few(
+    return _FirstRows(
         np.where(there, keys[picked], np.inf), np.where(there, picked.astype(np.int64) + start, -1)
     )
 
 
-def _merge(one: _Few, other: _Few) -> _Few:
+def _merge(one: _FirstRows, other: _FirstRows) -> _FirstRows:
     keys = np.concatenate([one.keys, other.keys], axis=1)
     rows = np.concatenate([one.rows, other.rows], axis=1)
-    order = np.argsort(keys, axis=1, kind="stable")[:, :FEW]
-    return _Few(np.take_along_axis(keys, order, 1), np.take_along_axis(rows, order, 1))
+    order = np.argsort(keys, axis=1, kind="stable")[:, :N_MEMBERS]
+    return _FirstRows(np.take_along_axis(keys, order, 1), np.take_along_axis(rows, order, 1))
 
 
 def _columns(points: NDArray[Any]) -> tuple[tuple[float, ...], tuple[float, ...]]:
-    """Return two columns of points, the second of zeros where there is only one."""
+    """Return two columns of points; if there is only one, the second is all zeros."""
     flat = points.astype(np.float64)
     columns = (flat[:, 0], flat[:, 1] if flat.shape[1] > 1 else np.zeros(len(flat)))
     x, y = (tuple(float(f"{value:.{DRAWN_DIGITS}g}") for value in one) for one in columns)

@@ -1,35 +1,35 @@
-"""What a report says: its answer, its notes, and its small tables, as plain text.
+"""The texts of a report: its answer, its notes and its small tables, as plain text.
 
-Words only; they are escaped and set by the page.
+The page escapes them.
 """
 
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from projected_kmeans.estimator.projected_kmeans import ProjectedKMeans
-from projected_kmeans.reports.values import FitFacts, Report
+from projected_kmeans.reports.theorem import min_dimensions
+from projected_kmeans.reports.values import CertificateFacts, FitFacts, Report
 
-# Names of maps as a reader knows them.
+# What readers call the maps.
 MAPS = {
     "SpectralProjection": "principal directions",
     "SignProjection": "random signs",
     "SparseSignProjection": "sparse random signs",
     "HadamardProjection": "a random Hadamard transform",
-    "GaussianProjection": "Gaussian combinations",
+    "GaussianProjection": "a random Gaussian matrix",
     "ColumnSampling": "sampled columns",
 }
 STOPS = {
-    "converged": "came to a standstill",
-    "max_iter": "reached its limit of passes",
+    "converged": "converged",
+    "max_iter": "reached its maximum number of passes",
     "time": "was stopped by its time budget",
     "callback": "was stopped early and kept its best result",
     "interrupted": "was interrupted and kept its best result",
 }
 
-
-# Of the variance: a map that shows more hides nothing that a reader must be warned of.
+# If the map shows at least this share of the variance, it needs no warning.
 CLEAR_SHARE = 0.9
 
 TIMES, DASH = "\N{MULTIPLICATION SIGN}", "\N{EN DASH}"
@@ -37,7 +37,7 @@ RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 class Card(NamedTuple):
-    """A number of the overview, with its name and a remark."""
+    """A number of the overview, with its name and a note."""
 
     name: str
     value: str
@@ -45,7 +45,7 @@ class Card(NamedTuple):
 
 
 class Step(NamedTuple):
-    """A step with its seconds, and the lengths of its bars in percent."""
+    """A step of the fit, with its seconds and the lengths of its bars in percent."""
 
     name: str
     seconds: float
@@ -55,7 +55,7 @@ class Step(NamedTuple):
 
 
 def write_number(value: float, digits: int) -> str:
-    """Return a number as people write it: in full, or as a multiple of a power of ten.
+    """Return a number in full, or as a multiple of a power of ten if it is very large or small.
 
     Examples
     --------
@@ -68,24 +68,24 @@ def write_number(value: float, digits: int) -> str:
     return f"{mantissa} {TIMES} 10{str(int(exponent)).translate(RAISED)}"
 
 
-def tell_answer(report: Report) -> str:
-    """Return the answer in two sentences."""
+def write_answer(report: Report) -> str:
+    """Return the result of the fit in two sentences."""
     facts = report.facts
     results = facts.results
     n, d = facts.data.shape
-    certificate = results.certificate
     found = (
         f"{len(report.clusters):,} clusters of {n:,} rows ({d:,} columns) with inertia "
         f"{write_number(results.inertia, 5)}, {results.normalized_inertia:.3g} of the sum of "
         "squares"
     )
-    if certificate is not None and certificate.ratio is not None:
-        found += f", {_proof(report)}"
+    if results.certificate is not None and results.certificate.ratio is not None:
+        found += f", {_write_proof(results.certificate)}"
     end = STOPS.get(results.stopped, results.stopped)
-    return (
-        f"{found}. The fit {end}: it took {_seconds(_took(facts))}, where "
-        f"{_seconds(facts.plan.seconds)} were planned{_proving(facts)}."
-    )
+    took = f"{_seconds(_planned_work(facts))} ({_seconds(facts.plan.seconds)} planned)"
+    proving = facts.seconds.get("certify")
+    if proving is not None:
+        took += f", and the certificate another {_seconds(proving)}"
+    return f"{found}. The fit {end}; it took {took}."
 
 
 def describe_cards(report: Report) -> list[Card]:
@@ -93,7 +93,9 @@ def describe_cards(report: Report) -> list[Card]:
     facts = report.facts
     results, sizes = facts.results, facts.results.cluster_sizes
     n, d = facts.data.shape
-    way = "no sketch" if results.projection is None else _map_of(facts)
+    way = "not projected"
+    if results.projection is not None:
+        way = MAPS.get(results.projection, results.projection)
     cards = [
         Card("Clusters", f"{len(sizes):,}", f"of {min(sizes):,} to {max(sizes):,} rows"),
         Card("Rows", f"{n:,}", f"{d:,} columns, {facts.data.dtype}"),
@@ -111,10 +113,8 @@ def describe_cards(report: Report) -> list[Card]:
             Card("Proven within", f"{_round_up(certificate.ratio):g} {TIMES}", f"the best, {kind}")
         )
     if results.accuracy is not None:
-        cards.append(
-            Card("Accuracy", f"{results.accuracy:.1%}", "rows that agree with their truth")
-        )
-    took = _took(facts)
+        cards.append(Card("Accuracy", f"{results.accuracy:.1%}", "rows with the right label"))
+    took = _planned_work(facts)
     cards.append(Card("Time", _seconds(took), f"{_seconds(facts.plan.seconds)} planned"))
     if facts.original is not None:
         other = sum(facts.original.seconds.values())
@@ -123,75 +123,76 @@ def describe_cards(report: Report) -> list[Card]:
     return cards
 
 
-def tell_map(report: Report) -> str:
-    """Return what the map shows."""
+def write_map_note(report: Report) -> str:
+    """Explain what the map shows."""
     if report.row_map is None:
         return ""
     shown, n = len(report.row_map.rows), report.facts.data.shape[0]
-    some = "All rows" if shown == n else f"{shown:,} of {n:,} rows, drawn uniformly,"
+    some = "All rows" if shown == n else f"{shown:,} of {n:,} rows, drawn at random,"
     space = "sketch varies" if report.facts.results.projection else "rows vary"
     kept = report.row_map.kept
     warning = ", so clusters that overlap here may lie far apart" if kept < CLEAR_SHARE else ""
     return (
-        f"{some} along the two directions in which the {space} most; these show {kept:.0%} of the "
+        f"{some} along the two directions in which the {space} most. These show {kept:.0%} of the "
         f"variance{warning}."
     )
 
 
-def tell_members(report: Report) -> str:
-    """Return what the members are."""
-    shown, all_of_them = len(report.members), len(report.clusters)
-    some = "" if shown == all_of_them else f" The {shown} largest of {all_of_them:,} clusters."
+def write_members_note(report: Report) -> str:
+    """Explain which members are shown, and how."""
+    shown, total = len(report.members), len(report.clusters)
     look = (
-        "Each picture is stretched to its own range of values."
+        "Each picture is scaled so that its smallest value is black and its largest white."
         if report.image_shape
-        else "Columns are those in which the center stands out most."
+        else "The columns are those in which the center differs most from the mean of all rows."
     )
-    return f"The rows nearest to each center, and those farthest from it. {look}{some}"
+    some = "" if shown == total else f" Only the {shown} largest of {total:,} clusters are shown."
+    return f"The rows nearest to each center, and the rows farthest from it. {look}{some}"
 
 
-def tell_passes_down(report: Report) -> str:
-    """Return how the solver came to its result."""
+def write_passes_note(report: Report) -> str:
+    """Explain the plot of inertia by pass."""
     results, lines = report.facts.results, report.passes
     sampled = [line for line in lines if line.rows != report.facts.data.shape[0]]
-    text = f"Lower is better; the run that won made {results.n_iter} passes on the sketch."
+    text = f"Lower is better. The best run made {results.n_iter} passes on the sketch."
     if sampled:
         text += (
             f" {len(sampled)} restarts competed on a sample of {sampled[0].rows:,} rows, and the "
-            "best went on with all rows; inertia is given a row, so that both fit one plot."
+            "best one continued with all rows. The plot shows the inertia per row, so that both "
+            "can be compared."
         )
     elif len(lines) > 1:
         text += f" {len(lines)} restarts were made."
     if len(report.original_inertia) > 1:
         first, last = report.original_inertia[0], report.original_inertia[-1]
         text += (
-            f" Carried back to the original columns the inertia was {write_number(first, 6)}; "
-            f"polishing there brought it to {write_number(last, 6)}."
+            f" In the original columns the inertia was {write_number(first, 6)} before polishing "
+            f"and {write_number(last, 6)} after it."
         )
     return text
 
 
-def tell_curve(report: Report) -> str:
-    """Return what the curve over dimensions measures."""
+def write_curve_note(report: Report) -> str:
+    """Explain what the curve over dimensions measures."""
     if report.curve is None:
         return ""
     return (
-        "What fewer dimensions would have cost: rows of a uniform sample go to the center that the "
-        "first t dimensions of this sketch find nearest, and their squared distances are measured "
-        "in the original columns. A curve that is flat at 1 before its end means that the sketch "
-        "was wide enough."
+        "What fewer dimensions would have cost. For a random sample of rows, the first t "
+        "dimensions of this sketch choose the nearest center, and the squared distance to that "
+        "center is measured in the original columns. If the curve is flat at 1 before its end, the "
+        "sketch had enough dimensions."
     )
 
 
-def tell_bound(report: Report) -> str:
-    """Return what the paper promises for these sizes."""
+def write_theorem_note(report: Report) -> str:
+    """Explain what the paper promises for these sizes."""
     k, d = len(report.clusters), report.facts.data.shape[1]
-    least = 9 * k
-    if least > d:
+    needed = min_dimensions(k)
+    if needed > d:
         return (
-            "Theorem 1 of Boutsidis, Zouzias and Drineas (2010) speaks of eps below 1/3, so of "
-            f"t = {least:,} random signs or more for k = {k:,} (constant 1); rows have {d:,} "
-            "columns."
+            "Theorem 1 of Boutsidis, Zouzias and Drineas (2010) holds for eps below 1/3. For "
+            f"k = {k:,} this means at least t = {needed:,} random signs (constant 1). The rows "
+            f"have {d:,} columns, so the theorem promises nothing here."
         )
     return (
         "Theorem 1 of Boutsidis, Zouzias and Drineas (2010): with t = k / eps² random signs "
@@ -201,14 +202,14 @@ def tell_bound(report: Report) -> str:
     )
 
 
-def tell_time(report: Report) -> str:
-    """Return why the fit did what it did."""
+def write_plan_note(report: Report) -> str:
+    """Return the plan of the fit and its reason."""
     plan = report.facts.plan
-    return f"The plan: {plan.reason}; {plan.megabytes:.3g} MB beyond the data."
+    return f"Plan: {plan.reason}; {plan.megabytes:.3g} MB of memory beyond the data."
 
 
 def describe_steps(facts: FitFacts) -> list[Step]:
-    """Return the steps with their seconds, done and planned."""
+    """Return the steps with the seconds that they took and that were planned."""
     planned = facts.plan.steps
     names = list(facts.seconds)
     if planned is not None:
@@ -223,7 +224,7 @@ def describe_steps(facts: FitFacts) -> list[Step]:
     return found
 
 
-def tell_snippet(facts: FitFacts) -> str:
+def write_snippet(facts: FitFacts) -> str:
     """Return the lines of Python that repeat the fit."""
     plain = ProjectedKMeans().get_params()
     changed = {
@@ -241,7 +242,7 @@ def tell_snippet(facts: FitFacts) -> str:
 
 
 def describe_origin(report: Report) -> list[tuple[str, str]]:
-    """Return where the result comes from: data, key, versions, machine."""
+    """Return what the result depends on: data, key, versions, machine."""
     facts = report.facts
     shape = " x ".join(f"{side:,}" for side in facts.data.shape)
     versions = ", ".join(f"{name} {number}" for name, number in facts.versions.items())
@@ -256,39 +257,28 @@ def describe_origin(report: Report) -> list[tuple[str, str]]:
         ("Versions", versions),
         ("Machine", machine),
     ]
-    certificate: Any = facts.results.certificate
-    if certificate is not None:
-        origin.insert(2, ("Certificate", certificate.sentence))
+    if facts.results.certificate is not None:
+        origin.insert(2, ("Certificate", facts.results.certificate.sentence))
     return origin
 
 
-def _proof(report: Report) -> str:
-    certificate = report.facts.results.certificate
-    if certificate is None or certificate.ratio is None:
-        return ""
+def _write_proof(certificate: CertificateFacts) -> str:
+    if certificate.ratio is None:
+        return "of which nothing is proven"
     within = f"within {_round_up(certificate.ratio):g} times the best possible"
     if certificate.certain:
         return f"proven {within}"
     return f"{within} with a probability of {100 * certificate.confidence:g} %"
 
 
-def _took(facts: FitFacts) -> float:
-    """Return the seconds of what was planned: the plan does not know of certificates."""
+def _planned_work(facts: FitFacts) -> float:
+    """Return the seconds of all steps that the plan includes; the certificate is not one."""
     return sum(time for step, time in facts.seconds.items() if step != "certify")
 
 
-def _proving(facts: FitFacts) -> str:
-    spent = facts.seconds.get("certify")
-    return "" if spent is None else f"; proving took another {_seconds(spent)}"
-
-
 def _round_up(ratio: float) -> float:
-    """Return a proven ratio with three decimals, of which none promises too much."""
+    """Return a proven ratio with three decimals, rounded up so that it stays true."""
     return math.ceil(ratio * 1000) / 1000
-
-
-def _map_of(facts: FitFacts) -> str:
-    return MAPS.get(facts.results.projection or "", facts.results.projection or "")
 
 
 def _seconds(value: float) -> str:

@@ -1,6 +1,6 @@
 """What a report of a fit shows, as frozen values that JSON can hold.
 
-Holds facts and no wording: how they came about is `report.py`'s business, how they look the page's.
+Holds facts and no wording: `build` finds the facts, `sentences` and `page` word and show them.
 """
 
 from __future__ import annotations
@@ -11,16 +11,16 @@ from typing import Any
 
 @dataclass(frozen=True)
 class DataFacts:
-    """What the rows were called, how many there are, and of which type."""
+    """The name, shape and element type of the rows."""
 
     name: str
-    shape: tuple[int, ...]
+    shape: tuple[int, int]
     dtype: str
 
 
 @dataclass(frozen=True)
 class CertificateFacts:
-    """What was proven of the inertia; no ratio where nothing was."""
+    """The certificate of a fit; the ratio is None if nothing was proven."""
 
     sentence: str
     ratio: float | None
@@ -32,7 +32,7 @@ class CertificateFacts:
 
 @dataclass(frozen=True)
 class ResultFacts:
-    """The outcome of a fit, as ``result.json`` tells it."""
+    """The results of a fit, as ``result.json`` holds them."""
 
     inertia: float
     normalized_inertia: float
@@ -47,7 +47,7 @@ class ResultFacts:
 
 @dataclass(frozen=True)
 class PlanFacts:
-    """What the planner foresaw; seconds of each step where they were kept."""
+    """The plan of a fit: seconds in all, seconds of each step if they were stored, and memory."""
 
     reason: str
     seconds: float
@@ -57,7 +57,7 @@ class PlanFacts:
 
 @dataclass(frozen=True)
 class BaselineFacts:
-    """Another system's run on the same rows, which the report compares with."""
+    """A run of another program on the same rows, for comparison."""
 
     name: str
     n_components: int
@@ -68,7 +68,7 @@ class BaselineFacts:
 
 @dataclass(frozen=True)
 class FitFacts:
-    """All that ``result.json`` tells of a fit and a report needs."""
+    """What a report needs of ``result.json``."""
 
     package_version: str
     versions: dict[str, str]
@@ -85,18 +85,20 @@ class FitFacts:
 
 @dataclass(frozen=True)
 class ClusterFacts:
-    """One cluster: its rows, and how tightly they lie about its center.
+    """One cluster: its size, and the distances of its rows to its center.
 
     Attributes
     ----------
     cluster, rows : int
-        Its label, and how many rows have it.
+        The label of the cluster, and its number of rows.
     inertia : float or None
         The (weighted) sum of squared distances of its rows to its center.
-    spread, farthest : float or None
-        The root of the mean and of the largest of these squares.
+    spread : float or None
+        The root of the (weighted) mean squared distance.
+    farthest : float or None
+        The largest distance.
     name, picture : str or None
-        What it is called, and its center as a PNG in base64.
+        The name of the cluster, and its center as a PNG in base64.
     """
 
     cluster: int
@@ -110,7 +112,7 @@ class ClusterFacts:
 
 @dataclass(frozen=True)
 class Member:
-    """A row of a cluster: its index, its distance to the center, and how it looks."""
+    """A row of a cluster: its index, its distance to the center, and its picture or values."""
 
     row: int
     distance: float
@@ -120,7 +122,7 @@ class Member:
 
 @dataclass(frozen=True)
 class ColumnFacts:
-    """A column in which a center stands out: its value there, and the mean over all rows."""
+    """A column in which a center stands out: the center's value, and the mean of all rows."""
 
     name: str
     value: float
@@ -129,7 +131,7 @@ class ColumnFacts:
 
 @dataclass(frozen=True)
 class ClusterMembers:
-    """The rows nearest to a center and those farthest from it, nearest and farthest first."""
+    """The rows nearest to a center, nearest first, and those farthest from it, farthest first."""
 
     cluster: int
     typical: tuple[Member, ...]
@@ -139,18 +141,18 @@ class ClusterMembers:
 
 @dataclass(frozen=True)
 class RowMap:
-    """Rows drawn uniformly, along the two directions of most variance of their sketch.
+    """Randomly drawn rows, along the two directions in which their sketch varies most.
 
     Attributes
     ----------
     rows, clusters : tuple of int
-        Their indices and labels.
+        The indices and labels of the rows.
     x, y : tuple of float
-        Where they lie.
+        The coordinates of the rows.
     center_x, center_y : tuple of float
-        Where the centers lie, of all clusters in their order.
+        The coordinates of the centers of all clusters, in the order of their labels.
     kept : float
-        The share of the sketch's variance that the two directions show.
+        The share of the sketch's variance that lies along the two directions.
     """
 
     rows: tuple[int, ...]
@@ -164,14 +166,25 @@ class RowMap:
     def __post_init__(self) -> None:
         lengths = {len(self.rows), len(self.clusters), len(self.x), len(self.y)}
         if len(lengths) > 1 or len(self.center_x) != len(self.center_y):
-            raise ValueError("the map has columns of different lengths; fit again")
+            raise ValueError("the columns of the map have different lengths")
 
 
 @dataclass(frozen=True)
 class PassLine:
-    """The passes of one restart: their numbers, and the inertia a row after each.
+    """The passes of one restart: their numbers, and the inertia per row after each.
 
-    ``rows`` tells over how many rows they went: a sample of them in a subsample.
+    Attributes
+    ----------
+    restart : int
+        The number of the restart, from 0.
+    rows : int
+        The number of rows of each pass: all rows, or those of a subsample.
+    passes : tuple of int
+        The numbers of the passes, from 1.
+    inertia : tuple of float
+        The inertia on the sketch after each pass, divided by ``rows``.
+    won : bool
+        Whether the fit kept this run.
     """
 
     restart: int
@@ -182,21 +195,22 @@ class PassLine:
 
     def __post_init__(self) -> None:
         if len(self.passes) != len(self.inertia):
-            raise ValueError("a restart has an inertia too few or too many; fit again")
+            raise ValueError("a restart has not one inertia for each pass")
 
 
 @dataclass(frozen=True)
 class DimensionCurve:
-    """What fewer dimensions of the same sketch would have cost, on a sample of the rows.
+    """What fewer dimensions of the same sketch would have cost, measured on a sample of the rows.
 
     Attributes
     ----------
     dimensions : tuple of int
-        How many of the sketch's dimensions choose the center of a row.
+        Numbers t of dimensions. The first t dimensions of the sketch choose each row's center.
     ratios : tuple of float
-        The sample's squared distances to the centers chosen so, over those of the fit's own labels.
+        The sum of squared distances to these centers, in the original columns, divided by the same
+        sum for the labels of the fit.
     sample_rows : int
-        How many rows were asked.
+        The number of rows in the sample.
     """
 
     dimensions: tuple[int, ...]
@@ -205,12 +219,12 @@ class DimensionCurve:
 
     def __post_init__(self) -> None:
         if len(self.dimensions) != len(self.ratios):
-            raise ValueError("the curve has a ratio too few or too many; fit again")
+            raise ValueError("the curve has not one ratio for each dimension")
 
 
 @dataclass(frozen=True)
 class Report:
-    """A fit as its report shows it; parts that need the rows are missing where there were none.
+    """All that the report of a fit shows. Parts that need the rows are empty without them.
 
     Attributes
     ----------
@@ -219,19 +233,21 @@ class Report:
     clusters : tuple of ClusterFacts
         In the order of their labels.
     members : tuple of ClusterMembers
-        Of the largest clusters, largest first.
+        Members of the largest clusters, largest cluster first.
     row_map : RowMap or None
-        Where rows lie.
+        The map of the rows.
     passes : tuple of PassLine
-        The way down on the sketch.
+        The inertia on the sketch after every pass.
     original_inertia : tuple of float
-        Inertia in the original space: after lifting, then after each polish pass.
+        The inertia in the original space: after lifting, then after each polish pass.
     curve : DimensionCurve or None
-        What fewer dimensions would have cost.
+        What fewer dimensions would have cost; None without a sketch.
     image_shape : tuple of int or None
-        Height and width of rows that are pictures, and 3 where they have colours.
-    command, fingerprint : str or None
-        What was typed, and what tells these rows from others.
+        Height and width of rows that are pictures, and 3 if they have colours.
+    command : str or None
+        The command that made the fit.
+    fingerprint : str or None
+        A text that differs for different rows.
     """
 
     facts: FitFacts

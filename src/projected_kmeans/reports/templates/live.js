@@ -1,11 +1,11 @@
 "use strict";
-// Asks the program where its fit stands, shows it, and becomes the report when the fit is done.
+// Polls the state of the fit, shows it, and loads the report when the fit has finished.
 
 const find = (id) => document.getElementById(id);
 const brief = (value) => Number(value).toPrecision(6).replace(/\.?0+(e|$)/, "$1");
 const time = (seconds) => (seconds >= 120 ? `${(seconds / 60).toFixed(1)} min` : `${seconds.toFixed(1)} s`);
-const names = {check: "checking rows", reduce: "reducing columns", seed: "choosing first centers",
-  cluster: "improving clusters", lift: "carrying them back", polish: "polishing", certify: "proving"};
+const names = {check: "checking rows", reduce: "reducing columns", seed: "choosing initial centers",
+  cluster: "improving clusters", lift: "computing centers in the original columns", polish: "polishing", certify: "computing its certificate"};
 
 function put(id, text, note) {
   const element = find(id);
@@ -18,7 +18,7 @@ function draw(line) {
   const points = line.map((value, index) =>
     `${(100 * index) / Math.max(1, line.length - 1)},${95 - (90 * (value - least)) / reach}`);
   document.querySelector("polyline").setAttribute("points", points.join(" "));
-  find("range").textContent = `From ${brief(most)} at most to ${brief(least)} at least.`;
+  find("range").textContent = `From ${brief(most)} down to ${brief(least)}.`;
 }
 
 function show(state) {
@@ -34,7 +34,7 @@ function show(state) {
   const rest = state.planned === null ? null : state.planned - state.seconds;
   put("left", rest === null ? "–" : rest > 0 ? `about ${time(rest)}` : "soon",
     state.step_left === null ? "" : `this step at most ${time(state.step_left)}`);
-  const status = state.stopping ? "Stopping after the pass under way; the best result is kept."
+  const status = state.stopping ? "Stopping after the current pass; the best result is kept."
     : `The fit is ${names[state.step] || state.step}.`;
   if (find("status").textContent !== status) find("status").textContent = status;
   find("stop").disabled = state.stopping;
@@ -47,7 +47,7 @@ async function ask() {
     if (state.finished) { location.reload(); return; }
     show(state);
   } catch {
-    find("status").textContent = "The program no longer answers: it has ended, or was closed.";
+    find("status").textContent = "The program no longer answers; it has ended.";
     find("stop").disabled = true;
     return;
   }

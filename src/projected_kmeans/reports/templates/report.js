@@ -1,5 +1,5 @@
 "use strict";
-// Sorts tables, embeds the plots, and gives them the colours of the light or the dark page.
+// Sorts tables, embeds the plots, and sets their colours for the light or dark mode.
 
 for (const table of document.querySelectorAll("table.sortable")) {
   const heads = [...table.tHead.rows[0].cells];
@@ -32,7 +32,7 @@ function paint(figure) {
 }
 
 function fit(figure, place) {
-  // A phone is not as tall as a screen, and its labels need the width.
+  // On a narrow screen the map is lower and the labels are smaller.
   const narrow = place.clientWidth < 480;
   if (place.id === "plot-map") figure.height = narrow ? 400 : 520;
   for (const axis of [...figure.below, ...figure.left]) {
@@ -58,8 +58,8 @@ function followSelection(figure) {
       range.setv({start: middle - half, end: middle + half});
     }
   };
-  document.getElementById("map-closer").addEventListener("click", () => zoom(1 / 1.5));
-  document.getElementById("map-farther").addEventListener("click", () => zoom(1.5));
+  document.getElementById("map-zoom-in").addEventListener("click", () => zoom(1 / 1.5));
+  document.getElementById("map-zoom-out").addEventListener("click", () => zoom(1.5));
   again.addEventListener("click", () => {
     select.value = "";
     source.selected.indices = [];

@@ -1,0 +1,89 @@
+"""The server of a page: who may ask, and what it answers."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from urllib.parse import urlsplit
+
+import pytest
+
+from projected_kmeans.reports.page_server import PageServer
+from tests.support.servers import Caller
+
+
+@pytest.fixture
+def stops() -> list[str]:
+    """Return a list that grows whenever the server is told to stop."""
+    return []
+
+
+@pytest.fixture
+def caller(stops: list[str]) -> Iterator[Caller]:
+    """Return what asks a server with a page, a state and a button."""
+    with PageServer(
+        lambda: "<p>page</p>", lambda: {"step": "seed"}, lambda: stops.append("stop")
+    ) as server:
+        yield Caller(server.address)
+
+
+def test_the_page_and_its_state_are_served(caller: Caller) -> None:
+    """With the token, page and state come with headers that keep them to themselves."""
+    status, text, answer = caller.ask("")
+    assert (status, text) == (200, "<p>page</p>")
+    assert answer.headers["Content-Type"] == "text/html; charset=utf-8"
+    assert "default-src 'none'" in answer.headers["Content-Security-Policy"]
+    assert answer.headers["Cache-Control"] == "no-store"
+    assert answer.headers["Referrer-Policy"] == "no-referrer"
+    assert json.loads(caller.ask("state")[1]) == {"step": "seed"}
+    assert caller.ask("other")[0] == 404
+
+
+@pytest.mark.parametrize("path", ["/", "/state", "/x/", "/x/stop", "/%C3%A9/"])
+def test_nobody_enters_without_the_token(caller: Caller, stops: list[str], path: str) -> None:
+    """A missing or wrong token is answered by 403, whatever is asked for."""
+    for method in ("GET", "POST"):
+        status, text, _ = caller.ask(path, method)
+        assert status == 403
+        assert "page" not in text
+    assert stops == []
+
+
+def test_other_sites_cannot_ask(caller: Caller, stops: list[str]) -> None:
+    """A foreign Host (a name that was turned to this machine) or Origin is answered by 403."""
+    port = caller.place.port
+    assert caller.ask("", Host="evil.example")[0] == 403
+    assert caller.ask("", Host=f"evil.example:{port}")[0] == 403
+    assert caller.ask("stop", "POST", Origin="http://evil.example")[0] == 403
+    assert caller.ask("stop", "POST", Origin="null")[0] == 403
+    assert stops == []
+    assert caller.ask("", Host=f"localhost:{port}")[0] == 200
+    assert caller.ask("stop", "POST", Origin=f"http://127.0.0.1:{port}")[0] == 200
+    assert stops == ["stop"]
+
+
+def test_stopping_needs_a_post(caller: Caller, stops: list[str]) -> None:
+    """A link or an image cannot stop a fit."""
+    assert caller.ask("stop")[0] == 404
+    assert stops == []
+
+
+def test_only_this_machine_is_listened_to(caller: Caller) -> None:
+    """The server is bound to the loopback address, and tokens differ from server to server."""
+    assert caller.place.hostname == "127.0.0.1"
+    with PageServer(lambda: "") as other:
+        assert urlsplit(other.address).path != caller.place.path
+    assert len(caller.place.path) > 30
+
+
+def test_a_closed_server_frees_its_port(caller: Caller) -> None:
+    """After closing, the same port can be listened on again; a taken one is one sentence."""
+    with PageServer(lambda: "") as server:
+        port = urlsplit(server.address).port
+        assert port is not None
+        with pytest.raises(ValueError, match=rf"port {port} cannot be opened"):
+            PageServer(lambda: "", port=port)
+    with PageServer(lambda: "", port=port) as again:
+        assert urlsplit(again.address).port == port
+    with pytest.raises(ValueError, match="port 99999 cannot be opened"):
+        PageServer(lambda: "", port=99999)
