@@ -79,13 +79,12 @@ def kmeans_lower_bound(
     n_clusters : int
         k.
     method : {"auto", "spectral", "neighbour", "full"}, default="auto"
-        - "spectral" uses singular values.
-        - "neighbour" uses distances between rows: up to 16384 rows, or 8192 with weights.
-        - "full" uses both, and improves the neighbour bound step by step for up to 4096 rows.
-        - "auto" does the same as "full" with lower limits: 8192 rows, 1024 for the improvement.
-
-        With more rows than that (for "spectral": if both rows and columns exceed 4096), the bound
-        comes from four random subsets of the rows, and holds with the probability ``confidence``.
+        "spectral" uses singular values. "neighbour" uses distances between rows, for up to 16384
+        rows, or 8192 with weights. "full" uses both, and improves the neighbour bound step by step
+        for up to 4096 rows. "auto" is "full" with lower limits: 8192 rows, 1024 for the
+        improvement. If there are more rows (for "spectral": if both rows and columns exceed 4096),
+        the bound comes from four random subsets of the rows, and holds with the probability
+        ``confidence``.
     sample_weight : array-like (n,), optional
         Weight of every row, not negative.
     time_limit : float, optional

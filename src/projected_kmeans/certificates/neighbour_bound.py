@@ -185,8 +185,8 @@ class Neighbours:
             shares, weights = dual.shares[piece], self.weights[piece]
             found = self._measure_slack(piece, dual.price, shares)
             sizes = dual.price + 2 * total * np.abs(shares) + 2 * found.saved
-            least_slack = found.slack - sum_error(self.costs.shape[1]) * sizes - UNDERFLOW
-            lowered.append(weights * shares + np.minimum(least_slack, 0.0))
+            min_slack = found.slack - sum_error(self.costs.shape[1]) * sizes - UNDERFLOW
+            lowered.append(weights * shares + np.minimum(min_slack, 0.0))
         terms = np.concatenate([*lowered, [-dual.price * self.n_clusters]])
         return math.fsum(terms) - 8 * ROUNDING * math.fsum(np.abs(terms)) - UNDERFLOW
 

@@ -78,7 +78,7 @@ class PageServer:
         try:
             self._server = _Server((HOST, port), _Handler)
         except (OSError, OverflowError) as error:
-            reason = getattr(error, "strerror", None) or str(error)
+            reason = (error.strerror if isinstance(error, OSError) else None) or str(error)
             raise ValueError(
                 f"port {port} cannot be opened ({reason}); choose another, or 0 for a free one"
             ) from error
