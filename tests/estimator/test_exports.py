@@ -1,27 +1,21 @@
-"""Models in other tools: Series for tables, scikit-learn's KMeans, FAISS and ONNX."""
+"""Models in other tools: scikit-learn's KMeans, FAISS and ONNX."""
 
 from __future__ import annotations
 
 import sys
 import warnings
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pandas as pd
-import polars as pl
 import pytest
 import scipy.sparse
-import sklearn
 from sklearn.base import clone
 from sklearn.cluster import KMeans
 from sklearn.exceptions import NotFittedError
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
 from sklearn.utils.validation import check_is_fitted
 
-from projected_kmeans import ProjectedKMeans
-from projected_kmeans.estimator.model_files import load_model, save_model
+from projected_kmeans import ProjectedKMeans, load_model, save_model
 from tests.support.blobs import draw_blobs
 
 METRICS = ("euclidean", "cosine")
@@ -42,66 +36,6 @@ def by_onnx(model: Any, X: Any, dtype: Any = None) -> Any:
     session = onnxruntime.InferenceSession(exported.SerializeToString())
     (labels,) = session.run(["labels"], {"X": X})
     return labels
-
-
-# --- tables --------------------------------------------------------------------------------------
-
-
-def test_pandas_in_series_out() -> None:
-    """A DataFrame gives a Series with its index, whose values are those of the array."""
-    X = draw_blobs(d=3)[0]
-    table = pd.DataFrame(X, columns=["x", "y", "z"], index=pd.Index(range(900, 1050), name="id"))
-    model = ProjectedKMeans(5, random_state=0)
-    fitted = model.fit_predict(table)
-    pd.testing.assert_index_equal(fitted.index, table.index)
-    assert (fitted.name, fitted.dtype) == ("label", np.int32)
-    np.testing.assert_array_equal(fitted, model.labels_)
-    assert type(model.labels_) is np.ndarray
-    found = model.predict(table.iloc[::-2])
-    pd.testing.assert_index_equal(found.index, table.index[::-2])
-    plain = ProjectedKMeans(5, random_state=0).fit(X).predict(X[::-2])
-    np.testing.assert_array_equal(found, plain)
-    assert table.assign(cluster=found).cluster.notna().sum() == len(found)
-
-
-def test_polars_in_series_out() -> None:
-    """A polars DataFrame gives a polars Series."""
-    X = draw_blobs(d=3)[0]
-    table = pl.DataFrame(X, schema=["x", "y", "z"])
-    model = ProjectedKMeans(5, random_state=0)
-    fitted, found = model.fit_predict(table), model.predict(table)
-    assert isinstance(fitted, pl.Series)
-    assert (found.name, found.dtype) == ("label", pl.Int32)
-    np.testing.assert_array_equal(fitted.to_numpy(), model.labels_)
-    plain = ProjectedKMeans(5, random_state=0).fit(X).predict(X)
-    np.testing.assert_array_equal(found.to_numpy(), plain)
-
-
-@pytest.mark.parametrize("form", [np.asarray, np.ndarray.tolist, scipy.sparse.csr_array])
-def test_everything_else_gives_arrays(form: Callable[[Any], Any]) -> None:
-    """Arrays, lists and sparse rows give arrays of labels."""
-    X = form(draw_blobs(d=3)[0])
-    model = ProjectedKMeans(5, random_state=0)
-    assert type(model.fit_predict(X)) is type(model.predict(X)) is np.ndarray
-
-
-@pytest.mark.parametrize(("output", "kind"), [("pandas", pd), ("polars", pl)])
-def test_pipelines_of_tables(output: str, kind: Any) -> None:
-    """With transform_output set, tables go through a pipeline, and out come Series and columns."""
-    X = pd.DataFrame(draw_blobs(d=3)[0], columns=["x", "y", "z"], index=range(150, 0, -1))
-    pipeline = make_pipeline(StandardScaler(), ProjectedKMeans(2, random_state=0))
-    with sklearn.config_context(transform_output=output):
-        labels = pipeline.fit_predict(X)
-        distances = pipeline.transform(X)
-    assert isinstance(labels, kind.Series)
-    assert isinstance(distances, kind.DataFrame)
-    assert list(distances.columns) == list(pipeline.get_feature_names_out())
-    if output == "pandas":
-        pd.testing.assert_index_equal(labels.index, X.index)
-        pd.testing.assert_index_equal(distances.index, X.index)
-
-
-# --- scikit-learn --------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("metric", METRICS)
@@ -150,9 +84,6 @@ def test_centers_in_one_place() -> None:
     np.testing.assert_array_equal(labels, model.predict([[0.0], [5.0]]))
 
 
-# --- FAISS and ONNX ------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("metric", METRICS)
 def test_faiss_finds_the_same(metric: str) -> None:
     """The index holds the centers, and its nearest are the labels."""
@@ -182,9 +113,6 @@ def test_onnx_types_and_offsets() -> None:
     np.testing.assert_array_equal(by_onnx(model, X), model.predict(X))
     with pytest.raises(ValueError, match="dtype='float16' cannot be exported; use 'float32'"):
         model.to_onnx("float16")
-
-
-# --- what is missing -----------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(("name", "package"), [("to_faiss", "faiss"), ("to_onnx", "onnx")])

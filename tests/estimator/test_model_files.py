@@ -12,9 +12,9 @@ import pandas as pd
 import pytest
 from sklearn.exceptions import NotFittedError
 
-from projected_kmeans import ProjectedKMeans
+from projected_kmeans import ProjectedKMeans, load_model, save_model
 from projected_kmeans.estimator.fit_document import describe_fit
-from projected_kmeans.estimator.model_files import load_model, save_fit, save_model
+from projected_kmeans.estimator.model_files import save_fit
 
 ROWS = np.random.default_rng(0).normal(size=(60, 12)) + 4 * np.repeat(np.eye(3, 12), 20, axis=0)
 
@@ -119,19 +119,23 @@ def test_only_fitted_models_are_saved(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_result_is_json(model: ProjectedKMeans, tmp_path: Path) -> None:
-    """The description of a fit is complete, and JSON as it stands."""
-    document = describe_fit(model, ROWS, name="rows", accuracy=0.5)
+def test_a_fit_is_saved_as_four_files(model: ProjectedKMeans, tmp_path: Path) -> None:
+    """Labels, centers, model and result are written, and result.json holds its document."""
+    document = describe_fit(model, ROWS, name="rows")
     files = save_fit(model, document, tmp_path)
     assert sorted(files) == sorted(tmp_path.iterdir())
-    stored = json.loads((tmp_path / "result.json").read_text())
-    assert stored == document
-    assert stored["results"]["accuracy"] == 0.5
-    assert sum(stored["results"]["cluster_sizes"]) == 60
-    assert stored["data"] == {"name": "rows", "shape": [60, 12], "dtype": "float64"}
-    assert {"check", "cluster"} <= set(stored["seconds"])
-    assert set(stored["versions"]) == {"python", "numpy", "scipy", "scikit-learn"}
-    assert set(stored["machine"]) == {"processors", "instruction_set"}
+    assert json.loads((tmp_path / "result.json").read_text()) == document
+    np.testing.assert_array_equal(np.load(tmp_path / "labels.npy"), model.labels_)
+
+
+def test_a_model_of_an_earlier_version() -> None:
+    """A model that version 0.1.0 wrote predicts, with its certificate and its column names."""
+    old = load_model(Path(__file__).parent / "data" / "model_of_version_0_1_0")
+    rows = pd.DataFrame([[9.0, 9.0, 9.0], [0.0, 0.0, 0.0]], columns=["a", "b", "c"])
+    assert old.predict(rows).tolist() == [0, 1]
+    assert (old.inertia_, old.key_, old.n_iter_, old.polish_candidates) == (3.0, 0, 7, None)
+    assert old.certificate_ is not None
+    assert old.certificate_.method == "neighbour"
 
 
 def refusal(folder: Path) -> str:

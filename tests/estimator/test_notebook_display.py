@@ -1,19 +1,53 @@
-"""A model in a notebook: its results above scikit-learn's diagram."""
+"""What notebooks show of an estimator, before a fit, after it, and while rows are pending."""
 
 from __future__ import annotations
 
-from projected_kmeans import ProjectedKMeans
-from tests.support.commands import ROWS
+from pathlib import Path
+
+import numpy as np
+import sklearn
+
+from projected_kmeans import ProjectedKMeans, load_model, save_model
+
+ROWS = np.random.default_rng(0).normal(size=(60, 5))
 
 
-def test_notebooks_show_results_above_the_diagram() -> None:
-    """Before a fit notebooks show only the diagram, after it the results too."""
-    before = ProjectedKMeans(3)._repr_mimebundle_()
-    assert "sk-top-container" in before["text/html"]
-    assert "clusters of" not in before["text/html"]
-    fitted = ProjectedKMeans(3, random_state=0).fit(ROWS)
-    after = fitted._repr_mimebundle_()
-    assert "3 clusters of 60 rows" in after["text/html"]
-    assert "sk-top-container" in after["text/html"]
-    assert "3 clusters of 60 rows" in fitted._repr_html_()
-    assert after["text/plain"] == repr(fitted)
+def show(model: ProjectedKMeans) -> str:
+    """Return the HTML that a notebook shows, which is scikit-learn's diagram and more."""
+    bundle = model._repr_mimebundle_()
+    assert bundle["text/plain"] == repr(model)
+    assert "sk-top-container" in bundle["text/html"]
+    return bundle["text/html"]
+
+
+def test_results_come_above_the_diagram() -> None:
+    """Before a fit there is the diagram alone, after it the results come first."""
+    model = ProjectedKMeans(3, random_state=0, certificate="spectral")
+    assert "clusters of" not in show(model)
+    shown = show(model.fit(ROWS))
+    assert shown.index("3 clusters of 60 rows") < shown.index("sk-top-container")
+    for text in ("planned", "to_html", "within", f"{model.inertia_:.6g}"):
+        assert text in shown
+    assert "3 clusters of 60 rows" in model._repr_html_()
+
+
+def test_a_loaded_model_shows_what_it_knows(tmp_path: Path) -> None:
+    """Without labels and seconds the number of clusters and the inertia are shown."""
+    save_model(ProjectedKMeans(3, random_state=0).fit(ROWS), tmp_path)
+    shown = show(load_model(tmp_path))
+    assert "3 clusters<" in shown
+    assert "planned" not in shown
+
+
+def test_a_display_does_not_cluster_a_stream() -> None:
+    """Pending rows stay pending, and results are shown once they are clustered."""
+    model = ProjectedKMeans(3, random_state=0).partial_fit(ROWS)
+    assert "3 clusters" not in show(model)
+    assert model.has_pending_rows_
+    assert "3 clusters<" in show(model.cluster_stream())
+
+
+def test_text_is_shown_alone_if_scikit_learn_is_told_so() -> None:
+    """The display option of scikit-learn decides whether there is HTML."""
+    with sklearn.config_context(display="text"):
+        assert set(ProjectedKMeans()._repr_mimebundle_()) == {"text/plain"}

@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from projected_kmeans import FitState, ProjectedKMeans
-from projected_kmeans.sources.open_rows import open_rows
+from projected_kmeans import FitState, ProjectedKMeans, open_rows
 from tests.support.blobs import assert_consistent, assert_same_fit, draw_blobs
 from tests.support.small_blocks import use_small_blocks
 
@@ -76,19 +75,23 @@ def test_inertia_falls_along_the_passes() -> None:
 @pytest.mark.parametrize("solver", ["lloyd", "hartigan", "breathing"])
 def test_a_true_answer_stops_the_fit_anywhere(solver: str) -> None:
     """Wherever the callback asks to stop, the fit ends soon with a whole and consistent result."""
-    X, _ = draw_blobs(gap=0.2)
-    total = len(collect(solver=solver, n_init=2)[0])
-    for stop in range(1, total + 1):
-        calls: list[FitState] = []
+    X, _ = draw_blobs(n=60, d=40, k=3, gap=0.2)
+    calls: list[FitState] = []
 
-        def callback(state: FitState, calls: list[FitState] = calls, stop: int = stop) -> bool:
-            calls.append(state)
-            return len(calls) == stop
+    def fit(stop: int) -> ProjectedKMeans:
+        calls.clear()
+        return ProjectedKMeans(
+            3,
+            random_state=0,
+            n_init=2,
+            solver=solver,
+            max_iter=20,
+            callback=lambda state: (calls.append(state), len(calls) == stop)[1],
+        ).fit(X)
 
-        model = ProjectedKMeans(5, random_state=0, n_init=2, solver=solver, callback=callback).fit(
-            X
-        )
-        assert_consistent(model, X)
+    fit(0)
+    for stop in range(1, len(calls) + 1):
+        assert_consistent(fit(stop), X)
         later = [state.step for state in calls[stop:]]
         assert later.count("cluster") <= 1
         assert later.count("polish") == 0

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.cluster import KMeans
 from sklearn.decomposition import PCA
@@ -18,8 +19,11 @@ from projected_kmeans import (
     SignProjection,
     SpectralProjection,
     clustering_accuracy,
+    plan_fit,
     target_dimension,
 )
+from projected_kmeans.planning.forecast import Speed
+from projected_kmeans.planning.settings import Settings
 from tests import reference
 from tests.support.blobs import assert_consistent, assert_same_fit, draw_blobs
 from tests.support.small_blocks import use_small_blocks
@@ -119,16 +123,45 @@ def test_polish_never_raises_the_inertia(solver: str, seed: int) -> None:
 
 
 def test_auto_polish_and_restarts() -> None:
-    """By default there are three restarts, and two polish passes after a projection."""
+    """By default small data get three restarts, and four polish passes after a projection."""
+    X, _ = draw_blobs(1, n=300, d=50, gap=0.2)
+    options: dict[str, Any] = {"projection": "sign", "n_components": 2, "random_state": 3}
+    automatic = ProjectedKMeans(5, **options).fit(X)
+    assert (automatic.approach_.polish_iter, automatic.approach_.n_init) == (4, 3)
+    assert_same_fit(automatic, ProjectedKMeans(5, polish_iter=4, n_init=3, **options).fit(X))
+    for other in ({"polish_iter": 3}, {"polish_iter": 5}, {"n_init": 1}, {"n_init": 2}):
+        assert ProjectedKMeans(5, **options, **other).fit(X).inertia_ != automatic.inertia_
+
+
+@pytest.mark.parametrize(("projection", "passes"), [("svd", 1), ("sign", 2), (None, 0)])
+def test_auto_polish_of_large_data(projection: str | None, passes: int) -> None:
+    """Large data get one polish pass after principal directions and two after other maps."""
+    X = np.broadcast_to(np.float32(1), (10**6, 500))
+    plan = plan_fit(X, 50, projection=projection, probe=False)
+    assert plan.chosen.approach.polish_iter == passes
+
+
+def test_nothing_is_polished_or_restarted_in_vain() -> None:
+    """There is no polish pass without a projection, and no restart from given centers."""
     X, _ = draw_blobs(gap=0.2)
-    automatic = ProjectedKMeans(5, random_state=3).fit(X)
-    assert_same_fit(automatic, ProjectedKMeans(5, random_state=3, polish_iter=2, n_init=3).fit(X))
-    plain = ProjectedKMeans(5, projection=None, random_state=3).fit(X)
-    spelt = ProjectedKMeans(5, projection=None, random_state=3, polish_iter=0, n_init=3).fit(X)
-    assert_same_fit(plain, spelt)
-    fixed = ProjectedKMeans(5, init=np.arange(5), random_state=3).fit(X)
-    spelt = ProjectedKMeans(5, init=np.arange(5), random_state=3, n_init=1).fit(X)
-    assert_same_fit(fixed, spelt)
+    assert ProjectedKMeans(5, projection=None).fit(X).approach_.polish_iter == 0
+    assert ProjectedKMeans(5, init=np.arange(5)).fit(X).approach_.n_init == 1
+
+
+def test_of_equal_restarts_the_first_wins() -> None:
+    """Restarts whose inertia is equal up to rounding keep the order of the first."""
+    X, _ = draw_blobs(gap=3.0)
+    chosen: list[Any] = []
+
+    def init(rows: Any, k: int, random_state: np.random.RandomState) -> Any:
+        chosen.append(random_state.permutation(k))
+        return chosen[-1]
+
+    options: dict[str, Any] = {"polish_iter": 0, "solver": "lloyd", "random_state": 2}
+    model = ProjectedKMeans(5, init=init, n_init=3, **options).fit(X)
+    assert len({tuple(order) for order in chosen}) == 3
+    first = ProjectedKMeans(5, init=chosen[0], **options).fit(X)
+    np.testing.assert_array_equal(model.labels_, first.labels_)
 
 
 def test_hartigan_is_never_worse_than_lloyd() -> None:
@@ -272,11 +305,10 @@ def test_row_order_does_not_matter_for_given_centers() -> None:
     np.testing.assert_allclose(one.cluster_centers_, other.cluster_centers_, rtol=0, atol=1e-14)
 
 
-@pytest.mark.parametrize("init", ["k-means++", "indices", "centers"])
-@pytest.mark.parametrize("projection", ["sign", None])
-@pytest.mark.parametrize("solver", ["lloyd", "hartigan", "breathing"])
-def test_weights_are_repeated_rows(init: str, projection: Any, solver: str) -> None:
-    """Integer weights give the fit of rows repeated in the same order, zero weights included."""
+def fit_weighted_and_repeated(
+    init: str, projection: Any, solver: str
+) -> tuple[ProjectedKMeans, ProjectedKMeans, NDArray[np.int64], NDArray[np.float64]]:
+    """Return a fit of weighted rows, one of the rows repeated as often, the weights, the rows."""
     X, _ = draw_blobs(gap=0.3)
     times = np.random.default_rng(1).integers(0, 4, size=len(X))
     times[:5] = 1
@@ -285,15 +317,32 @@ def test_weights_are_repeated_rows(init: str, projection: Any, solver: str) -> N
     model = ProjectedKMeans(
         5, projection=projection, solver=solver, init=chosen[init], n_init=1, random_state=2
     )
-    weighted = clone(model).fit(X, sample_weight=times)
-    plain = model.fit(repeated)
-    if solver == "lloyd":  # the moves visit repeated rows one by one, a weighted row at once
-        np.testing.assert_array_equal(np.repeat(weighted.labels_, times), plain.labels_)
-        assert weighted.inertia_ == pytest.approx(plain.inertia_, rel=1e-12)
-        np.testing.assert_allclose(
-            weighted.cluster_centers_, plain.cluster_centers_, rtol=0, atol=1e-12
-        )
-        assert weighted.normalized_inertia_ == pytest.approx(plain.normalized_inertia_, rel=1e-12)
+    return clone(model).fit(X, sample_weight=times), model.fit(repeated), times, repeated
+
+
+@pytest.mark.parametrize("init", ["k-means++", "indices", "centers"])
+@pytest.mark.parametrize("projection", ["sign", None])
+def test_weights_are_repeated_rows(init: str, projection: Any) -> None:
+    """Integer weights give the fit of rows repeated in the same order, zero weights included."""
+    weighted, plain, times, _ = fit_weighted_and_repeated(init, projection, "lloyd")
+    np.testing.assert_array_equal(np.repeat(weighted.labels_, times), plain.labels_)
+    assert weighted.inertia_ == pytest.approx(plain.inertia_, rel=1e-12)
+    np.testing.assert_allclose(
+        weighted.cluster_centers_, plain.cluster_centers_, rtol=0, atol=1e-12
+    )
+    assert weighted.normalized_inertia_ == pytest.approx(plain.normalized_inertia_, rel=1e-12)
+
+
+@pytest.mark.parametrize("init", ["k-means++", "indices", "centers"])
+@pytest.mark.parametrize("projection", ["sign", None])
+@pytest.mark.parametrize("solver", ["lloyd", "hartigan", "breathing"])
+def test_inertia_counts_weights(init: str, projection: Any, solver: str) -> None:
+    """The inertia of weighted rows is that of the repeated rows with the same labels.
+
+    Hartigan's moves take a weighted row at once and repeated rows one by one, so that labels may
+    differ from those of the other fit.
+    """
+    weighted, _, times, repeated = fit_weighted_and_repeated(init, projection, solver)
     exact = reference.extended_inertia(repeated, np.repeat(weighted.labels_, times))
     assert weighted.inertia_ == pytest.approx(exact, rel=1e-12)
 
@@ -320,3 +369,37 @@ def test_rows_without_weight_are_labelled_only() -> None:
     np.testing.assert_allclose(weighted.cluster_centers_, plain.cluster_centers_, atol=1e-12)
     assert weighted.inertia_ == pytest.approx(plain.inertia_, rel=1e-12)
     assert len(weighted.labels_) == 160
+
+
+def test_settings_have_the_parameters_of_the_estimator() -> None:
+    """`Settings` names every parameter of the constructor, with the same default."""
+    assert vars(Settings()) == ProjectedKMeans().get_params()
+
+
+def test_a_failed_fit_leaves_the_earlier_results() -> None:
+    """All results are set when a fit ends, so that an error cannot mix those of two fits."""
+    X, _ = draw_blobs(n=40, d=10)
+    model = ProjectedKMeans(3, random_state=0).fit(X)
+    before = {name: getattr(model, name) for name in ("key_", "labels_", "approach_", "inertia_")}
+    model.set_params(random_state=1, n_clusters=2)
+    with pytest.raises(ValueError, match="NaN"):
+        model.fit(np.full((40, 10), np.nan))
+    assert all(getattr(model, name) is value for name, value in before.items())
+
+
+def test_a_fit_does_not_time_the_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The forecast is computed when it is read, and says what a plan says."""
+    X, _ = draw_blobs(d=30)
+    measured: list[int] = []
+
+    def measure(n_threads: int = 0) -> Speed:
+        measured.append(n_threads)
+        return Speed(products=1e10, reads=1e10)
+
+    monkeypatch.setattr("projected_kmeans.planning.forecast.measure_speed", measure)
+    model = ProjectedKMeans(3, random_state=0, n_threads=1).fit(X)
+    model.predict(X)
+    assert measured == []
+    planned = plan_fit(X, 3, probe=False, n_threads=1).chosen.forecast
+    assert model.forecast_ == planned
+    assert set(measured) == {1}

@@ -26,7 +26,7 @@ EXPECTED_FAILURES = dict.fromkeys(
     (
         "the check shuffles the weighted rows, and k-means++ draws rows by position, so the two "
         "fits start from different centers (scikit-learn's KMeans is exempt for the same reason); "
-        "test_estimator.py shows equality in the same order"
+        "test_projected_kmeans.py shows equality in the same order"
     ),
 )
 
@@ -36,7 +36,7 @@ def expected_failures(estimator: BaseEstimator) -> dict[str, str]:
     return EXPECTED_FAILURES if isinstance(estimator, ProjectedKMeans) else {}
 
 
-# Some checks use fewer distinct rows than eight clusters: a warning is right there.
+# Some checks have fewer distinct rows than eight clusters, and the warning is right.
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @parametrize_with_checks(
     [

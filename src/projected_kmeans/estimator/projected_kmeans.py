@@ -692,9 +692,8 @@ class ProjectedKMeans(
         self.trace_ = tuple(monitor.trace)
 
     def _repr_html_inner(self) -> str:
-        shown = self.__sklearn_is_fitted__() and not self.has_pending_rows_
-        if not shown:
-            return show_html(self, None, None)
+        if self.has_pending_rows_ or not self.__sklearn_is_fitted__():
+            return show_html(clone(self), None, None)  # a clone has no results to compute
         planned = self.forecast_.total if "_forecast" in vars(self) else None
         return show_html(self, read_fitted_model(self), planned)
 
@@ -707,17 +706,18 @@ class ProjectedKMeans(
     def __dir__(self) -> list[str]:
         """List fitted attributes only once they are set.
 
-        Tools that read everything in this list, such as scikit-learn's HTML display, then neither
-        run a clustering nor find attributes that a loaded model does not have.
+        scikit-learn's own version reads every attribute, which would cluster a stream. Tools that
+        read what is listed, such as its HTML display, would do so too.
         """
         unset = {
             name
             for name, value in vars(ProjectedKMeans).items()
             if isinstance(value, FittedAttribute) and name not in vars(self)
         }
-        if "_forecast" in unset:
-            unset.add("forecast_")
-        return sorted(set(super().__dir__()) - unset)
+        # Properties that read an unset attribute.
+        unset |= {"_n_features_out"} if "cluster_centers_" in unset else set()
+        unset |= {"forecast_"} if "_forecast" in unset else set()
+        return sorted(set(object.__dir__(self)) - unset)
 
     def __sklearn_is_fitted__(self) -> bool:
         return self._is_stream or "cluster_centers_" in vars(self)

@@ -1,4 +1,4 @@
-"""ProjectedKMeans on new rows, rows of any kind, and rows that it must refuse."""
+"""ProjectedKMeans fitted to rows of any kind, and rows and parameters that it must refuse."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import scipy.sparse
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.cluster import KMeans
 from sklearn.decomposition import PCA
-from sklearn.exceptions import ConvergenceWarning, NotFittedError
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.preprocessing import FunctionTransformer
 
 from projected_kmeans import (
@@ -23,46 +23,6 @@ from projected_kmeans import (
 from tests import reference
 from tests.support.blobs import assert_consistent, assert_same_fit, draw_blobs
 from tests.support.layouts import TYPES, compute_type
-
-
-@pytest.mark.parametrize("dtype", ["float32", "float64"])
-def test_methods_equal_scikit_learns(dtype: str) -> None:
-    """predict, transform and score are scikit-learn's for the same centers."""
-    X, _ = draw_blobs(gap=0.5)
-    X = X.astype(dtype)
-    new = draw_blobs(9)[0].astype(dtype)
-    model = ProjectedKMeans(5, random_state=0).fit(X)
-    referee = KMeans(5, init=model.cluster_centers_, n_init=1, max_iter=1).fit(X)
-    referee.cluster_centers_ = model.cluster_centers_
-    weights = np.random.default_rng(0).random(150)
-    accuracy = 1e-4 if dtype == "float32" else 1e-11
-    for rows in (X, new):
-        np.testing.assert_array_equal(model.predict(rows), referee.predict(rows))
-        found = model.transform(rows)
-        assert found.dtype == dtype
-        np.testing.assert_allclose(found, referee.transform(rows), rtol=accuracy)
-        assert model.score(rows) == pytest.approx(referee.score(rows), rel=accuracy)
-        assert model.score(rows, sample_weight=weights) == pytest.approx(
-            referee.score(rows, sample_weight=weights), rel=accuracy
-        )
-
-
-def test_a_converged_fit_predicts_its_labels() -> None:
-    """After a standstill in the original space, predict gives labels_ and score -inertia_."""
-    X, _ = draw_blobs(gap=0.5)
-    model = ProjectedKMeans(5, polish_iter=100, random_state=0)
-    labels = model.fit_predict(X)
-    np.testing.assert_array_equal(labels, model.labels_)
-    np.testing.assert_array_equal(model.predict(X), labels)
-    assert model.score(X) == pytest.approx(-model.inertia_, rel=1e-12)
-    np.testing.assert_array_equal(model.fit_transform(X), model.transform(X))
-
-
-def test_the_distance_to_an_equal_center_is_zero() -> None:
-    """A row that is a center has distance exactly zero to it."""
-    X = np.random.default_rng(0).normal(size=(6, 3))
-    model = ProjectedKMeans(6, projection=None, init=X).fit(X)
-    np.testing.assert_array_equal(np.diag(model.transform(X)), 0)
 
 
 @pytest.mark.parametrize("unit", [1e-30, 1e-20, 1.0, 1e20, 1e30])
@@ -79,15 +39,6 @@ def test_float32_rows_in_any_unit(unit: float, k: int) -> None:
     np.testing.assert_array_equal(model.predict(rows), model.labels_)
     expected = np.sqrt(reference.squared_distances(X, model.cluster_centers_ / unit)).T
     np.testing.assert_allclose(model.transform(rows) / unit, expected.astype(float), rtol=1e-4)
-
-
-def test_rows_far_outside_are_predicted_and_measured() -> None:
-    """New float32 rows far beyond the training data have finite distances."""
-    X, _ = draw_blobs(n=40, d=3, k=2, gap=4.0)
-    model = ProjectedKMeans(2, random_state=0).fit(X.astype(np.float32))
-    far = np.array([[1e25, 0, 0], [-1e25, 0, 0]], np.float32)
-    np.testing.assert_allclose(model.transform(far), 1e25, rtol=1e-5)
-    assert model.score(far) == pytest.approx(-2e50, rel=1e-5)
 
 
 @pytest.mark.parametrize("offset", [1e4, 1e6])
@@ -279,19 +230,6 @@ def test_bad_weights_are_named(weights: Any, sentence: str) -> None:
     model = ProjectedKMeans(2, random_state=0).fit(X)
     with pytest.raises(ValueError, match=sentence):
         model.score(X, sample_weight=weights)
-
-
-@pytest.mark.parametrize("method", ["predict", "transform", "score"])
-def test_bad_rows_are_named_after_fitting(method: str) -> None:
-    """The wrong number of features, a NaN or a missing fit give a sentence."""
-    model = ProjectedKMeans(2, random_state=0)
-    with pytest.raises(NotFittedError):
-        getattr(model, method)(np.zeros((2, 3)))
-    model.fit(np.arange(12.0).reshape(4, 3))
-    with pytest.raises(ValueError, match=r"X has 2 features, but ProjectedKMeans is expecting 3"):
-        getattr(model, method)(np.zeros((2, 2)))
-    with pytest.raises(ValueError, match="NaN at row 1, column 2"):
-        getattr(model, method)([[0.0, 0.0, 0.0], [0.0, 0.0, np.nan]])
 
 
 class Halve(TransformerMixin, BaseEstimator):

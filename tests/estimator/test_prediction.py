@@ -1,0 +1,89 @@
+"""Rows given to a fitted model: labels, distances, scores, and rows that it must refuse."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from sklearn.cluster import KMeans
+from sklearn.exceptions import NotFittedError
+
+from projected_kmeans import FitState, ProjectedKMeans, as_row_source
+from projected_kmeans.estimator.prediction import label_input
+from projected_kmeans.estimator.projected_kmeans import read_fitted_model
+from tests.support.blobs import draw_blobs
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_methods_equal_scikit_learns(dtype: str) -> None:
+    """predict, transform and score are scikit-learn's for the same centers."""
+    X, _ = draw_blobs(gap=0.5)
+    X = X.astype(dtype)
+    new = draw_blobs(9)[0].astype(dtype)
+    model = ProjectedKMeans(5, random_state=0).fit(X)
+    referee = KMeans(5, init=model.cluster_centers_, n_init=1, max_iter=1).fit(X)
+    referee.cluster_centers_ = model.cluster_centers_
+    weights = np.random.default_rng(0).random(150)
+    accuracy = 1e-4 if dtype == "float32" else 1e-11
+    for rows in (X, new):
+        np.testing.assert_array_equal(model.predict(rows), referee.predict(rows))
+        found = model.transform(rows)
+        assert found.dtype == dtype
+        np.testing.assert_allclose(found, referee.transform(rows), rtol=accuracy)
+        assert model.score(rows) == pytest.approx(referee.score(rows), rel=accuracy)
+        assert model.score(rows, sample_weight=weights) == pytest.approx(
+            referee.score(rows, sample_weight=weights), rel=accuracy
+        )
+
+
+def test_a_converged_fit_predicts_its_labels() -> None:
+    """After convergence in the original space, predict gives labels_ and score -inertia_."""
+    X, _ = draw_blobs(gap=0.5)
+    model = ProjectedKMeans(5, polish_iter=100, random_state=0)
+    labels = model.fit_predict(X)
+    np.testing.assert_array_equal(labels, model.labels_)
+    np.testing.assert_array_equal(model.predict(X), labels)
+    assert model.score(X) == pytest.approx(-model.inertia_, rel=1e-12)
+    np.testing.assert_array_equal(model.fit_transform(X), model.transform(X))
+
+
+def test_the_distance_to_an_equal_center_is_zero() -> None:
+    """A row that is a center has distance exactly zero to it."""
+    X = np.random.default_rng(0).normal(size=(6, 3))
+    model = ProjectedKMeans(6, projection=None, init=X).fit(X)
+    np.testing.assert_array_equal(np.diag(model.transform(X)), 0)
+
+
+def test_rows_far_outside_are_predicted_and_measured() -> None:
+    """New float32 rows far beyond the training data have finite distances."""
+    X, _ = draw_blobs(n=40, d=3, k=2, gap=4.0)
+    model = ProjectedKMeans(2, random_state=0).fit(X.astype(np.float32))
+    far = np.array([[1e25, 0, 0], [-1e25, 0, 0]], np.float32)
+    np.testing.assert_allclose(model.transform(far), 1e25, rtol=1e-5)
+    assert model.score(far) == pytest.approx(-2e50, rel=1e-5)
+
+
+@pytest.mark.parametrize("method", ["predict", "transform", "score"])
+def test_bad_rows_are_named_after_fitting(method: str) -> None:
+    """The wrong number of features, a NaN or a missing fit give a sentence."""
+    model = ProjectedKMeans(2, random_state=0)
+    with pytest.raises(NotFittedError):
+        getattr(model, method)(np.zeros((2, 3)))
+    model.fit(np.arange(12.0).reshape(4, 3))
+    with pytest.raises(ValueError, match=r"X has 2 features, but ProjectedKMeans is expecting 3"):
+        getattr(model, method)(np.zeros((2, 2)))
+    with pytest.raises(ValueError, match="NaN at row 1, column 2"):
+        getattr(model, method)([[0.0, 0.0, 0.0], [0.0, 0.0, np.nan]])
+
+
+def test_labels_come_block_by_block() -> None:
+    """Blocks cover all rows in their order, and the callback hears of each."""
+    X, _ = draw_blobs(gap=0.5)
+    model = ProjectedKMeans(5, random_state=0).fit(X)
+    states: list[FitState] = []
+    blocks = list(label_input(read_fitted_model(model), as_row_source(X), states.append))
+    np.testing.assert_array_equal(
+        np.concatenate([block.labels for block in blocks]), model.predict(X)
+    )
+    assert blocks[0].start == 0
+    assert states[-1].iteration == states[-1].total == 150
+    assert {state.step for state in states} == {"predict"}
