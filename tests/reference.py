@@ -1,4 +1,8 @@
-"""NumPy twins of the kernels: short, slow and plain, in no way derived from the C++."""
+"""NumPy twins of the kernels: short, slow and plain, written independently of the C++.
+
+A twin has at most 15 lines. Its name is that of its kernel, or stands in `TWINS`. Every kernel is
+compared with its twin in tests/native/test_twins.py.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +16,25 @@ from numpy.typing import NDArray
 
 Array = NDArray[Any]
 MASK = 2**32 - 1
+
+# Kernels whose twin has another name: they give the same result in another way, or for sparse rows.
+TWINS = {
+    "sign_rectangle": "signs",
+    "word_rectangle": "random_words",
+    "on_the_fly_product": "sign_product",
+    "mailman_product": "sign_product",
+    "sign_product_sparse": "sign_product",
+    "sparse_sign_product_sparse": "sparse_sign_product",
+    "hadamard_product_sparse": "hadamard_product",
+    "bounded_assignment": "nearest_center",
+}
+
+# Functions of the native module that have no twin, and why.
+WITHOUT_TWIN = {
+    "instruction_set": "tells which build of the kernels is in use",
+    "max_threads": "asks OpenMP",
+    "release_memory": "gives freed memory back to the system",
+}
 
 
 def philox(counter: Iterable[Any], key: int) -> list[NDArray[np.uint64]]:
@@ -74,6 +97,34 @@ def hadamard_matrix(key: int, n_rows: int, positions: Array) -> Array:
     return flips * (1.0 - 2.0 * np.array(parity).reshape(n_rows, len(positions)))
 
 
+def sparse_sign_product(X: Array, key: int, n_components: int, n_nonzeros: int) -> Array:
+    """Return the rows times a sparse sign matrix, in extended precision."""
+    matrix = sparse_sign_matrix(key, X.shape[1], n_components, n_nonzeros)
+    return X.astype(np.longdouble) @ matrix.astype(np.longdouble)
+
+
+def hadamard_product(X: Array, key: int, positions: Array) -> Array:
+    """Return the kept entries of the randomised transform of the rows, in extended precision."""
+    matrix = hadamard_matrix(key, X.shape[1], positions)
+    return X.astype(np.longdouble) @ matrix.astype(np.longdouble)
+
+
+def direction_product(X: Array, origin: Array, scale: float, directions: Array) -> Array:
+    """Return the coordinates of the rows about an origin along some directions."""
+    inside = (X.astype(np.longdouble) - origin) * np.longdouble(scale)
+    return inside @ directions.astype(np.longdouble).T
+
+
+def table_product(X: Array, table: Array) -> Array:
+    """Return the rows times a table, in extended precision."""
+    return X.astype(np.longdouble) @ table.astype(np.longdouble)
+
+
+def transposed_product(X: Array, table: Array) -> Array:
+    """Return the transposed rows times a table, in extended precision."""
+    return X.astype(np.longdouble).T @ table.astype(np.longdouble)
+
+
 def squared_distances(X: Array, centers: Array) -> Array:
     """Return the squared distance of every center (row) to every row of X (column)."""
     gaps = X.astype(np.longdouble)[None] - centers.astype(np.longdouble)[:, None]
@@ -90,8 +141,13 @@ def nearest_center(X: Array, centers: Array, labels: Array | None = None) -> Arr
     return np.where(distances[labels, rows] <= distances[nearest, rows], labels, nearest)
 
 
+def own_distances(X: Array, centers: Array, labels: Array) -> Array:
+    """Return the squared distance of every row to the center that its label names."""
+    return squared_distances(X, centers)[labels, np.arange(len(X))]
+
+
 def lower_distances(X: Array, centers: Array, nearest: Array) -> Array:
-    """Return the least of every row's present distance and those to further centers, squared."""
+    """Return the minimum of every row's present squared distance and those to further centers."""
     return np.minimum(nearest, squared_distances(X, centers).min(axis=0, initial=np.inf))
 
 
@@ -112,7 +168,7 @@ def plus_plus_chances(X: Array, weights: Array, chosen: tuple[int, ...]) -> Arra
 
 
 def candidate_centers(X: Array, centers: Array, labels: Array, n_candidates: int) -> Array:
-    """Return the nearest centers of every row, ties by index; its own last where it is far."""
+    """Return the nearest centers of every row, ties by index; its own last if it is missing."""
     order = np.argsort(squared_distances(X, centers).T, axis=1, kind="stable")[:, :n_candidates]
     missing = ~(order == labels[:, None]).any(axis=1)
     order[missing, -1] = labels[missing]
@@ -174,7 +230,7 @@ def means(X: Array, labels: Array, k: int, weights: Array | None = None) -> Arra
 
 
 def changes(X: Array, labels: Array, k: int, weights: Array) -> Array:
-    """Return MatLab's Del: what the sum gains if a row joins a cluster or loses if it leaves."""
+    """Return MatLab's Del: how inertia grows if a row joins a cluster, or falls if it leaves."""
     own = labels[:, None] == np.arange(k)
     mass = np.bincount(labels, weights, minlength=k)[None, :]
     centers = np.nan_to_num(means(X, labels, k, weights))
@@ -200,7 +256,7 @@ def move_points(X: Array, labels: Array, k: int, weights: Array | None = None) -
 
 
 def lloyd(X: Array, centers: Array, max_iter: int) -> tuple[Array, list[float]]:
-    """Return the labels and the inertias of MatLab's batch phase; no cluster may run empty."""
+    """Return the labels and the inertias of MatLab's batch phase; no cluster may become empty."""
     k = len(centers)
     labels = nearest_center(X, centers)
     history = [inertia(X, labels)]
@@ -215,13 +271,13 @@ def lloyd(X: Array, centers: Array, max_iter: int) -> tuple[Array, list[float]]:
 
 
 def brute_force_optimum(X: Array, k: int) -> float:
-    """Return the least inertia over all partitions into at most k clusters."""
+    """Return the minimum inertia over all partitions into at most k clusters."""
     partitions = itertools.product(range(k), repeat=len(X) - 1)
     return min(inertia(X, np.array((0, *rest))) for rest in partitions)
 
 
 def best_matching(labels_true: Array, labels_pred: Array) -> float:
-    """Return the largest share of right rows over all one-to-one matchings, by trying all."""
+    """Return the largest share of rows matched over all one-to-one matchings, by trying all."""
     classes, clusters = np.unique(labels_true), np.unique(labels_pred)
     size = max(len(classes), len(clusters))
     padded = list(classes) + [None] * (size - len(classes))
@@ -234,7 +290,7 @@ def best_matching(labels_true: Array, labels_pred: Array) -> float:
 
 
 def extended_inertia(X: Array, labels: Array) -> float:
-    """Return the inertia in extended precision, for more rows than fractions can bear."""
+    """Return the inertia in extended precision: for many rows, where fractions are too slow."""
     total = np.longdouble(0)
     for j in np.unique(labels):
         part = X[labels == j].astype(np.longdouble)

@@ -1,10 +1,13 @@
+# The types of the kernels in src/native. tests/native/bindings/test_stub.py compares this file with
+# the built module. Arrays are C-contiguous and never converted; outputs come last.
+
 from typing import TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-_Block: TypeAlias = NDArray[np.generic]
+_Block: TypeAlias = NDArray[np.generic]  # of any of ELEMENT_TYPES
 _Csr: TypeAlias = csr_array[np.float32 | np.float64, tuple[int, int]]
 _F32: TypeAlias = NDArray[np.float32]
 _F64: TypeAlias = NDArray[np.float64]
@@ -13,6 +16,16 @@ _Floats: TypeAlias = _F32 | _F64
 # The precision of a computation, the same for all arrays that take part.
 _C = TypeVar("_C", np.float32, np.float64)
 _Real: TypeAlias = NDArray[_C]
+
+# What Python and C++ share: set in src/native/bindings/module.cpp.
+INSTRUCTION_SETS: tuple[str, ...]  # of this build, from the least to the most demanding
+ELEMENT_TYPES: tuple[str, ...]  # that a dense block may have, by NumPy's names
+BOUNDS_PER_ROW: int  # lower bounds that a row keeps in `bounded_assignment`
+CENTERS_TOGETHER: int  # the size of a group of centers is best a multiple of it
+MAX_QUANTA: int  # the largest bound
+MAX_NARROW_CENTERS: int  # centers that candidates of type uint16 can name
+TILE_ROWS: int  # rows of a tile of `weigh_candidates`
+MAX_NONZEROS: int  # nonzeros in a row of a sparse sign matrix
 
 def instruction_set() -> str: ...
 def max_threads() -> int: ...

@@ -60,3 +60,12 @@ def draw_topics(
     rows = np.repeat(np.arange(n), n_words)
     counts = (np.ones(words.size), (rows, words.ravel()))
     return scipy.sparse.coo_array(counts, shape=(n, d)).tocsr().astype(dtype)
+
+
+def draw_centers(rows: BothForms, k: int, seed: int, *, integers: bool = False) -> Any:
+    """Return k centers near the rows; rows themselves, and equal ones, are among them."""
+    stream = np.random.default_rng(seed)
+    centers = rows.dense[stream.integers(len(rows.dense), size=k)].astype(np.float64)
+    if not integers:
+        centers[::2] += stream.normal(size=centers[::2].shape) / 4
+    return centers

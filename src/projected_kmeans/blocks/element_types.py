@@ -8,9 +8,9 @@ import numpy as np
 import scipy.sparse
 from numpy.typing import NDArray
 
-NATIVE_TYPES = tuple(
-    np.dtype(name) for name in ("float32", "float64", "float16", "uint8", "int8", "uint16", "int16")
-)
+from projected_kmeans import _native
+
+NATIVE_TYPES = tuple(np.dtype(name) for name in _native.ELEMENT_TYPES)
 
 
 def as_native(array: NDArray[Any]) -> NDArray[Any]:

@@ -24,8 +24,8 @@ from projected_kmeans.results import Floats, Labels
 
 # Each row keeps 16 lower bounds of two bytes, one for each group of centers. The kernel compares a
 # row with four centers at once, so that the size of a group is a multiple of four.
-BOUNDS_A_ROW = 16
-CENTERS_TOGETHER = 4
+BOUNDS_PER_ROW = _native.BOUNDS_PER_ROW
+CENTERS_TOGETHER = _native.CENTERS_TOGETHER
 
 # With fewer clusters, or fewer multiplications in a pass, measuring all distances is as fast.
 MIN_CLUSTERS = 12
@@ -35,7 +35,7 @@ MIN_WORK = 1e7
 # 8,192 quanta: small enough a unit to see what centers move in a late pass, and distances up to
 # eight times the typical one still fit.
 TYPICAL_QUANTA = 8192.0
-MAX_QUANTA = 65535
+MAX_QUANTA = _native.MAX_QUANTA
 
 # Bounds are dropped if, from the fourth pass with them on, they save less than 40 % of the
 # distances.
@@ -142,7 +142,7 @@ class NearestSearch:
         if self._groups is None:
             self._groups = group_centers(centers)
             self._upper = np.full(len(labels), MAX_QUANTA, dtype=np.uint16)
-            self._lower = np.zeros((len(labels), BOUNDS_A_ROW), dtype=np.uint16)
+            self._lower = np.zeros((len(labels), BOUNDS_PER_ROW), dtype=np.uint16)
             self._lower[:, len(self._groups) :] = MAX_QUANTA
             self._centers = centers
         drifts, group_drifts = self._drifts(centers)
@@ -171,7 +171,7 @@ class NearestSearch:
         assert self._groups is not None
         moved = np.sqrt(np.sum((centers - self._centers) ** 2, axis=1)) * (1 + 1e-12)
         quanta = np.minimum(np.ceil(moved * self._quantum), MAX_QUANTA).astype(np.uint16)
-        of_groups = np.zeros(BOUNDS_A_ROW, dtype=np.uint16)
+        of_groups = np.zeros(BOUNDS_PER_ROW, dtype=np.uint16)
         padded = np.append(quanta, np.uint16(0))
         of_groups[: len(self._groups)] = padded[self._groups].max(axis=1)
         return quanta, of_groups
@@ -222,7 +222,7 @@ def group_centers(centers: Floats) -> NDArray[np.int32]:
     until at most 16 groups of equal size are left.
     """
     n_clusters = len(centers)
-    min_size = -(-n_clusters // BOUNDS_A_ROW)
+    min_size = -(-n_clusters // BOUNDS_PER_ROW)
     size = -(-min_size // CENTERS_TOGETHER) * CENTERS_TOGETHER
     n_groups = -(-n_clusters // size)
     groups = np.full((n_groups, size), -1, dtype=np.int32)

@@ -44,9 +44,8 @@ def list_candidates(sketch: Problem, sketched: Clustering, n_candidates: int) ->
     dtype = compute_type(sketch.source.dtype)
     frame = Frame.around(sketched.centers, dtype, sketch.ranges)
     shape = (sketch.source.shape[0], min(n_candidates, len(sketched.centers)))
-    lists: Candidates = (
-        np.empty(shape, np.uint16) if len(sketched.centers) <= 2**16 else np.empty(shape, np.int32)
-    )
+    narrow = len(sketched.centers) <= _native.MAX_NARROW_CENTERS
+    lists: Candidates = np.empty(shape, np.uint16) if narrow else np.empty(shape, np.int32)
     kernel = partial(_list, frame, sketch.n_threads)
     sketch.source.walk(Task(kernel, (read(sketched.labels), fill(lists))))
     return lists

@@ -15,9 +15,6 @@ from projected_kmeans.checks import check_count
 from projected_kmeans.keys import RandomState
 from projected_kmeans.projections.map_protocol import MapTransformer, SparseMatrix
 
-# The kernels hold the nonzeros of one row of R in a buffer of this length.
-MAX_NONZEROS = 64
-
 
 class SignProjection(MapTransformer):
     """Multiply by a random sign matrix, the paper's R: entries +1/sqrt(t) and -1/sqrt(t).
@@ -159,9 +156,9 @@ class SparseSignProjection(MapTransformer):
     def choose_components(self, n_samples: int, n_features: int) -> int:
         """Check the parameters and return t."""
         check_count("n_nonzeros", self.n_nonzeros)
-        if self.n_nonzeros > MAX_NONZEROS:
+        if self.n_nonzeros > _native.MAX_NONZEROS:
             raise ValueError(
-                f"n_nonzeros={self.n_nonzeros} is too many; use at most {MAX_NONZEROS}, "
+                f"n_nonzeros={self.n_nonzeros} is too many; use at most {_native.MAX_NONZEROS}, "
                 "or SignProjection for dense signs"
             )
         return super().choose_components(n_samples, n_features)

@@ -1,0 +1,136 @@
+// Sums over clusters, scans, moves and seeding, as Python sees them.
+// Each function checks its arguments, releases the GIL and calls one kernel.
+#include <nanobind/stl/optional.h>
+
+#include <optional>
+#include <utility>
+
+#include "bindings/arguments.hpp"
+#include "bindings/compiled_kernels.hpp"
+
+namespace projected_kmeans {
+namespace {
+
+template <class C, class B>
+std::pair<std::int64_t, std::int64_t> scan_columns(B block, Out<double, 1> minimum,
+                                                   Out<double, 1> maximum, Out<double, 1> norm,
+                                                   int n_threads) {
+    const nb::gil_scoped_release unlocked;
+    const auto rows = rows_of(block, n_threads);
+    const auto width = static_cast<std::size_t>(rows.n_columns);
+    require(minimum.shape(0) == width && maximum.shape(0) == width,
+            "minimum and maximum have a value for every column");
+    require(norm.shape(0) == 1, "norm has one value");
+    const Position bad =
+        KernelFor<B, PK_KERNEL(scan_columns), PK_KERNEL(scan_columns_sparse<C>)>::chosen()(
+            rows, minimum.data(), maximum.data(), norm.data(), thread_count(n_threads));
+    return {bad.row, bad.column};
+}
+
+const double *weights_of(std::int64_t n_rows, const std::optional<In<double, 1>> &weights) {
+    require(!weights || static_cast<std::int64_t>(weights->shape(0)) == n_rows,
+            "weights have an entry for every row");
+    return weights ? weights->data() : nullptr;
+}
+
+template <class C, class B>
+void cluster_moments(B block, In<std::int32_t, 1> labels, std::optional<In<std::int32_t, 1>> before,
+                     std::optional<In<double, 1>> weights, In<double, 2> centers,
+                     In<double, 1> magic, double fine_ratio, double squares_ratio,
+                     Out<double, 3> offsets, Out<double, 3> totals, int n_threads) {
+    const nb::gil_scoped_release unlocked;
+    const auto rows = rows_of(block, n_threads);
+    const auto width = static_cast<std::size_t>(rows.n_columns);
+    const auto reference = centers_of<double>(rows, centers);
+    const double *row_weights = weights_of(rows.n_rows, weights);
+    require(magic.shape(0) == width + 2, "magic has n_columns + 2 values");
+    require(offsets.shape(0) == 2 && offsets.shape(1) == centers.shape(0) &&
+                offsets.shape(2) == width,
+            "offsets are 2 x n_centers x n_columns");
+    require(totals.shape(0) == 2 && totals.shape(1) == centers.shape(0) && totals.shape(2) == 2,
+            "totals are 2 x n_centers x 2");
+    require_labels(rows.n_rows, labels.data(), labels.shape(0), reference.n_centers);
+    if (before) require_labels(rows.n_rows, before->data(), before->shape(0), reference.n_centers);
+    KernelFor<B, PK_KERNEL(cluster_moments), PK_KERNEL(cluster_moments_sparse<C>)>::chosen()(
+        rows, labels.data(), before ? before->data() : nullptr, row_weights, reference,
+        {magic.data(), fine_ratio, squares_ratio}, offsets.data(), totals.data(),
+        thread_count(n_threads));
+}
+
+template <class C>
+std::int64_t move_points(Block block, std::optional<In<double, 1>> weights, In<C, 1> origin,
+                         double scale, Out<std::int32_t, 1> labels, Out<double, 2> centers,
+                         Out<double, 1> mass, int n_threads) {
+    const Rows rows = rows_of(block);
+    const double *row_weights = weights_of(rows.n_rows, weights);
+    const auto frame = frame_of<C>(rows, origin, scale);
+    require(centers.shape(1) == block.shape(1), "centers have a value for every column");
+    require(mass.shape(0) == centers.shape(0), "mass has a value for every center");
+    const nb::gil_scoped_release unlocked;
+    const auto n_centers = static_cast<std::int64_t>(centers.shape(0));
+    require_labels(rows.n_rows, labels.data(), labels.shape(0), n_centers);
+    return PK_KERNEL(move_points<C>)::chosen()(rows, row_weights, frame, labels.data(),
+                                               centers.data(), mass.data(), n_centers,
+                                               thread_count(n_threads));
+}
+
+template <class C>
+void lower_distances(Block block, In<C, 1> origin, double scale, In<C, 2> centers,
+                     Out<C, 1> nearest, int n_threads) {
+    const Rows rows = rows_of(block);
+    const auto frame = frame_of<C>(rows, origin, scale);
+    const auto given = centers_of<C>(rows, centers);
+    require(nearest.shape(0) == block.shape(0), "nearest has an entry for every row");
+    const nb::gil_scoped_release unlocked;
+    PK_KERNEL(lower_distances<C>)::chosen()(rows, frame, given, nearest.data(),
+                                            thread_count(n_threads));
+}
+
+template <class C>
+void weigh_candidates(In<C, 3> tiles, In<C, 2> centers, In<C, 1> nearest, In<C, 1> shares,
+                      Out<C, 2> after, Out<double, 1> sums, int n_threads) {
+    require(tiles.shape(2) == Tiles<C>::n_rows, "tiles have 32 rows each");
+    require(centers.shape(1) == tiles.shape(1), "centers have a value for every column");
+    const std::size_t n_rows = tiles.shape(0) * tiles.shape(2);
+    require(nearest.shape(0) == n_rows && shares.shape(0) == n_rows,
+            "nearest and shares have an entry for every row");
+    require(after.shape(0) == centers.shape(0) && after.shape(1) == n_rows,
+            "after is n_centers x n_rows");
+    require(sums.shape(0) == centers.shape(0), "sums have an entry for every center");
+    const nb::gil_scoped_release unlocked;
+    PK_KERNEL(weigh_candidates<C>)::chosen()(
+        {tiles.data(), static_cast<std::int64_t>(tiles.shape(0)),
+         static_cast<std::int64_t>(tiles.shape(1))},
+        {centers.data(), static_cast<std::int64_t>(centers.shape(0))}, nearest.data(),
+        shares.data(), after.data(), sums.data(), thread_count(n_threads));
+}
+
+// Computes in double precision whatever the block holds.
+template <class C, class B> void bind_exact(nb::module_ &m) {
+    m.def("scan_columns", scan_columns<C, B>, array("block"), array("minimum"), array("maximum"),
+          array("norm"), "n_threads"_a);
+    m.def("cluster_moments", cluster_moments<C, B>, array("block"), array("labels"),
+          array("before").none(), array("weights").none(), array("centers"), array("magic"),
+          "fine_ratio"_a, "squares_ratio"_a, array("offsets"), array("totals"), "n_threads"_a);
+}
+
+template <class C> void bind_clustering_of(nb::module_ &m) {
+    bind_exact<C, CsrBlock<C, std::int32_t>>(m);
+    bind_exact<C, CsrBlock<C, std::int64_t>>(m);
+    m.def("move_points", move_points<C>, array("block"), array("weights").none(), array("origin"),
+          "scale"_a, array("labels"), array("centers"), array("mass"), "n_threads"_a);
+    m.def("lower_distances", lower_distances<C>, array("block"), array("origin"), "scale"_a,
+          array("centers"), array("nearest"), "n_threads"_a);
+    m.def("weigh_candidates", weigh_candidates<C>, array("tiles"), array("centers"),
+          array("nearest"), array("shares"), array("after"), array("sums"), "n_threads"_a);
+}
+
+}  // namespace
+
+void bind_clustering(nb::module_ &m) {
+    bind_exact<float, Block>(m);  // dense blocks of any element type
+    bind_clustering_of<float>(m);
+    bind_clustering_of<double>(m);
+}
+
+}  // namespace projected_kmeans

@@ -1,0 +1,148 @@
+// The data of a search with bounds: the bounds themselves, centers in groups, and the rows of a
+// batch for which bounds alone do not decide. See bounded_assignment.cpp.
+#pragma once
+
+#include "clustering/arguments.hpp"
+#include "clustering/exact_distance.hpp"
+#include "lanes/buffer.hpp"
+#include "lanes/tiles.hpp"
+
+namespace projected_kmeans::PK_INSTRUCTION_SET {
+
+// A batch of rows in the frame's coordinates stays in the second-level cache.
+constexpr std::int64_t batch_bytes = std::int64_t{128} << 10;
+constexpr std::int64_t max_batch_rows = 512;
+
+// The lower bounds of a row, one for each group of centers.
+using Quanta = Vector<std::uint16_t, bounds_per_row>;
+
+inline Quanta load_quanta(const std::uint16_t *from) {
+    Quanta quanta;
+    std::memcpy(&quanta, from, sizeof quanta);
+    return quanta;
+}
+
+// Lowers the bounds by what centers moved, to zero at the lowest.
+inline void widen_lower(std::uint16_t *lower, Quanta drift) {
+    const Quanta wider = larger(load_quanta(lower), drift) - drift;
+    std::memcpy(lower, &wider, sizeof wider);
+}
+
+// One bit for each group whose lower bound is at most the upper bound of the row's own center. Only
+// these groups can hold a nearer center.
+inline unsigned groups_in_reach(const std::uint16_t *lower, std::uint16_t upper) {
+#if defined(__AVX2__)
+    const __m256i bounds = _mm256_loadu_si256(reinterpret_cast<const __m256i *>(lower));
+    const __m256i excess = _mm256_subs_epu16(bounds, _mm256_set1_epi16(static_cast<short>(upper)));
+    const __m256i reached = _mm256_cmpeq_epi16(excess, _mm256_setzero_si256());
+    const __m128i bytes =
+        _mm_packs_epi16(_mm256_castsi256_si128(reached), _mm256_extracti128_si256(reached, 1));
+    return static_cast<unsigned>(_mm_movemask_epi8(bytes));
+#else
+    unsigned reached = 0;
+    for (int g = 0; g < bounds_per_row; ++g) reached |= unsigned{lower[g] <= upper} << g;
+    return reached;
+#endif
+}
+
+// The centers of all groups: data[place / together][column][place % together], where `together` is
+// centers_together. Groups are padded with centers that no row chooses.
+template <class C> struct GroupedCenters {
+    Centers<C> plain;
+    std::int64_t n_columns, group_size, n_groups;
+    Buffer<C> data, half_norms;
+    Buffer<std::int32_t> center_of;  // the center at a place, or -1
+    Buffer<std::int32_t> place_of;   // the place of a center
+    C largest = 0;                   // the largest norm of a center
+
+    GroupedCenters(Centers<C> centers, CenterGroups groups, std::int64_t width)
+        : plain(centers), n_columns(width),
+          group_size((groups.size + centers_together - 1) / centers_together * centers_together),
+          n_groups(groups.n_groups), data(n_groups * group_size * width),
+          half_norms(n_groups * group_size), center_of(n_groups * group_size),
+          place_of(centers.n_centers) {
+        for (std::int64_t g = 0; g < n_groups; ++g)
+            for (std::int64_t i = 0; i < group_size; ++i)
+                put(i < groups.size ? groups.members[g * groups.size + i] : -1, g * group_size + i);
+    }
+
+  private:
+    void put(std::int32_t center, std::int64_t place) {
+        double norm = 0;
+        C *to = data.data() + place / centers_together * centers_together * n_columns +
+                place % centers_together;
+        for (std::int64_t column = 0; column < n_columns; ++column) {
+            const C value = center >= 0 ? plain.data[center * n_columns + column] : C{0};
+            to[column * centers_together] = value;
+            norm += static_cast<double>(value) * value;
+        }
+        center_of[place] = center;
+        half_norms[place] =
+            center < 0 ? std::numeric_limits<C>::infinity() : static_cast<C>(norm / 2);
+        if (center >= 0) place_of[center] = static_cast<std::int32_t>(place);
+        largest = larger(largest, static_cast<C>(std::sqrt(norm)));
+    }
+};
+
+// A row of the batch that has at least one group in reach.
+template <class C> struct BoundedRow {
+    std::int64_t row;
+    std::int32_t own, place;  // the places of its own center and of the nearest so far
+    C norm, margin;
+    C own_score, best, second;  // scores of its own center, the best center and the second best
+    C group_second;             // the second best score in the group of the best center
+};
+
+template <class C> struct BoundedScratch {
+    std::int64_t stride;        // from one row of `values` to the next: a multiple of `square`
+    Buffer<C> values;           // the rows in the frame's coordinates
+    Buffer<C> norms, products;  // their squared norms, and their products with their own centers
+    Buffer<C> tile;
+    Buffer<BoundedRow<C>> candidates;
+    Buffer<std::int64_t> rows;    // the numbers of the rows in the block
+    Buffer<std::uint16_t> lists;  // for each group, the rows that must look at it
+    std::int64_t lengths[bounds_per_row];
+    Buffer<double> settling;
+
+    BoundedScratch(std::int64_t n_rows, std::int64_t n_columns)
+        : stride((n_columns + square<C> - 1) / square<C> * square<C>), values(n_rows * stride),
+          norms(n_rows), products(n_rows), tile(stride * tile_rows<C>), candidates(n_rows),
+          rows(n_rows + 1), lists(bounds_per_row * max_batch_rows),
+          settling(settle_scratch(n_columns)) {}
+};
+
+// Moves the rows into the frame; computes their squared norms and products with their own centers.
+template <class C, class T>
+void enter_rows(const Rows &rows, Frame<C> frame, Centers<C> centers, const std::int32_t *labels,
+                std::int64_t n_candidates, BoundedScratch<C> &scratch) {
+    constexpr int lanes = n_lanes<C>;
+    for (std::int64_t i = 0; i < n_candidates; ++i) {
+        const T *row = rows.row<T>(scratch.rows[i]);
+        const C *center = centers.data + labels[scratch.rows[i]] * rows.n_columns;
+        C *out = scratch.values.data() + i * scratch.stride;
+        Lanes<C> sums[4] = {};  // of squares, of products, and two that stay zero
+        std::int64_t column = 0;
+        for (; column + lanes <= rows.n_columns; column += lanes) {
+            const Lanes<C> moved =
+                (load_as<C, lanes>(row + column) - load(frame.origin + column)) * frame.scale;
+            store(out + column, moved);
+            sums[0] += moved * moved;
+            sums[1] += moved * load(center + column);
+        }
+        const Vector<C, 4> totals = sum_each<C>(sums);
+        C norm = totals[0], product = totals[1];
+        for (; column < rows.n_columns; ++column) {
+            out[column] = (static_cast<C>(widen(row[column])) - frame.origin[column]) * frame.scale;
+            norm += out[column] * out[column];
+            product += out[column] * center[column];
+        }
+        scratch.norms[i] = norm;
+        scratch.products[i] = product;
+    }
+}
+
+template <class C>
+using EnterRows = void (*)(const Rows &, Frame<C>, Centers<C>, const std::int32_t *, std::int64_t,
+                           BoundedScratch<C> &);
+
+}  // namespace projected_kmeans::PK_INSTRUCTION_SET

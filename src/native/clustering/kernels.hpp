@@ -1,0 +1,106 @@
+// The kernels of clustering/: every signature is declared here, and only here. Definitions are in
+// the .cpp files of this folder. There is no include guard, because bindings/compiled_kernels.hpp
+// includes this file once for each instruction set.
+//
+// Inputs come first and are const; outputs come last, before the number of threads. An array that
+// is read and then overwritten is marked "in/out". All arrays are C-contiguous. C is the type that
+// is computed in: float or double. Centers are in the frame's coordinates unless said otherwise;
+// `exact` holds the same centers outside the frame, in double precision.
+#include "clustering/arguments.hpp"
+#include "lanes/rows.hpp"
+
+namespace projected_kmeans::PK_INSTRUCTION_SET {
+
+// labels (in/out) <- the nearest center of every row. Of equally near centers it is the row's
+// present one if `keep_ties`, else the lowest. nearest and second <- the squared distances to the
+// nearest center and the next one, in frame units. Sparse rows get the labels of dense rows.
+template <class C>
+void nearest_center(const Rows &rows, Frame<C> frame, Centers<C> centers, Centers<double> exact,
+                    bool keep_ties, std::int32_t *labels, C *nearest, C *second, int n_threads);
+template <class C>
+void nearest_center_sparse(const SparseRows<C> &rows, Frame<C> frame, Centers<C> centers,
+                           Centers<double> exact, bool keep_ties, std::int32_t *labels, C *nearest,
+                           C *second, int n_threads);
+
+// The labels of nearest_center; bounds from the pass before save most distances. Returns how many
+// distances were computed. `bounds` and `labels` are in/out.
+template <class C>
+std::int64_t bounded_assignment(const Rows &rows, Frame<C> frame, Centers<C> centers,
+                                Centers<double> exact, CenterGroups groups, Bounds bounds,
+                                bool keep_ties, std::int32_t *labels, int n_threads);
+
+// out[center][row] <- squared distances in frame units.
+template <class C>
+void squared_distances(const Rows &rows, Frame<C> frame, Centers<C> centers, C *out, int n_threads);
+template <class C>
+void squared_distances_sparse(const SparseRows<C> &rows, Frame<C> frame, Centers<C> centers, C *out,
+                              int n_threads);
+
+// out[row] <- the squared distance of a row to the center that its label names, in units of
+// 1 / scale^2. Centers are outside the frame. The same bits on every machine.
+void own_distances(const Rows &rows, const std::int32_t *labels, Centers<double> centers,
+                   double scale, double *out, int n_threads);
+template <class C>
+void own_distances_sparse(const SparseRows<C> &rows, const std::int32_t *labels,
+                          Centers<double> centers, double scale, double *out, int n_threads);
+
+// out[row] <- the nearest centers of a row, ascending by distance. The row's own center takes the
+// last place if it is not among them.
+template <class C>
+void candidate_centers(const Rows &rows, Frame<C> frame, Centers<C> centers,
+                       const std::int32_t *labels, Candidates out, int n_threads);
+
+// labels (in/out) <- the nearest of each row's candidates, the present one among equally near ones.
+template <class C>
+void nearest_candidate(const Rows &rows, Frame<C> frame, Centers<C> centers, Centers<double> exact,
+                       Candidates candidates, std::int32_t *labels, int n_threads);
+template <class C>
+void nearest_candidate_sparse(const SparseRows<C> &rows, Frame<C> frame, Centers<C> centers,
+                              Centers<double> exact, Candidates candidates, std::int32_t *labels,
+                              int n_threads);
+
+// nearest[row] (in/out) <- the minimum of itself and the squared distances to the centers, in frame
+// units. Centers are outside the frame.
+template <class C>
+void lower_distances(const Rows &rows, Frame<C> frame, Centers<C> centers, C *nearest,
+                     int n_threads);
+
+// after[center][row] <- the minimum of nearest[row] and the squared distance to the center.
+// sums[center] <- the sum over rows of after * shares.
+template <class C>
+void weigh_candidates(Tiles<C> tiles, Centers<C> centers, const C *nearest, const C *shares,
+                      C *after, double *sums, int n_threads);
+
+// minimum and maximum (in/out, one value for each column) are widened to hold all rows; *norm
+// (in/out) is raised to the largest squared norm of a row. Returns the first entry that is NaN or
+// infinite.
+Position scan_columns(const Rows &rows, double *minimum, double *maximum, double *norm,
+                      int n_threads);
+template <class C>
+Position scan_columns_sparse(const SparseRows<C> &rows, double *minimum, double *maximum,
+                             double *norm, int n_threads);
+
+// Adds every row to the sums of its cluster, about the cluster's center: offsets[2][center][column]
+// and totals[2][center][weight, squares] (both in/out), first the coarse grid, then the fine. With
+// `before` (may be null), only rows whose label changed are added, and taken away from the sums of
+// the cluster that they left. `weights` may be null: every row then weighs 1.
+void cluster_moments(const Rows &rows, const std::int32_t *labels, const std::int32_t *before,
+                     const double *weights, Centers<double> centers, MomentGrid grid,
+                     double *offsets, double *totals, int n_threads);
+
+// The same for sparse rows, but each row adds only what it brings beyond a row of zeros. The caller
+// adds the zeros: their term times the mass of the cluster.
+template <class C>
+void cluster_moments_sparse(const SparseRows<C> &rows, const std::int32_t *labels,
+                            const std::int32_t *before, const double *weights,
+                            Centers<double> centers, MomentGrid grid, double *offsets,
+                            double *totals, int n_threads);
+
+// One pass of single-row moves. labels, centers (outside the frame) and mass are in/out. Returns
+// how many rows moved. `weights` may be null.
+template <class C>
+std::int64_t move_points(const Rows &rows, const double *weights, Frame<C> frame,
+                         std::int32_t *labels, double *centers, double *mass,
+                         std::int64_t n_centers, int n_threads);
+
+}  // namespace projected_kmeans::PK_INSTRUCTION_SET

@@ -1,0 +1,50 @@
+// Scratch memory of kernels. It is allocated before a parallel region begins, because an exception
+// (such as "out of memory") that leaves a parallel region ends the process.
+#pragma once
+
+#include <omp.h>
+
+#include <cstdint>
+#include <deque>
+#include <new>
+
+#include "lanes/instruction_set.hpp"
+
+namespace projected_kmeans::PK_INSTRUCTION_SET {
+
+// Memory for `size` values, not initialised, beginning at a cache line.
+template <class C> class Buffer {
+  public:
+    explicit Buffer(std::int64_t size)
+        : data_(static_cast<C *>(::operator new(size * sizeof(C) + line))) {
+        const auto address = reinterpret_cast<std::uintptr_t>(data_);
+        aligned_ = reinterpret_cast<C *>((address + line - 1) / line * line);
+    }
+    ~Buffer() { ::operator delete(data_); }
+    Buffer(const Buffer &) = delete;
+    Buffer &operator=(const Buffer &) = delete;
+    C *data() { return aligned_; }
+    const C *data() const { return aligned_; }
+    C &operator[](std::int64_t index) { return aligned_[index]; }
+    const C &operator[](std::int64_t index) const { return aligned_[index]; }
+
+  private:
+    static constexpr std::uintptr_t line = 64;
+    C *data_;
+    C *aligned_;
+};
+
+// One T for each thread of a parallel region. Make it before the region; inside, `own` is the one
+// of the calling thread.
+template <class T> class PerThread {
+  public:
+    template <class... Arguments> explicit PerThread(int n_threads, const Arguments &...arguments) {
+        for (int i = 0; i < n_threads; ++i) all_.emplace_back(arguments...);
+    }
+    T &own() { return all_[static_cast<std::size_t>(omp_get_thread_num())]; }
+
+  private:
+    std::deque<T> all_;  // not a vector, because buffers cannot be moved
+};
+
+}  // namespace projected_kmeans::PK_INSTRUCTION_SET
