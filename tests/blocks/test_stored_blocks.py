@@ -1,4 +1,4 @@
-"""Blocks of row sources: what kernels read, only what is asked for, in any block size."""
+"""Blocks of row sources: in a form that kernels read, of any size, only what is asked for."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ import pytest
 import scipy.sparse
 
 from projected_kmeans import _native
-from projected_kmeans.blocks.checked_blocks import CheckedBlocks
 from projected_kmeans.blocks.column_scan import ColumnRanges, scan_columns
 from projected_kmeans.blocks.memory_blocks import open_blocks
 from projected_kmeans.blocks.stored_blocks import GAP_BYTES, StoredBlocks, release
@@ -139,31 +138,3 @@ def test_a_mapped_file_is_walked_without_a_copy(tmp_path: Path) -> None:
     for block in StoredBlocks(open_rows(tmp_path / "rows.npy"), 64):
         assert not block.rows.flags.owndata
         assert not block.rows.flags.writeable
-
-
-def test_checked_blocks_find_ranges_on_the_way() -> None:
-    """The first whole walk tells the ranges that a scan tells; later walks do not look again."""
-    spy = SpyRows(ROWS)
-    checked = CheckedBlocks(StoredBlocks(spy, 64))
-    assert len(list(checked)) == len(checked) == 8
-    np.testing.assert_array_equal(checked.ranges.maximum, ROWS.max(axis=0))
-    assert spy.n_walks == 1
-    list(checked)
-    assert spy.n_walks == 2
-
-
-@pytest.mark.parametrize("sparse", [False, True])
-def test_checked_blocks_name_the_first_bad_entry(sparse: bool) -> None:
-    """A bad entry ends a walk before its block, and a selection that meets a later one."""
-    rows = ROWS.copy()
-    rows[300, 4], rows[400, 2] = np.nan, np.inf
-    source = as_row_source(scipy.sparse.csr_array(rows) if sparse else rows)
-    checked = CheckedBlocks(StoredBlocks(source, 64))
-    seen = []
-    with pytest.raises(ValueError, match="NaN at row 300, column 4"):  # noqa: PT012
-        for block in checked:
-            seen.append(block.start)
-    assert seen == [0, 64, 128, 192]
-    with pytest.raises(ValueError, match="NaN at row 300, column 4"):
-        checked.select(np.array([400, 7]))
-    np.testing.assert_array_equal(checked.take(np.array([7, 8])), rows[7:9])

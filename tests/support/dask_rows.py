@@ -23,6 +23,18 @@ N, D, K = 13_000, 48, 5
 ROWS = draw_eighths(1, N, D, K).astype(np.float32)
 SIGN = {"projection": "sign", "n_components": 16, "solver": "lloyd", "n_init": 1}
 
+# Parameters of fits, by name.
+OPTIONS: dict[str, dict[str, Any]] = {
+    "sign": SIGN,
+    "sparse-sign": {**SIGN, "projection": "sparse-sign"},
+    "default": {},
+    "none": {"projection": None, "solver": "lloyd", "n_init": 1, "max_iter": 5},
+    "many candidates": {**SIGN, "polish_candidates": 2},
+    "finalists": {"projection": "sign", "n_components": 16, "solver": "lloyd", "n_init": 2},
+    "k-means||": {**SIGN, "init": "k-means||"},
+    "cosine": {"metric": "cosine", **SIGN},
+}
+
 # Even blocks; uneven ones, one of them empty; and blocks of some columns each.
 CHUNKS: dict[str, Any] = {
     "even": (2000, D),

@@ -15,7 +15,15 @@ from projected_kmeans.results import Floats
 
 @dataclass(frozen=True)
 class ColumnRanges:
-    """The smallest and the largest value of every column, and the largest squared norm of a row."""
+    """Ranges that hold all rows.
+
+    Attributes
+    ----------
+    minimum, maximum : ndarray of float64 (columns,)
+        The smallest and the largest value of every column.
+    squared_norm : float
+        The largest sum of squares of a row; infinity if unknown.
+    """
 
     minimum: Floats
     maximum: Floats
@@ -25,32 +33,36 @@ class ColumnRanges:
 def scan_columns(
     source: BlockSource, n_threads: int = 0, on_block: OnBlock | None = None
 ) -> ColumnRanges:
-    """Return the ranges of all columns; raise a ValueError that names the first bad entry."""
+    """Return the ranges of all columns.
+
+    Raises a ValueError that names the first entry that is not finite.
+    """
     scan = ColumnScan(source.shape, n_threads)
     source.walk(scan.task, on_block=on_block)
     return scan.finish()
 
 
 def check_finite(source: BlockSource) -> None:
-    """Raise a ValueError that names the first bad entry, where nobody needs the ranges of columns.
+    """Raise a ValueError that names the first entry that is not finite.
 
-    Of sparse rows these can cost more than their sketch, so that only nonzeros are looked at.
+    For callers that do not need the ranges of columns. Of sparse rows only the stored entries are
+    looked at, because finding ranges can cost more than sketching the rows.
     """
     if not source.sparse or not all(np.isfinite(block.rows.data).all() for block in source):
         scan_columns(source)
 
 
 class ColumnScan:
-    """The ranges of columns as they become known block by block.
+    """Finds the ranges of columns, block by block.
 
     Parameters
     ----------
     shape : (int, int)
-        Rows and columns in all.
-    n_threads : int
-        0 takes what OpenMP allows.
+        The number of rows and of columns.
+    n_threads : int, default=0
+        The number of threads; 0 means as many as OpenMP allows.
     known : ColumnRanges, optional
-        Of rows that were looked at before.
+        The ranges of rows that were scanned before.
     """
 
     def __init__(
@@ -63,18 +75,18 @@ class ColumnScan:
 
     @property
     def so_far(self) -> ColumnRanges:
-        """The ranges of what was added; they change as more is."""
+        """The ranges of the rows scanned so far; the arrays change as more are scanned."""
         return ColumnRanges(self._minimum, self._maximum, float(self._norm[0]))
 
     @property
     def task(self) -> Task:
-        """What looks at a block, and raises a ValueError that names its first bad entry."""
+        """The task that scans a block; raises a ValueError for an entry that is not finite."""
         uses = (minimum(self._minimum), maximum(self._maximum), maximum(self._norm))
         return Task(partial(_scan, self._n_threads), uses)
 
     def finish(self) -> ColumnRanges:
-        """Return the ranges of all that was added; raise where sums of squares would overflow."""
-        with np.errstate(over="ignore"):  # infinity is the answer here, and an error below
+        """Return the ranges of all rows; raise if sums of their squares could overflow."""
+        with np.errstate(over="ignore"):  # an overflow gives infinity, which is refused below
             reach = np.maximum(np.abs(self._maximum), np.abs(self._minimum))
             largest = float(np.max(reach, initial=0.0))
             bound = 4 * np.float64(largest) ** 2 * self._shape[0] * self._shape[1]
@@ -95,5 +107,5 @@ def _scan(n_threads: int, block: Block, minimum: Floats, maximum: Floats, norm: 
 def _not_finite(value: float, row: int, column: int) -> ValueError:
     name = "NaN" if np.isnan(value) else "infinity (inf)"
     return ValueError(
-        f"X contains {name} at row {row}, column {column}; remove or replace what is not finite"
+        f"X contains {name} at row {row}, column {column}; remove or replace such entries"
     )

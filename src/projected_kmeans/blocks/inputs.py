@@ -1,7 +1,8 @@
-"""READ: what a caller passed to an estimator as rows, opened as blocks.
+"""READ: what the user passed to an estimator as rows or weights, checked and opened as blocks.
 
-Arrays are checked, row sources are not read, Dask's rows at most counted; names and numbers of
-columns are set or compared.
+The number and the names of the columns are noted in a fit and compared later. Arrays are checked
+here except for NaN and infinity, which a walk finds. Row sources are not read, and rows on Dask are
+computed only if they have to be counted.
 """
 
 from __future__ import annotations
@@ -23,19 +24,31 @@ from projected_kmeans.sources.protocol import is_row_source
 if TYPE_CHECKING:
     from projected_kmeans.blocks.dask.blocks import DaskBlocks
 
-# Where the classes of Dask's collections are defined.
+# The packages that define Dask's arrays and data frames.
 DASK_PACKAGES = ("dask", "dask_expr")
 
 
 def is_dask(data: Any) -> bool:
-    """Return whether data is a collection of Dask's, which need not be installed."""
+    """Return whether data is a Dask array or data frame, without importing dask."""
     return type(data).__module__.partition(".")[0] in DASK_PACKAGES
 
 
 def open_input(estimator: Any, X: Any, *, reset: bool, client: Any = None) -> BlockSource:
-    """Return the block source of an array, of sparse rows, of a row source, or of Dask's rows.
+    """Return the block source of what the user passed as X.
 
-    Sets or checks the number and names of features. Does not look for NaN: a walk does.
+    NaN and infinity are not looked for; a walk finds them.
+
+    Parameters
+    ----------
+    estimator : object
+        The estimator whose columns are set or compared.
+    X : array-like, sparse matrix, RowSource, or Dask array or data frame (n, d)
+        The rows.
+    reset : bool
+        Whether to note the number and names of the columns in the estimator (in a fit), rather
+        than to compare them with those of the fit.
+    client : distributed.Client, optional
+        The cluster that computes.
     """
     if is_dask(X):
         from projected_kmeans.blocks.dask.collections import open_collection
@@ -63,7 +76,7 @@ def open_input(estimator: Any, X: Any, *, reset: bool, client: Any = None) -> Bl
 
 
 def open_weights(sample_weight: Any, rows: BlockSource, client: Any = None) -> Floats | None:
-    """Return weights of rows as float64, in memory; None where every row counts once."""
+    """Return the weights of rows as a float64 array; None if every row counts once."""
     if is_dask(sample_weight):
         from projected_kmeans.blocks.dask.collections import bring
 
@@ -72,14 +85,14 @@ def open_weights(sample_weight: Any, rows: BlockSource, client: Any = None) -> F
 
 
 class Columns(NamedTuple):
-    """How many columns there are, and their names if they have any."""
+    """The number of columns, and their names or None."""
 
     number: int
     names: tuple[str, ...] | None
 
 
 def set_features(estimator: Any, columns: Columns) -> None:
-    """Let an estimator remember the columns of its fit."""
+    """Note the columns of a fit in an estimator."""
     estimator.n_features_in_ = columns.number
     if columns.names is not None:
         estimator.feature_names_in_ = np.array(columns.names, dtype=object)
@@ -88,12 +101,12 @@ def set_features(estimator: Any, columns: Columns) -> None:
 
 
 def check_features(estimator: Any, columns: Columns) -> None:
-    """Raise where columns are more, fewer or called otherwise; data without names is taken."""
+    """Raise unless columns are those of the fit; names are compared if both sides have them."""
     expected, found = estimator.n_features_in_, columns.number
     if found != expected:
         raise ValueError(
             f"X has {found} features, but {type(estimator).__name__} is expecting {expected} "
-            "features as input; give the columns of the fit"
+            "features as input; use the columns of the fit"
         )
     names = getattr(estimator, "feature_names_in_", None)
     if names is None or columns.names is None:
@@ -101,22 +114,21 @@ def check_features(estimator: Any, columns: Columns) -> None:
     for column, (name, other) in enumerate(zip(names, columns.names, strict=True), start=1):
         if name != other:
             raise ValueError(
-                f"X has {other!r} in column {column} where the model has {name!r}; give the "
+                f"X has {other!r} in column {column} where the model has {name!r}; use the "
                 "columns of the fit in the same order"
             )
 
 
 def check_rows(estimator: object, X: ArrayLike, *, reset: bool, accept_sparse: bool = False) -> Any:
-    """Return X as a 2-D array that kernels read, without a copy where its type allows.
+    """Return X as an array or CSR rows that kernels read, without a copy if its type allows.
 
-    Sets or checks the number and names of features. Does not look for NaN: `scan_columns` does.
-    Sparse rows come back as CSR with ascending indices.
+    NaN and infinity are not looked for; a walk finds them. Parameters are those of `open_input`.
     """
     shape = X.shape if hasattr(X, "shape") else np.asarray(X).shape
     if len(shape) != 2:
         raise ValueError(
-            f"X has {len(shape)} dimension(s), shape {shape}; Reshape your data to rows of "
-            "points, X.reshape(-1, 1) for a single feature or X.reshape(1, -1) for a single row"
+            f"X has {len(shape)} dimension(s), shape {shape}; Reshape your data to two dimensions: "
+            "X.reshape(-1, 1) for a single feature or X.reshape(1, -1) for a single row"
         )
     rows = validate_data(
         estimator,
@@ -131,7 +143,7 @@ def check_rows(estimator: object, X: ArrayLike, *, reset: bool, accept_sparse: b
 
 
 def check_weights(sample_weight: ArrayLike | None, X: Any) -> Floats | None:
-    """Return weights of the rows of X as float64, or None where every row counts once."""
+    """Return the weights of the rows of X as float64, or None if every row counts once."""
     if sample_weight is None:
         return None
     weights: Floats = _check_sample_weight(
@@ -139,9 +151,9 @@ def check_weights(sample_weight: ArrayLike | None, X: Any) -> Floats | None:
     )
     if not weights.max() < 1e300 / len(weights):
         raise ValueError(
-            f"sample_weight reaches {weights.max():.3g}, so that sums overflow; divide it by a "
-            "large constant"
+            f"sample_weight has entries up to {weights.max():.3g}, so that sums overflow; divide "
+            "it by a large constant"
         )
     if not weights.any():
-        raise ValueError("sample_weight is zero for every row; give at least one a positive weight")
+        raise ValueError("sample_weight is zero for every row; give at least one row a weight")
     return np.ascontiguousarray(weights)

@@ -79,19 +79,23 @@ class SparseBlocks(LocalBlocks):
     array : csr_array (n, d)
         The rows, as `as_native_sparse` returns them. Blocks are views.
     block_rows : int, optional
-        The number of rows in a block; by default as many as have `BLOCK_BYTES` of stored entries.
+        The number of rows in a block; by default as many as have ``block_bytes`` of stored entries.
         No result depends on it.
+    block_bytes : int, optional
+        The size of a block where ``block_rows`` is not given.
     """
 
     sparse, resident = True, True
 
-    def __init__(self, array: Any, block_rows: int | None = None) -> None:
+    def __init__(
+        self, array: Any, block_rows: int | None = None, *, block_bytes: int = BLOCK_BYTES
+    ) -> None:
         self.array = array
         self.shape, self.dtype = (array.shape[0], array.shape[1]), array.dtype
         self.nnz = int(array.nnz)
         n_rows, starts = array.shape[0], array.indptr
         if block_rows is None:
-            size = BLOCK_BYTES // (array.data.itemsize + array.indices.itemsize)
+            size = block_bytes // (array.data.itemsize + array.indices.itemsize)
             full = np.searchsorted(starts, np.arange(size, int(starts[-1]), size), side="right")
             cuts = np.unique(np.concatenate([[0], full, [n_rows]]))
         else:

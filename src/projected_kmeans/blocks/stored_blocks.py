@@ -1,7 +1,4 @@
-"""READ: the rows of a row source as blocks that kernels read, wherever they are stored.
-
-Holds a few blocks at a time and nothing between walks; formats are the sources' business.
-"""
+"""READ: rows of files and other row sources as blocks, of which a few are in memory at a time."""
 
 from __future__ import annotations
 
@@ -22,34 +19,37 @@ from projected_kmeans.blocks.tasks import Block
 from projected_kmeans.sources.protocol import RowSource
 from projected_kmeans.sources.read_ahead import DEPTH, N_READERS, read_ahead
 
-# Blocks in memory at a time: those read ahead, the one worked on, and those being converted.
+# The number of blocks in memory at a time: those read ahead, the one that kernels work on, and
+# those that readers are converting.
 BLOCKS_HELD = DEPTH + 1 + N_READERS
 
-# Wanted rows that are no farther apart are read together: most files are decoded in such pieces.
+# Selected rows that are at most 1 MB apart are read together, because most formats decode pieces
+# of about that size anyway.
 GAP_BYTES = 2**20
 
-# The nonzeros of sparse rows are counted in so many places, so many rows in each.
+# The nonzeros of sparse rows are estimated from 64 consecutive rows at each of 16 places.
 COUNTED_PLACES, COUNTED_ROWS = 16, 64
 
 
 class StoredBlocks(LocalBlocks):
-    """The block source of a row source; the next blocks are read while one is worked on.
+    """The block source of a row source. The next blocks are read while kernels work on one.
 
     Parameters
     ----------
     source : RowSource
-        Rows.
+        The rows.
     block_rows : int, optional
-        Rows of a block; by default as many as ``block_bytes`` hold. No result depends on it.
+        The number of rows in a block; by default as many as fit into ``block_bytes``. No result
+        depends on it.
     block_bytes : int, optional
-        The size of a block, of sparse rows on average; `BLOCK_BYTES` by default.
+        The size of a block, on average for sparse rows; 64 MB by default.
     max_selected : int, optional
-        Bytes that `select` may bring into memory; by default it does what it is asked for.
+        The number of bytes that `select` may bring into memory; by default any number.
 
     Attributes
     ----------
     nnz : int or None
-        Stored entries of sparse rows, estimated from 1,024 of them where there are more.
+        The number of stored entries of sparse rows, estimated from 1,024 rows if there are more.
 
     Examples
     --------
@@ -106,19 +106,19 @@ class StoredBlocks(LocalBlocks):
         return self.source.identity()
 
     def close(self) -> None:
-        """End walks that were left in their middle, with their threads."""
+        """Stop walks that were left before their end, and their threads."""
         for walk in list(self._walks):
             walk.close()
 
     def read(self, start: int, stop: int) -> Any:
-        """Return a range of rows as kernels read them."""
+        """Return the rows start, ..., stop - 1 in the form that kernels read."""
         rows = self.source.read(start, stop)
         return as_native_sparse(rows) if self.sparse else as_native(np.asarray(rows))
 
     def select(self, indices: NDArray[np.int64] | None = None) -> Any:
-        """Return some rows in memory as blocks have them, all of them by default.
+        """Return some rows in memory, in the form that blocks have; all rows by default.
 
-        Ranges that hold none of them are not read.
+        Ranges without any of these rows are not read.
         """
         n_rows = self.shape[0] if indices is None else len(indices)
         check_selected(n_rows, self.row_bytes, self._max_selected)
@@ -141,7 +141,7 @@ class StoredBlocks(LocalBlocks):
             release(rows)
 
     def _group(self, wanted: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
-        """Yield ascending rows that are read together: near one another, and not too many."""
+        """Yield groups of ascending rows that are read together: close, and at most one block."""
         gap = GAP_BYTES / self.row_bytes
         first = 0
         for index in range(1, len(wanted) + 1):
@@ -162,19 +162,20 @@ class StoredBlocks(LocalBlocks):
 
 
 def check_selected(n_rows: int, row_bytes: float, max_selected: int | None) -> None:
-    """Raise where so many rows take more bytes than may be in memory at once."""
+    """Raise if some rows take more than ``max_selected`` bytes of memory."""
     if max_selected is not None and n_rows * row_bytes > max_selected:
         raise ValueError(
             f"{n_rows} rows of X are needed in memory at once, {n_rows * row_bytes:.3g} bytes, "
-            f"where memory_limit leaves {max_selected}; raise it, or use projection='sign'"
+            f"but memory_limit leaves {max_selected} bytes; raise it, or use projection='sign'"
         )
 
 
 def release(rows: Any) -> None:
-    """Give the pages of a memory map that some rows lie in back to the system.
+    """Give the memory of rows in a mapped file back to the system.
 
-    They stay in the system's cache as long as it has room, but no longer count as this process's.
-    Only maps that share their pages with the file: others may hold changes of their own.
+    The system keeps the pages in its cache as long as it has room, but they no longer count as
+    memory of this process. Does nothing for other arrays, and for maps of mode "c", whose pages may
+    hold changes that are not in the file.
     """
     owner: Any = rows
     while owner is not None and not isinstance(owner, np.memmap):
@@ -184,7 +185,7 @@ def release(rows: Any) -> None:
         return
     low, high = np.lib.array_utils.byte_bounds(rows)
     begin = np.frombuffer(mapping, np.uint8).__array_interface__["data"][0]
-    # The page that the next rows begin in stays, and is given back with them.
+    # The last page may hold the beginning of the next rows; it is given back with them.
     first = (low - begin) // mmap.PAGESIZE * mmap.PAGESIZE
     length = min((high - begin) // mmap.PAGESIZE * mmap.PAGESIZE, len(mapping)) - first
     if length > 0:
@@ -192,7 +193,7 @@ def release(rows: Any) -> None:
 
 
 def _count_nonzeros(source: RowSource) -> int:
-    """Return the nonzeros of all rows, as those of evenly spread ones tell: exactly if few."""
+    """Return the number of nonzeros, estimated from evenly spread rows if there are many."""
     n_rows = source.shape[0]
     if n_rows <= COUNTED_PLACES * COUNTED_ROWS:
         return _count(source, 0, n_rows)

@@ -1,0 +1,64 @@
+"""Walks over blocks on Dask: what travels, what comes back, and what errors become."""
+
+from __future__ import annotations
+
+import pickle
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from projected_kmeans.blocks.dask.walks import Arrays
+from projected_kmeans.blocks.tasks import Block, Task, fill, read, update
+from tests.support.block_sources import there
+
+
+def keep(block: Block, state: NDArray[Any], out: NDArray[Any]) -> None:
+    """Copy what a task before has updated."""
+    out[:] = state
+
+
+def test_a_walk_there_begins_at_the_first_row() -> None:
+    """Blocks that lie elsewhere are walked over as a whole, or not at all."""
+    with pytest.raises(ValueError, match="first=7, but a walk over rows on Dask begins at row 0"):
+        there().walk(Task(keep), first=7)
+
+
+def test_an_array_travels_once_however_many_tasks_use_it() -> None:
+    """What two tasks use is one array on its way, labels in as few bytes as they need."""
+    labels = np.arange(50, dtype=np.int32)
+    tasks = [Task(keep, (read(labels), fill(np.empty(50)))), Task(keep, (update(labels),))]
+    arrays = Arrays(tasks, lambda rows, span: Block(span.start, rows))
+    assert len(arrays.work.slots) == 2
+    (sent,) = arrays.send(slice(0, 50))
+    assert sent.dtype == np.uint8
+    labels[3] = 300
+    (sent,) = arrays.send(slice(0, 50))
+    assert sent.dtype == np.uint16
+    labels[3] = -1
+    (sent,) = arrays.send(slice(0, 50))
+    assert sent.dtype == np.int32
+    assert (sent == labels).all()
+
+
+def test_what_a_kernel_breaks_is_told_as_it_is() -> None:
+    """Bad rows are one sentence, the first of all; other errors are those of the kernel."""
+
+    def refuse(block: Block) -> None:
+        raise ValueError(f"bad from {block.start} on")
+
+    def fail(block: Block) -> None:
+        raise ZeroDivisionError(block.start)
+
+    with pytest.raises(ValueError, match="bad from 0 on"):
+        there().walk(Task(refuse))
+    with pytest.raises(ZeroDivisionError):
+        there().walk(Task(fail))
+
+
+def test_the_work_of_a_walk_is_small() -> None:
+    """What goes to workers holds no array that has an entry a row."""
+    big = np.zeros(10**6)
+    arrays = Arrays([Task(keep, (read(big), fill(np.empty(10**6))))], there().walk)
+    assert len(pickle.dumps((arrays.work.slots, arrays.work.tasks))) < 1000

@@ -1,0 +1,97 @@
+"""The scan of columns: exact ranges, and the first entry that is not finite by name."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from projected_kmeans import _native
+from projected_kmeans.blocks.column_scan import scan_columns
+from projected_kmeans.blocks.memory_blocks import ArrayBlocks
+from tests import reference
+from tests.support.layouts import draw_rows, lay_out, layouts, seeds, threads, types
+
+
+@given(
+    seed=seeds,
+    n=st.integers(1, 60),
+    d=st.integers(1, 40),
+    dtype=types,
+    layout=layouts,
+    n_threads=threads,
+    block_rows=st.integers(1, 61),
+)
+def test_ranges_equal_the_twin(
+    seed: int, n: int, d: int, dtype: str, layout: str, n_threads: int, block_rows: int
+) -> None:
+    """The smallest and largest value of each column are exact, for any type, blocks and threads."""
+    X = lay_out(draw_rows(seed, n, d, dtype), layout)
+    ranges = scan_columns(ArrayBlocks(X, block_rows), n_threads)
+    minimum, maximum, _ = reference.scan_columns(X)
+    squares = X.astype(np.longdouble) ** 2
+    assert ranges.squared_norm == pytest.approx(float(squares.sum(axis=1).max()), rel=1e-13)
+    np.testing.assert_array_equal(ranges.minimum, minimum)
+    np.testing.assert_array_equal(ranges.maximum, maximum)
+
+
+@given(
+    seed=seeds,
+    n=st.integers(1, 60),
+    d=st.integers(1, 40),
+    n_threads=threads,
+    dtype=st.sampled_from(["float16", "float32", "float64"]),
+    n_bad=st.integers(1, 5),
+)
+def test_the_first_bad_entry_equals_the_twin(
+    seed: int, n: int, d: int, n_threads: int, dtype: str, n_bad: int
+) -> None:
+    """The kernel names the first entry that is not finite, in reading order, on any threads."""
+    stream = np.random.default_rng(seed)
+    X = draw_rows(seed, n, d, dtype)
+    for _ in range(n_bad):
+        X[stream.integers(n), stream.integers(d)] = stream.choice([np.nan, np.inf, -np.inf])
+    found = _native.scan_columns(X, np.full(d, np.inf), np.full(d, -np.inf), np.zeros(1), n_threads)
+    bad = np.argwhere(~np.isfinite(X))[0]
+    assert found == tuple(bad)
+
+
+@pytest.mark.parametrize("block_rows", [1, 3, 7, 100])
+@pytest.mark.parametrize("place", [(0, 0), (6, 4), (7, 0), (19, 16)])
+@pytest.mark.parametrize(
+    ("value", "name"), [(np.nan, "NaN"), (np.inf, "infinity"), (-np.inf, "infinity")]
+)
+def test_a_bad_entry_is_named(
+    block_rows: int, place: tuple[int, int], value: float, name: str
+) -> None:
+    """The error says what is wrong and in which row and column of the whole array."""
+    X = np.zeros((20, 17))
+    X[place] = value
+    X[19, 16] = np.inf if place != (19, 16) else value
+    sentence = rf"X contains {name}.* at row {place[0]}, column {place[1]}; remove or replace"
+    with pytest.raises(ValueError, match=sentence):
+        scan_columns(ArrayBlocks(X, block_rows))
+
+
+def test_the_largest_finite_values_are_finite() -> None:
+    """The extremes of each floating type are no bad entries."""
+    for dtype in (np.float16, np.float32):
+        limits = np.finfo(dtype)
+        X = np.array([[limits.max], [limits.min], [limits.smallest_subnormal]], dtype)
+        ranges = scan_columns(ArrayBlocks(X))
+        assert (ranges.minimum[0], ranges.maximum[0]) == (float(limits.min), float(limits.max))
+
+
+@pytest.mark.parametrize("size", [1e155, 1e200, 1.7e308])
+def test_columns_too_wide_for_float64_are_refused(size: float) -> None:
+    """Ranges whose squares overflow give a sentence, and no warning on the way."""
+    with pytest.raises(ValueError, match=r"X reaches .*overflow.*divide X by"):
+        scan_columns(ArrayBlocks(np.array([[size], [-size]])))
+
+
+def test_progress_counts_rows() -> None:
+    """The scan reports after each block how many rows are done."""
+    seen: list[int] = []
+    scan_columns(ArrayBlocks(np.zeros((10, 2)), 4), on_block=seen.append)
+    assert seen == [4, 8, 10]
