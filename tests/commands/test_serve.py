@@ -16,13 +16,13 @@ from tests.support.servers import Caller
 
 
 def start(*words: object) -> subprocess.Popen[str]:
-    """Start the command line in a process of its own."""
+    """Start the command line in its own process."""
     command = [*COMMAND, *map(str, words)]
     return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 
 def address_in(line: str) -> str:
-    """Return the address that a line tells."""
+    """Return the address in a line of output."""
     return next(word for word in line.split() if word.startswith("http://"))
 
 
@@ -35,7 +35,7 @@ def finish(process: subprocess.Popen[str]) -> tuple[int, str, str]:
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Ctrl-C is sent in another way there")
 def test_serve_shows_a_result_until_interrupted(model: Path) -> None:
-    """`serve` prints an address, answers there, and ends at Ctrl-C with code 0."""
+    """`serve` prints an address, serves the report there, and ends at Ctrl-C with code 0."""
     with start("serve", model) as process:
         assert process.stdout is not None
         caller = Caller(address_in(process.stdout.readline()))
@@ -61,7 +61,7 @@ def test_fit_serves_its_report_until_interrupted(data: Path, tmp_path: Path) -> 
 
 
 def test_a_taken_port_is_refused_before_the_fit(call: Call, data: Path, tmp_path: Path) -> None:
-    """Nothing is fitted and nothing stays behind where the page cannot be served."""
+    """If the page cannot be served, nothing is fitted and no folder is left behind."""
     with PageServer(lambda: "") as taken:
         port = urlsplit(taken.address).port
         run = call("fit", data, "-k", 3, "--out", tmp_path / "new", "--serve", port)

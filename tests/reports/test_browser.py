@@ -92,7 +92,7 @@ def test_a_page_is_whole_on_a_phone(
 
 
 def test_the_checks_can_fail(browser: Browser, table: str) -> None:
-    """An error, a request, a wide element and a picture without a text are all noticed."""
+    """An error, a wide element and a picture without a text are noticed."""
     browser.show(table)
     browser.run(
         "document.body.insertAdjacentHTML('beforeend',"
@@ -104,7 +104,7 @@ def test_the_checks_can_fail(browser: Browser, table: str) -> None:
 
 
 def test_tables_sort_by_mouse_and_keyboard(browser: Browser, demo: str) -> None:
-    """A click sorts upwards, Enter on the same head downwards; aria-sort follows."""
+    """A click on a heading sorts up, Enter on the same heading sorts down; aria-sort follows."""
     from selenium.webdriver.common.keys import Keys
 
     browser.show(demo)
@@ -136,7 +136,7 @@ def test_tables_sort_by_mouse_and_keyboard(browser: Browser, demo: str) -> None:
 
 
 def test_hovering_the_map_tells_row_and_cluster(browser: Browser, table: str) -> None:
-    """A pointer over a point of the map shows the row's index and its cluster."""
+    """Hovering over a point of the map shows its row and cluster."""
     from selenium.webdriver import ActionChains
 
     browser.show(table)
@@ -167,7 +167,7 @@ def test_hovering_the_map_tells_row_and_cluster(browser: Browser, table: str) ->
 
 
 def test_one_cluster_can_be_shown_alone(browser: Browser, table: str) -> None:
-    """Choosing a cluster selects its points on the map; reset shows all again."""
+    """Choosing a cluster selects its points on the map; the reset button selects none."""
     from selenium.webdriver.support.ui import Select
 
     browser.show(table)
@@ -186,7 +186,7 @@ def test_one_cluster_can_be_shown_alone(browser: Browser, table: str) -> None:
 
 
 def test_a_script_in_a_name_stays_text(browser: Browser, table: str) -> None:
-    """Names that look like scripts are shown as they are, and nothing of them runs."""
+    """Names that look like scripts are shown as text and do not run."""
     browser.show(table)
     assert browser.driver.find_element("tag name", "h1").text == EVIL
     heads = browser.driver.find_elements("css selector", "#members th")
@@ -223,7 +223,7 @@ def test_a_million_rows_open_in_three_seconds(
 
 
 def test_the_live_page_stops_the_fit_and_becomes_the_report(browser: Browser) -> None:
-    """The page follows a fit, its button ends it, and the report of the best result appears."""
+    """The page shows a running fit, its button stops the fit, and then the report appears."""
     rows = np.random.default_rng(0).normal(size=(400, 20))
     pace = threading.Event()
 
@@ -259,7 +259,7 @@ def test_the_live_page_stops_the_fit_and_becomes_the_report(browser: Browser) ->
 
 
 def test_a_served_report_is_the_page_itself(browser: Browser, table: str) -> None:
-    """Behind the server's headers the report has its plots, and asks nobody else."""
+    """With the headers of the server the report still has its plots, and loads nothing else."""
     page = Path(table.removeprefix("file://")).read_text("utf-8")
     with PageServer(lambda: page) as server:
         browser.show(server.address, mode="dark")

@@ -16,7 +16,7 @@ from tests.support.servers import Caller
 
 
 def test_stop_keeps_the_best_result() -> None:
-    """A stop from another thread ends the fit after a pass, with a whole result."""
+    """A stop from another thread ends the fit after its current pass, with a complete result."""
     live = LiveFit("rows", 3)
     seen = threading.Event()
     model = ProjectedKMeans(3, projection=None, solver="lloyd", max_iter=300, random_state=0)
@@ -35,7 +35,7 @@ def test_stop_keeps_the_best_result() -> None:
 
 
 def test_the_line_stays_short() -> None:
-    """However many passes there are, the page draws few, and the first of them all."""
+    """Of many passes the plot keeps few, always with the first one; a restart begins a new plot."""
     live = LiveFit("rows", 3)
     hear = live.listen(lambda: None)
     for iteration in range(1, 3000):
@@ -49,7 +49,7 @@ def test_the_line_stays_short() -> None:
 
 
 def test_the_live_page_becomes_the_report() -> None:
-    """Names are escaped in the live page; once finished, the report is served in its place."""
+    """Names are escaped in the live page; after `finish` the server serves the report instead."""
     with watch_fit("<script>x</script>", 3) as (live, address):
         caller = Caller(address)
         page = caller.ask("")[1]

@@ -20,7 +20,7 @@ def stops() -> list[str]:
 
 @pytest.fixture
 def caller(stops: list[str]) -> Iterator[Caller]:
-    """Return what asks a server with a page, a state and a button."""
+    """Return a caller of a server that has a page, a state and a stop button."""
     with PageServer(
         lambda: "<p>page</p>", lambda: {"step": "seed"}, lambda: stops.append("stop")
     ) as server:
@@ -28,7 +28,7 @@ def caller(stops: list[str]) -> Iterator[Caller]:
 
 
 def test_the_page_and_its_state_are_served(caller: Caller) -> None:
-    """With the token, page and state come with headers that keep them to themselves."""
+    """With the token, page and state are sent, with headers against storing and framing."""
     status, text, answer = caller.ask("")
     assert (status, text) == (200, "<p>page</p>")
     assert answer.headers["Content-Type"] == "text/html; charset=utf-8"
@@ -41,7 +41,7 @@ def test_the_page_and_its_state_are_served(caller: Caller) -> None:
 
 @pytest.mark.parametrize("path", ["/", "/state", "/x/", "/x/stop", "/%C3%A9/"])
 def test_nobody_enters_without_the_token(caller: Caller, stops: list[str], path: str) -> None:
-    """A missing or wrong token is answered by 403, whatever is asked for."""
+    """The server answers 403 to every request with a missing or wrong token."""
     for method in ("GET", "POST"):
         status, text, _ = caller.ask(path, method)
         assert status == 403
@@ -50,7 +50,7 @@ def test_nobody_enters_without_the_token(caller: Caller, stops: list[str], path:
 
 
 def test_other_sites_cannot_ask(caller: Caller, stops: list[str]) -> None:
-    """A foreign Host (a name that was turned to this machine) or Origin is answered by 403."""
+    """The server answers 403 to a foreign Host (DNS rebinding) or Origin."""
     port = caller.place.port
     assert caller.ask("", Host="evil.example")[0] == 403
     assert caller.ask("", Host=f"evil.example:{port}")[0] == 403
@@ -63,7 +63,7 @@ def test_other_sites_cannot_ask(caller: Caller, stops: list[str]) -> None:
 
 
 def test_stopping_needs_a_post(caller: Caller, stops: list[str]) -> None:
-    """A link or an image cannot stop a fit."""
+    """A link or an image cannot stop a fit, because they send GET."""
     assert caller.ask("stop")[0] == 404
     assert stops == []
 
@@ -77,7 +77,7 @@ def test_only_this_machine_is_listened_to(caller: Caller) -> None:
 
 
 def test_a_closed_server_frees_its_port(caller: Caller) -> None:
-    """After closing, the same port can be listened on again; a taken one is one sentence."""
+    """After closing, the port can be opened again; a port in use gives one sentence."""
     with PageServer(lambda: "") as server:
         port = urlsplit(server.address).port
         assert port is not None

@@ -78,8 +78,9 @@ def write_answer(report: Report) -> str:
         f"{write_number(results.inertia, 5)}, {results.normalized_inertia:.3g} of the sum of "
         "squares"
     )
-    if results.certificate is not None and results.certificate.ratio is not None:
-        found += f", {_write_proof(results.certificate)}"
+    proof = _write_proof(results.certificate)
+    if proof:
+        found += f", {proof}"
     end = STOPS.get(results.stopped, results.stopped)
     took = f"{_seconds(_planned_work(facts))} ({_seconds(facts.plan.seconds)} planned)"
     proving = facts.seconds.get("certify")
@@ -154,7 +155,8 @@ def write_passes_note(report: Report) -> str:
     """Explain the plot of inertia by pass."""
     results, lines = report.facts.results, report.passes
     sampled = [line for line in lines if line.rows != report.facts.data.shape[0]]
-    text = f"Lower is better. The best run made {results.n_iter} passes on the sketch."
+    space = "" if results.projection is None else " on the sketch"
+    text = f"Lower is better. The best run made {results.n_iter} passes{space}."
     if sampled:
         text += (
             f" {len(sampled)} restarts competed on a sample of {sampled[0].rows:,} rows, and the "
@@ -262,9 +264,10 @@ def describe_origin(report: Report) -> list[tuple[str, str]]:
     return origin
 
 
-def _write_proof(certificate: CertificateFacts) -> str:
-    if certificate.ratio is None:
-        return "of which nothing is proven"
+def _write_proof(certificate: CertificateFacts | None) -> str:
+    """Return what a certificate proves; an empty text if it proves nothing."""
+    if certificate is None or certificate.ratio is None:
+        return ""
     within = f"within {_round_up(certificate.ratio):g} times the best possible"
     if certificate.certain:
         return f"proven {within}"
