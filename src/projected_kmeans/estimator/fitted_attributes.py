@@ -59,3 +59,14 @@ class FittedAttribute(Generic[Value]):
             raise AttributeError(self._not_of_streams)
         model.cluster_stream()
         return vars(model)[self._name]
+
+
+def list_unset_attributes(model: object) -> set[str]:
+    """Return the names of fitted attributes that an estimator declares and does not have yet."""
+    declared = {
+        name
+        for kind in type(model).__mro__
+        for name, value in vars(kind).items()
+        if isinstance(value, FittedAttribute)
+    }
+    return declared - vars(model).keys()

@@ -1,6 +1,6 @@
-"""What a fit would do with some rows, what it would cost and what else could be done: the plan.
+"""The plan of a fit: what it would do with some rows, its cost, and the alternatives.
 
-Tries the alternatives on a sample of the rows; it clusters nothing else.
+Measures what each alternative loses on a sample of the rows; it clusters nothing else.
 """
 
 from __future__ import annotations
@@ -30,26 +30,28 @@ from projected_kmeans.sources.protocol import RowSource
 # What is compared: principal directions, the paper's signs, a cheaper map, and no map at all.
 ALTERNATIVES = ("svd", "sign", "sparse-sign", None)
 
-# The sample has so many rows, and clusters of at least so many; it holds so many numbers at most.
-PROBE_ROWS, PROBE_CLUSTER, PROBE_SIZE = 4096, 16, 2**24
+# The sample has at most 4,096 rows and 16 million entries, and at least 16 rows per cluster: its
+# number of clusters is lowered for that.
+PROBE_ROWS, PROBE_ENTRIES, ROWS_PER_PROBE_CLUSTER = 4096, 2**24, 16
 PROBE_RESTARTS = 3
 
 
 @dataclass(frozen=True)
 class Option:
-    """One way to do the job.
+    """One way to cluster the rows.
 
     Attributes
     ----------
     approach : Approach
         What would be done.
     forecast : Forecast
-        Seconds of each step on this machine, and memory; under a limit, what is counted against it.
+        Seconds of each step on this machine, and memory. With ``memory_limit``, the memory is what
+        counts against that limit.
     memory : MemoryPlan
-        The size of blocks that are read, and whether the sketch lies in a temporary file.
+        The size of blocks that are read, and whether the sketch is kept in a temporary file.
     gap : float or None
-        By which share its inertia was above that without projection, on a sample of the rows;
-        below 0 where it was less. None where it was not tried.
+        Inertia on a sample of the rows, divided by the inertia without projection, minus 1. It is
+        negative if the inertia was lower. None if it was not measured.
     """
 
     approach: Approach
@@ -59,26 +61,26 @@ class Option:
 
     @property
     def name(self) -> str:
-        """The map, or "none"."""
+        """The name of the map, or "none"."""
         return self.approach.projection or "none"
 
 
 @dataclass(frozen=True)
 class Plan:
-    """What `ProjectedKMeans.fit` would do, and what else could be done.
+    """What `ProjectedKMeans.fit` would do, and the alternatives.
 
     Attributes
     ----------
     sizes : Sizes
-        Of the job.
+        Numbers of rows, columns and clusters, and the size of an entry.
     stored : bool
         Whether rows are read block by block.
     chosen : Option
-        What fit would do.
+        What ``fit`` would do.
     alternatives : tuple of Option
-        The other maps, and no map, as far as a limit of memory allows them.
+        The other maps, and no map. Those that need more than ``memory_limit`` are left out.
     sample_rows, sample_clusters : int
-        On how many rows, in how many clusters, gaps were measured.
+        Numbers of rows and clusters with which gaps were measured.
 
     Examples
     --------
@@ -107,7 +109,7 @@ class Plan:
         )
 
     def _describe_storage(self) -> str:
-        """Return what is read in blocks and what lies in a file, where anything does."""
+        """Return what is read in blocks and what is kept in a file, or nothing."""
         memory = self.chosen.memory
         blocks = f"; rows are read in blocks of {memory.block_bytes / 2**20:.3g} MB"
         in_file = "; the sketch lies in a temporary file"
@@ -122,19 +124,19 @@ def plan_fit(
     Parameters
     ----------
     X : array-like, sparse matrix or row source (n, d)
-        Rows; of a source, only the sample is read.
+        Rows. Of a row source only the sample is read.
     n_clusters : int, default=8
         k.
     probe : bool, default=True
-        Whether to measure on a sample of up to 4,096 rows what each way loses; else ``gap`` is
-        None and X is not looked at.
+        Whether to measure on a sample of up to 4,096 rows what each option loses. If not, ``gap``
+        is None and no entry of X is read.
     **parameters : optional
-        Of `ProjectedKMeans`.
+        Parameters of `ProjectedKMeans`.
 
     Returns
     -------
     Plan
-        The way that fit would take, and the alternatives.
+        What ``fit`` would do, and the alternatives.
 
     Examples
     --------
@@ -157,7 +159,7 @@ def plan_fit(
     recipes = [recipe, *_list_alternatives(settings, sizes, recipe.approach, stored)]
     ways = [each.approach for each in recipes]
     sample = _draw_sample(rows, sizes, recipe.key) if probe else np.empty((0, sizes.n_columns))
-    n_few = min(model.n_clusters, max(1, sample.shape[0] // PROBE_CLUSTER))
+    n_few = min(model.n_clusters, max(1, sample.shape[0] // ROWS_PER_PROBE_CLUSTER))
     gaps = _measure_gaps(model, sample, n_few, ways) if probe else [None] * len(ways)
     options = [
         Option(each.approach, _forecast(sizes, each), each.memory, gap)
@@ -167,7 +169,7 @@ def plan_fit(
 
 
 def _forecast(sizes: Sizes, recipe: Recipe) -> Forecast:
-    """Return what a recipe costs; its memory is what is counted against a limit, where one is."""
+    """Return the cost of a recipe; with a memory limit, its memory is what counts against it."""
     cost, counted = forecast(sizes, recipe.approach, recipe.n_threads), recipe.memory.total_bytes
     return cost if counted is None else replace(cost, megabytes=counted / 2**20)
 
@@ -175,7 +177,7 @@ def _forecast(sizes: Sizes, recipe: Recipe) -> Forecast:
 def _list_alternatives(
     settings: Settings, sizes: Sizes, chosen: Approach, stored: bool
 ) -> list[Recipe]:
-    """Return the recipes with other maps, where these have fewer dimensions than columns."""
+    """Return the recipes with other maps that have fewer dimensions than there are columns."""
     found = []
     for name in ALTERNATIVES:
         if name == chosen.projection:
@@ -183,7 +185,7 @@ def _list_alternatives(
         other = replace(settings, projection=name, n_components="auto")
         try:
             recipe = resolve_recipe(other, sizes, stored=stored)
-        except ValueError:  # the limit of memory is too small for this one
+        except ValueError:  # the memory limit is too small for this map
             continue
         if name is None or recipe.approach.n_components < sizes.n_columns:
             found.append(recipe)
@@ -191,9 +193,9 @@ def _list_alternatives(
 
 
 def _draw_sample(rows: BlockSource, sizes: Sizes, key: int) -> Any:
-    """Return some of the rows, drawn uniformly, in their order."""
+    """Return a uniform sample of the rows, in their order."""
     n_rows, a_row = sizes.n_rows, max(1, sizes.n_entries // sizes.n_rows)
-    wanted = min(n_rows, PROBE_ROWS, max(2 * PROBE_CLUSTER, PROBE_SIZE // a_row))
+    wanted = min(n_rows, PROBE_ROWS, max(2 * ROWS_PER_PROBE_CLUSTER, PROBE_ENTRIES // a_row))
     if wanted == n_rows:
         return rows.select()
     return rows.select(np.sort(open_stream(key, PROBE).choice(n_rows, wanted, replace=False)))
@@ -202,7 +204,7 @@ def _draw_sample(rows: BlockSource, sizes: Sizes, key: int) -> Any:
 def _measure_gaps(
     model: ProjectedKMeans, sample: Any, n_clusters: int, ways: Sequence[Approach]
 ) -> list[float | None]:
-    """Return by which share the inertia of each way is above that without projection."""
+    """Return the inertia of each way divided by that without projection, minus 1."""
 
     def fit(way: Approach) -> float:
         known = way.projection in MAPS
@@ -217,7 +219,9 @@ def _measure_gaps(
             n_threads=model.n_threads,
         )
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ConvergenceWarning)  # of rows that are all alike
+            warnings.simplefilter(
+                "ignore", ConvergenceWarning
+            )  # all rows of the sample may be equal
             return float(trial.fit(sample).inertia_)
 
     inertias = [fit(way) for way in ways]

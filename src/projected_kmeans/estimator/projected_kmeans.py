@@ -27,13 +27,9 @@ from sklearn.utils.validation import check_is_fitted
 from projected_kmeans.blocks.block_source import BlockSource
 from projected_kmeans.blocks.element_types import compute_type
 from projected_kmeans.blocks.inputs import check_weights, open_input, open_weights
-from projected_kmeans.certificates.certificate import (
-    Certificate,
-    certify_fit,
-    check_certificate,
-)
+from projected_kmeans.certificates.certificate import Certificate
 from projected_kmeans.estimator.exports import make_faiss, make_onnx, make_sklearn
-from projected_kmeans.estimator.fitted_attributes import FittedAttribute
+from projected_kmeans.estimator.fitted_attributes import FittedAttribute, list_unset_attributes
 from projected_kmeans.estimator.fitted_model import FittedModel
 from projected_kmeans.estimator.label_series import label_like
 from projected_kmeans.estimator.notebook_display import show_html
@@ -46,7 +42,12 @@ from projected_kmeans.estimator.partial_fit import (
 from projected_kmeans.estimator.prediction import find_distances, find_labels, sum_distances
 from projected_kmeans.fit.fit_checkpoint import Finished, finish_run, open_run, recall_result
 from projected_kmeans.fit.fit_warnings import warn_of_fit
-from projected_kmeans.fit.pipeline import cluster_sketch, lift_partition, polish_partition
+from projected_kmeans.fit.pipeline import (
+    certify_partition,
+    cluster_sketch,
+    lift_partition,
+    polish_partition,
+)
 from projected_kmeans.fit.reduction import reduce_rows
 from projected_kmeans.fit.storage import open_storage
 from projected_kmeans.keys import RandomState
@@ -56,7 +57,7 @@ from projected_kmeans.planning.forecast import Forecast, forecast
 from projected_kmeans.planning.recipe import Recipe, resolve_recipe
 from projected_kmeans.planning.settings import Settings, check_parameters, check_sizes
 from projected_kmeans.planning.sizes import Sizes
-from projected_kmeans.results import FitState, Floats
+from projected_kmeans.results import FitState
 from projected_kmeans.running.interrupts import catch_interrupts
 from projected_kmeans.running.monitor import Monitor
 from projected_kmeans.sources.protocol import RowSource
@@ -365,7 +366,7 @@ class ProjectedKMeans(
                 finalists = cluster_sketch(recipe, original, sketch, run)
                 lifted = lift_partition(original, sketch, finalists, run)
                 polished = polish_partition(recipe, original, sketch, lifted, run)
-                proof = self._certify(recipe, original.source, weights, polished.inertia, monitor)
+                proof = certify_partition(settings, recipe, original, polished, run)
                 finished = finish_run(run, Finished(lifted.sketched, polished, proof))
 
         self._keep(rows, sizes, recipe, finished, monitor)
@@ -642,27 +643,7 @@ class ProjectedKMeans(
         """Return all parameters as one value; raise if one of them cannot be used."""
         settings = Settings.of(self.get_params(deep=False))
         check_parameters(settings)
-        check_certificate(self.certificate, self.certificate_time)
         return settings
-
-    def _certify(
-        self,
-        recipe: Recipe,
-        source: BlockSource,
-        weights: Floats | None,
-        inertia: float,
-        monitor: Monitor,
-    ) -> Certificate | None:
-        return certify_fit(
-            source,
-            weights,
-            inertia,
-            n_clusters=recipe.n_clusters,
-            method=self.certificate,
-            time_limit=self.certificate_time,
-            key=recipe.key,
-            monitor=monitor,
-        )
 
     def _keep(
         self,
@@ -709,11 +690,7 @@ class ProjectedKMeans(
         scikit-learn's own version reads every attribute, which would cluster a stream. Tools that
         read what is listed, such as its HTML display, would do so too.
         """
-        unset = {
-            name
-            for name, value in vars(ProjectedKMeans).items()
-            if isinstance(value, FittedAttribute) and name not in vars(self)
-        }
+        unset = list_unset_attributes(self)
         # Properties that read an unset attribute.
         unset |= {"_n_features_out"} if "cluster_centers_" in unset else set()
         unset |= {"forecast_"} if "_forecast" in unset else set()

@@ -13,6 +13,7 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
+from projected_kmeans.certificates.certificate import check_certificate
 from projected_kmeans.checks import (
     check_choice,
     check_components,
@@ -93,6 +94,7 @@ def check_parameters(settings: Settings) -> None:
     if settings.eps is not None:
         check_eps(settings.eps)
     check_choice("metric", settings.metric, METRICS)
+    check_certificate(settings.certificate, settings.certificate_time)
     check_choice("solver", settings.solver, ("auto", *SOLVERS))
     if settings.time_budget is not None:
         check_not_negative("time_budget", settings.time_budget)
