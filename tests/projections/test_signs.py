@@ -1,132 +1,19 @@
-"""The random maps as transformers: what they compute, keep and refuse."""
+"""Sign maps: the same bits in all blocks and threads, and the number of nonzeros."""
 
 from __future__ import annotations
 
-import math
-import pickle
-from typing import Any
-
 import numpy as np
-import pandas as pd
 import pytest
-import scipy.stats
-from numpy.typing import NDArray
-from sklearn.base import clone
-from sklearn.exceptions import NotFittedError
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
 
-from projected_kmeans import (
-    GaussianProjection,
-    SignProjection,
-    target_dimension,
-)
+from projected_kmeans import SignProjection, SparseSignProjection
 from projected_kmeans.blocks.memory_blocks import ArrayBlocks
-from projected_kmeans.keys import draw_signs
-from projected_kmeans.projections import gaussian
-from projected_kmeans.projections.gaussian import draw_normals
 from projected_kmeans.projections.map_protocol import sketch_rows
-from projected_kmeans.projections.named_maps import MAPS as NAMED_MAPS
-from tests.support.layouts import TYPES, compute_type, draw_rows
-
-MAPS = (SignProjection, GaussianProjection)
-
-
-def matrix_of(kind: Any, key: int, shape: tuple[int, int]) -> NDArray[np.float64]:
-    """Return R in full, from numbers drawn one by one."""
-    draw = draw_signs if kind is SignProjection else draw_normals
-    return draw(key, shape) / math.sqrt(shape[1])
-
-
-@pytest.mark.parametrize("kind", MAPS)
-@pytest.mark.parametrize("dtype", TYPES)
-@pytest.mark.parametrize(("d", "t"), [(1, 1), (30, 30), (100, 7), (257, 90)])
-def test_transform_is_the_product(kind: Any, dtype: str, d: int, t: int) -> None:
-    """Transforming multiplies by R, in float64 for float64 rows and in float32 for others."""
-    X = draw_rows(1, 25, d, dtype)
-    found = kind(t, random_state=5).fit(X).transform(X)
-    assert found.dtype == compute_type(dtype)
-    exact = X.astype(np.float64) @ matrix_of(kind, 5, (d, t))
-    size = np.linalg.norm(X.astype(float), axis=1, keepdims=True)
-    assert (np.abs(found - exact) <= 30 * np.finfo(found.dtype).eps * size).all()
-
-
-@pytest.mark.parametrize("kind", MAPS)
-def test_columns_are_nested(kind: Any) -> None:
-    """A wider map has the columns of a narrower one, but for the scale 1/sqrt(t)."""
-    X = draw_rows(2, 10, 60, "float64")
-    narrow, wide = (kind(t, random_state=9).fit_transform(X) for t in (5, 45))
-    np.testing.assert_allclose(narrow * math.sqrt(5), wide[:, :5] * math.sqrt(45), atol=1e-12)
-
-
-@pytest.mark.parametrize("kind", MAPS)
-@pytest.mark.parametrize("t", [1, 10])
-def test_lemma_one_three(kind: Any, t: int) -> None:
-    """||C R||_F^2 has mean ||C||_F^2 and the variance that Lemma 1 bounds by 2 ||C||_F^4 / t."""
-    # Mean within 5 deviations: fails for 6e-7 of key ranges. Sample variance within 50 % of the
-    # exact one: more than 5 of its deviations. The range of keys is fixed.
-    C = np.random.default_rng(3).normal(size=(4, 12))
-    n_keys = 3000
-    norms = np.array([np.sum((C @ matrix_of(kind, key, (12, t))) ** 2) for key in range(n_keys)])
-    total, gram = np.sum(C**2), C.T @ C
-    exact = 2 / t * np.sum(gram**2)
-    if kind is SignProjection:  # a sign squared is constant: the diagonal does not vary
-        exact -= 2 / t * np.sum(np.diag(gram) ** 2)
-    assert exact <= 2 * total**2 / t
-    assert abs(norms.mean() - total) < 5 * math.sqrt(exact / n_keys)
-    assert abs(norms.var() / exact - 1) < 0.5
-    assert norms.var() <= 1.5 * 2 * total**2 / t
-
-
-@pytest.mark.parametrize("kind", MAPS)
-def test_distances_are_kept(kind: Any) -> None:
-    """With the Johnson-Lindenstrauss dimension all squared distances stay within 1 +- eps."""
-    # The bound fails for at most 1/n of keys by its proof; the key is fixed.
-    X = np.random.default_rng(0).normal(size=(40, 3000))
-    sketch = kind(eps=0.3, random_state=1).fit_transform(X)
-    assert sketch.shape[1] == target_dimension(eps=0.3, rule="johnson-lindenstrauss", n_samples=40)
-    before, after = (
-        np.sum((A[:, None] - A[None]) ** 2, axis=2)[np.triu_indices(40, 1)] for A in (X, sketch)
-    )
-    assert (np.abs(after / before - 1) < 0.3).all()
-
-
-def test_normal_numbers_are_normal() -> None:
-    """Drawn normals follow the normal distribution, and any rectangle is part of a larger one."""
-    # Kolmogorov-Smirnov with failure probability 1e-6 over keys; the key is fixed.
-    normals = draw_normals(4, (300, 200))
-    assert scipy.stats.kstest(normals.ravel(), "norm").pvalue > 1e-6
-    columns = normals.T @ normals / math.sqrt(300)
-    np.fill_diagonal(columns, 0)
-    assert np.abs(columns).max() < 6  # 19,900 pairs, |z| < 6: about 4e-5 of keys
-    np.testing.assert_array_equal(
-        draw_normals(4, (20, 31), row=100, column=77), normals[100:120, 77:108]
-    )
-
-
-def test_normal_numbers_are_finite_for_every_word(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The least and the largest random word make normals of the same finite size."""
-    words = np.array([[0, 2**64 - 1, 2**63 - 1, 2**63]], np.uint64)
-    monkeypatch.setattr(gaussian, "draw_words", lambda *_, **__: words)
-    found = draw_normals(0, (1, 4))
-    assert np.isfinite(found).all()
-    assert found[0, 0] == pytest.approx(-found[0, 1], rel=1e-2)
-    assert abs(found[0, 2:]).max() < 1e-10
-
-
-@pytest.mark.parametrize("dtype", ["float32", "float64"])
-def test_panels_of_the_gaussian_matrix(dtype: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The product does not depend on how many rows of the matrix exist at a time."""
-    X = draw_rows(3, 12, 101, dtype)
-    whole = GaussianProjection(6, random_state=2).fit_transform(X)
-    monkeypatch.setattr(gaussian, "PANEL_BYTES", 8 * 6 * 10)
-    parts = GaussianProjection(6, random_state=2).fit_transform(X)
-    np.testing.assert_allclose(parts, whole, rtol=0, atol=1e-4 if dtype == "float32" else 1e-13)
+from tests.support.layouts import TYPES, draw_rows
 
 
 @pytest.mark.parametrize("dtype", TYPES)
 def test_sign_sketches_have_the_same_bits_in_any_blocks_and_threads(dtype: str) -> None:
-    """Blocks and threads do not touch a bit of the sketch."""
+    """Blocks and threads do not change a bit of the sketch."""
     X = draw_rows(5, 70, 90, dtype)
     projection = SignProjection(33, random_state=3).fit(X)
     whole = projection.transform(X)
@@ -135,144 +22,10 @@ def test_sign_sketches_have_the_same_bits_in_any_blocks_and_threads(dtype: str) 
         np.testing.assert_array_equal(sketch_rows(projection, ArrayBlocks(X, rows)), whole)
 
 
-@pytest.mark.parametrize("kind", MAPS)
-def test_only_the_shape_is_learnt(kind: Any) -> None:
-    """Fitting on other rows of the same width gives the same map."""
-    X = draw_rows(1, 20, 30, "float64")
-    one = kind(4, random_state=1).fit(X).transform(X)
-    other = kind(4, random_state=1).fit(np.zeros((3, 30))).transform(X)
-    np.testing.assert_array_equal(one, other)
-
-
-@pytest.mark.parametrize("kind", MAPS)
-def test_auto_asks_the_rules(kind: Any) -> None:
-    """Without a number, t comes from k if given, else from n, and never exceeds d."""
-    X = np.zeros((50, 2000))
-    assert kind(n_clusters=40).fit(X).n_components_ == target_dimension(40)
-    assert kind(n_clusters=40, eps=0.5).fit(X).n_components_ == target_dimension(40, eps=0.5)
-    expected = target_dimension(rule="johnson-lindenstrauss", n_samples=50, eps=0.5)
-    assert kind(eps=0.5).fit(X).n_components_ == expected
-    assert kind(n_clusters=40).fit(X[:, :10]).n_components_ == 10
-    assert kind(7, n_clusters=40).fit(X).n_components_ == 7
-
-
-@pytest.mark.parametrize("kind", MAPS)
-def test_a_map_is_small(kind: Any) -> None:
-    """A fitted map for 100,000 features is pickled in less than 2 kB, and comes back the same."""
-    X = np.random.default_rng(0).normal(size=(2, 10**5))
-    fitted = kind(20, random_state=3).fit(X)
-    stored = pickle.dumps(fitted)
-    assert len(stored) < 2000
-    np.testing.assert_array_equal(pickle.loads(stored).transform(X), fitted.transform(X))
-
-
-@pytest.mark.parametrize("kind", MAPS)
-def test_keys(kind: Any) -> None:
-    """An integer is the key; a RandomState gives a new one at each fit; key_ repeats the map."""
-    X = draw_rows(1, 5, 40, "float64")
-    assert kind(3, random_state=2**64 - 1).fit(X).key_ == 2**64 - 1
-    state = np.random.RandomState(0)
-    first, second = kind(3, random_state=state).fit(X), kind(3, random_state=state).fit(X)
-    assert first.key_ != second.key_
-    again = kind(3, random_state=first.key_).fit(X)
-    np.testing.assert_array_equal(again.transform(X), first.transform(X))
-    assert not np.allclose(second.transform(X), first.transform(X))
-
-
-@pytest.mark.parametrize("kind", MAPS)
-def test_data_frames_and_names(kind: Any) -> None:
-    """set_output gives a data frame with generated names and the index of the rows."""
-    X = pd.DataFrame(draw_rows(1, 6, 9, "float64"), columns=list("abcdefghi"), index=range(3, 9))
-    fitted = kind(2, random_state=1).set_output(transform="pandas").fit(X)
-    found = fitted.transform(X)
-    name = kind.__name__.lower()
-    assert list(found.columns) == [f"{name}0", f"{name}1"]
-    assert list(found.index) == list(X.index)
-    assert list(fitted.feature_names_in_) == list("abcdefghi")
-    with pytest.raises(ValueError, match="feature names"):
-        fitted.transform(X.rename(columns={"a": "z"}))
-
-
-@pytest.mark.parametrize("kind", MAPS)
-def test_in_a_pipeline(kind: Any) -> None:
-    """A map works behind another step, and a clone is an unfitted equal."""
-    X = draw_rows(1, 20, 30, "float64")
-    pipeline = make_pipeline(StandardScaler(), kind(4, random_state=1))
-    found = pipeline.fit_transform(X)
-    expected = StandardScaler().fit_transform(X) @ matrix_of(kind, 1, (30, 4))
-    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-12)
-    copy = clone(pipeline[-1])
-    assert copy.get_params() == pipeline[-1].get_params()
-    with pytest.raises(NotFittedError):
-        copy.transform(X)
-
-
-@pytest.mark.parametrize("kind", MAPS)
-def test_rows_are_not_changed(kind: Any) -> None:
-    """Rows in any memory order are read, not written."""
-    X = np.asfortranarray(draw_rows(1, 20, 30, "float64"))
-    kept = X.copy()
-    found = kind(4, random_state=1).fit_transform(X)
-    np.testing.assert_array_equal(X, kept)
-    np.testing.assert_allclose(found, kept @ matrix_of(kind, 1, (30, 4)), rtol=0, atol=1e-13)
-
-
-@pytest.mark.parametrize("kind", MAPS)
-@pytest.mark.parametrize(
-    ("options", "error", "sentence"),
-    [
-        ({"n_components": 6}, ValueError, "n_components=6 exceeds n_features=5; use at most 5 or"),
-        ({"n_components": 0}, ValueError, "n_components=0 is too small; use an integer of at leas"),
-        ({"n_components": 2.5}, TypeError, "n_components=2.5 is not an integer"),
-        ({"n_components": "many"}, TypeError, "n_components='many' .* or 'auto'"),
-        ({"n_components": True}, TypeError, "n_components=True is not an integer"),
-        ({"eps": 1.0}, ValueError, r"eps=1.0 is outside \(0, 1\)"),
-        ({"n_clusters": 0}, ValueError, "n_clusters=0 is too small"),
-        ({"random_state": -1}, ValueError, "random_state=-1 is out of range"),
-    ],
-)
-def test_bad_parameters_are_named(
-    kind: Any, options: dict[str, Any], error: type[Exception], sentence: str
-) -> None:
-    """A parameter that does not fit gives a sentence at fit, not before."""
-    projection = kind(**options)
-    with pytest.raises(error, match=sentence):
-        projection.fit(np.zeros((4, 5)))
-
-
-@pytest.mark.parametrize("kind", MAPS)
-@pytest.mark.parametrize(
-    ("X", "error", "sentence"),
-    [
-        ([[1.0, np.nan]], ValueError, "NaN at row 0, column 1"),
-        ([[1.0, 2.0], [np.inf, 2.0]], ValueError, "infinity .* row 1, column 0"),
-        ([1.0, 2.0], ValueError, r"X has 1 dimension\(s\)"),
-        (np.zeros((2, 2, 2)), ValueError, r"X has 3 dimension\(s\)"),
-        (np.empty((0, 3)), ValueError, "0 sample"),
-        (np.empty((3, 0)), ValueError, "0 feature"),
-        ([["a", "b"]], ValueError, "numeric|convert"),
-        ([[1j, 2.0]], ValueError, "Complex data not supported"),
-    ],
-)
-def test_bad_rows_are_named(kind: Any, X: Any, error: type[Exception], sentence: str) -> None:
-    """Rows that cannot be projected give a sentence at fit."""
-    with pytest.raises(error, match=sentence):
-        kind(1).fit(X)
-
-
-@pytest.mark.parametrize("kind", MAPS)
-def test_bad_rows_are_named_at_transform(kind: Any) -> None:
-    """A wrong number of features, a NaN or a missing fit give a sentence at transform."""
-    fitted = kind(1, random_state=0).fit(np.zeros((2, 3)))
-    with pytest.raises(ValueError, match=r"X has 2 features, but .* is expecting 3"):
-        fitted.transform(np.zeros((2, 2)))
-    with pytest.raises(ValueError, match="NaN at row 1, column 2"):
-        fitted.transform([[0.0, 0.0, 0.0], [0.0, 0.0, np.nan]])
-    with pytest.raises(NotFittedError):
-        kind(1).transform(np.zeros((2, 3)))
-
-
-def test_projections_have_names() -> None:
-    """The names that the estimator takes stand for the two maps."""
-    assert NAMED_MAPS["sign"] is SignProjection
-    assert NAMED_MAPS["gaussian"] is GaussianProjection
+def test_too_many_nonzeros_are_refused() -> None:
+    """More than 64 nonzeros are refused; with fewer columns than nonzeros every entry is one."""
+    X = draw_rows(1, 5, 9, "float64")
+    with pytest.raises(ValueError, match="n_nonzeros=65 is too many; use at most 64"):
+        SparseSignProjection(4, n_nonzeros=65).fit(X)
+    R = SparseSignProjection(4, random_state=1).fit_transform(np.eye(9))
+    np.testing.assert_allclose(np.abs(R), 0.5)

@@ -1,0 +1,59 @@
+"""The count of the bytes that a fit takes."""
+
+from __future__ import annotations
+
+import pytest
+
+from projected_kmeans.planning.approach import choose_approach
+from projected_kmeans.planning.fit_bytes import count_bytes, count_selected_bytes
+from projected_kmeans.planning.settings import Settings
+from projected_kmeans.planning.sizes import Sizes
+
+SIZES = Sizes(90_000, 784, 100, 4)
+
+
+def test_a_fit_by_hand() -> None:
+    """Digits, 100 clusters: centers and matrices, 68 bytes a row, the sketch, the subsample."""
+    found = count_bytes(SIZES, choose_approach(Settings(100), SIZES))
+    assert found.tables == 8 * 784 * (8 * 100 + 3 * 128)
+    assert found.state == 90_000 * 68
+    assert found.sketch == 90_000 * 64 * 4
+    assert found.subsample == 25_600 * (64 * 4 + 60)
+    assert found.total == found.tables + found.state + found.sketch + found.subsample
+
+
+def test_rows_that_are_not_projected_need_no_sketch() -> None:
+    """Dense rows have no sketch; sparse rows are seeded on one of 64 columns."""
+    settings = Settings(100, projection=None)
+    sparse = Sizes(90_000, 784, 100, 4, n_nonzeros=10**6)
+    assert count_bytes(SIZES, choose_approach(settings, SIZES)).sketch == 0
+    assert count_bytes(sparse, choose_approach(settings, sparse)).sketch == 90_000 * 64 * 4
+
+
+def test_finalists_and_candidates_are_counted() -> None:
+    """Several finalists are lifted with 24 sets of centers; a candidate takes 2 bytes a row."""
+    small, many = Sizes(2000, 784, 10, 8), Sizes(90_000, 784, 200, 4)
+    finalists = choose_approach(Settings(10), small)
+    assert (finalists.n_init, finalists.subsample_rows) == (3, 0)
+    assert count_bytes(small, finalists).tables == 8 * 784 * (24 * 10 + 3 * 2 * 34)
+    candidates = choose_approach(Settings(200), many)
+    assert count_bytes(many, candidates).state == 90_000 * (68 + 2 * 16)
+
+
+@pytest.mark.parametrize(
+    ("projection", "stored", "expected"),
+    [
+        ("svd", True, (5120 + 1024) * 784 * 4),
+        ("svd", False, (5120 + 1024) * 784 * 4),
+        ("sign", True, 0),
+        (None, True, 0),
+        ("columns", True, 90_000 * 784 * 4),
+        ("columns", False, 0),
+    ],
+)
+def test_rows_that_are_selected(projection: str | None, stored: bool, expected: int) -> None:
+    """Directions need their sample, sampled columns need all rows, other maps need none."""
+    approach = choose_approach(Settings(100, projection=projection), SIZES)
+    assert count_selected_bytes(SIZES, approach, stored=stored, needs_all=False) == expected
+    everything = 90_000 * 784 * 4 if stored else 0
+    assert count_selected_bytes(SIZES, approach, stored=stored, needs_all=True) == everything

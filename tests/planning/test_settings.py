@@ -1,0 +1,71 @@
+"""Settings: the estimator's parameters as one value, and their checks."""
+
+from __future__ import annotations
+
+import inspect
+from dataclasses import fields, replace
+from typing import Any
+
+import pytest
+from sklearn.decomposition import PCA
+
+from projected_kmeans import ProjectedKMeans
+from projected_kmeans.planning.settings import Settings, check_parameters, check_sizes
+
+
+def test_settings_are_the_parameters_of_the_estimator() -> None:
+    """Names, order and defaults are those of `ProjectedKMeans`."""
+    parameters = list(inspect.signature(ProjectedKMeans).parameters.values())
+    assert [field.name for field in fields(Settings)] == [one.name for one in parameters]
+    assert [field.default for field in fields(Settings)] == [one.default for one in parameters]
+
+
+def test_settings_of_a_model() -> None:
+    """Values are taken as they are, and parameters of a subclass are left out."""
+    init = [[0.0], [1.0]]
+    parameters = ProjectedKMeans(2, init=init, tol=0.5).get_params(deep=False)
+    settings = Settings.of(parameters | {"other": 1})
+    assert settings.init is init
+    assert (settings.n_clusters, settings.tol, settings.solver) == (2, 0.5, "auto")
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"n_clusters": 0}, "n_clusters=0 is too small"),
+        ({"n_init": 2.5}, "n_init=2.5"),
+        ({"solver": "newton"}, "solver='newton' is not known"),
+        ({"metric": "cubic"}, "metric='cubic' is not known"),
+        ({"init": "centre"}, "init='centre' is not known"),
+        ({"eps": 2.0}, r"eps=2.0 is outside \(0, 1\)"),
+        ({"inertia_tol": "none"}, "inertia_tol='none'"),
+        ({"projection": "pca"}, "projection='pca' is not known"),
+        ({"projection": 5}, "projection=5 is not known"),
+        ({"n_components": "many"}, "n_components='many'"),
+        ({"polish_candidates": 0}, "polish_candidates=0 is too small"),
+        ({"memory_limit": "much"}, "memory_limit='much' is not a size"),
+        ({"time_budget": -1}, "time_budget=-1"),
+        ({"n_threads": 0}, "n_threads=0 is too small"),
+    ],
+)
+def test_bad_parameters_are_named(changed: dict[str, Any], message: str) -> None:
+    """Each bad value is refused with its name, and the defaults are accepted."""
+    check_parameters(Settings())
+    with pytest.raises((TypeError, ValueError), match=message):
+        check_parameters(replace(Settings(), **changed))
+
+
+def test_n_components_is_ignored_without_a_named_map() -> None:
+    """Without a projection, or with a transformer, n_components has no meaning."""
+    for projection in (None, PCA(2)):
+        check_parameters(Settings(projection=projection, n_components="many"))
+        check_sizes(Settings(projection=projection, n_components=99), 100, 5)
+
+
+def test_sizes_are_compared() -> None:
+    """More clusters than rows and more components than columns are refused."""
+    check_sizes(Settings(8, n_components=5), 8, 5)
+    with pytest.raises(ValueError, match="n_clusters=8 exceeds n_samples=7; use at most 7"):
+        check_sizes(Settings(8), 7, 5)
+    with pytest.raises(ValueError, match="n_components=6 exceeds n_features=5"):
+        check_sizes(Settings(8, n_components=6), 8, 5)
