@@ -19,15 +19,13 @@ DRIVER = Path(__file__).parents[1] / "support" / "killed_fits.py"
 UNIT = re.compile(r"^(reduce|cluster|polish) \d+/\d+,")
 
 
-@pytest.fixture(scope="module")
-def rows(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a file of 20 clusters that overlap, so that Lloyd's method takes many passes."""
+def save_rows(folder: Path, n_rows: int, n_columns: int) -> Path:
+    """Write 20 clusters that overlap, so that Lloyd's method takes many passes; return the file."""
     stream = np.random.default_rng(0)
-    means = 0.2 * stream.normal(size=(20, 256))
-    X = means[stream.integers(20, size=6000)] + stream.normal(size=(6000, 256))
-    path = tmp_path_factory.mktemp("rows") / "rows.npy"
-    np.save(path, X.astype(np.float32))
-    return path
+    means = 0.2 * stream.normal(size=(20, n_columns))
+    X = means[stream.integers(20, size=n_rows)] + stream.normal(size=(n_rows, n_columns))
+    np.save(folder / "rows.npy", X.astype(np.float32))
+    return folder / "rows.npy"
 
 
 def run_chain(kind: str, key: int, n_kills: int, folder: Path, *arguments: object) -> list[int]:
@@ -62,17 +60,17 @@ def count_units(*logs: Path) -> Counter[str]:
         pytest.param(("--projection", "none", "--solver", "lloyd"), id="no-sketch"),
     ],
 )
-def test_killed_at_calls_that_write(
-    options: tuple[object, ...], rows: Path, tmp_path: Path
-) -> None:
-    """A process that dies at any fsync, rename or flush, before or after it, costs no bit."""
+def test_killed_at_calls_that_write(options: tuple[object, ...], tmp_path: Path) -> None:
+    """A process that dies before or after any fsync, rename or flush changes no bit."""
+    rows = save_rows(tmp_path, 1500, 128)
     codes = run_chain("calls", 1, 4, tmp_path, "fit", rows, "-k", 20, *options)
     assert codes.count(0) == 1
     assert describe_result(tmp_path / "out-1") == describe_result(tmp_path / "whole")
 
 
-def test_killed_at_twenty_moments(rows: Path, tmp_path: Path) -> None:
-    """Nor does one that is killed from outside at any moment of the run, twenty times over."""
+def test_killed_at_twenty_moments(tmp_path: Path) -> None:
+    """Nor does one that is killed from outside, at twenty random moments."""
+    rows = save_rows(tmp_path, 1500, 128)
     options = ("--projection", "sign", "--solver", "lloyd", "--n-init", 6)
     codes = run_chain("moments", 2, 20, tmp_path, "fit", rows, "-k", 20, *options)
     assert len(codes) - codes.count(0) >= 20
@@ -81,9 +79,10 @@ def test_killed_at_twenty_moments(rows: Path, tmp_path: Path) -> None:
         assert describe_result(tmp_path / f"out-{index + 1}") == whole
 
 
-def test_work_is_not_repeated(rows: Path, tmp_path: Path) -> None:
-    """Each kill costs the unit of work under way at most, a block or a pass, and no bit."""
-    options = ("--projection", "sign", "--memory-limit", "12MB", "--solver", "lloyd", "--n-init", 5)
+def test_work_is_not_repeated(tmp_path: Path) -> None:
+    """Each kill costs at most the present unit of work, a block or a pass, and changes no bit."""
+    rows = save_rows(tmp_path, 3000, 256)  # three blocks of 1 MB
+    options = ("--projection", "sign", "--memory-limit", "9MB", "--solver", "lloyd", "--n-init", 5)
     codes = run_chain("calls", 3, 5, tmp_path, "fit", rows, "-k", 20, *options)
     assert codes.count(0) == 1
     assert describe_result(tmp_path / "out-1") == describe_result(tmp_path / "whole")
@@ -92,7 +91,7 @@ def test_work_is_not_repeated(rows: Path, tmp_path: Path) -> None:
     n_kills = len(codes) - 1
     assert alone["cluster"] > n_kills
     in_all = count_units(*(tmp_path / f"run-{index}.log" for index in range(len(codes))))
-    # A pass that is stored but was not told of counts in no process.
+    # A pass that was stored, but not reported before the kill, counts in no process.
     assert abs(in_all.total() - alone.total()) <= n_kills
     left = sorted(file.name for file in (tmp_path / "steps-1").iterdir())
     assert left == ["lock", "map.part", "result.part", "run.part"]
