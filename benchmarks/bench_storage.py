@@ -1,8 +1,8 @@
-"""Fit rows from a file under a limit of memory, beside the fit of the same rows in memory.
+"""Fit rows from a file under a memory limit, beside the fit of the same rows in memory.
 
-Run ``python benchmarks/bench_storage.py [--quick]``; it writes results/storage.json. The file,
-4 GB, is made in a temporary folder and removed; each fit is a process of its own, of which time and
-peak are taken. The base, what a process takes before it has read a row, is told beside.
+Run ``python benchmarks/bench_storage.py [--quick]``; it writes results/storage.json. A file of 4 GB
+is written to a temporary folder and removed. Each fit runs in a process of its own, whose time and
+peak memory are measured, and the memory that it had before it read the first row.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -22,13 +23,13 @@ from measuring import describe_machine, store_results
 
 N_CLUSTERS = 100
 N_COLUMNS = 1024
-# Rows in memory, and rows in a file under limits, each with the default map and with signs.
+# Rows in memory (None), and rows in a file under limits, with the default map and with signs.
 LIMITS = (None, "1GB", "300MB")
 PROJECTIONS = ("auto", "sign")
-STRETCH = 20_000
+PART_ROWS = 20_000
 
-# What a process runs. The peak is VmHWM, mapped pages of files included: what getrusage tells is
-# that of the parent, too.
+# The program of a process. The peak is VmHWM, which includes mapped pages of files. The peak of
+# getrusage would include that of the parent process.
 PROGRAM = """
 import json, re, sys, time
 from pathlib import Path
@@ -53,12 +54,12 @@ print(json.dumps({
 
 
 def save_rows(path: Path, n_rows: int, n_columns: int) -> None:
-    """Write clustered float32 rows, a stretch at a time."""
+    """Write clustered float32 rows, a part at a time."""
     stream = np.random.default_rng(0)
     means = stream.standard_normal((N_CLUSTERS, n_columns), dtype=np.float32)
     rows = np.lib.format.open_memmap(path, "w+", np.float32, (n_rows, n_columns))
-    for start in range(0, n_rows, STRETCH):
-        stop = min(start + STRETCH, n_rows)
+    for start in range(0, n_rows, PART_ROWS):
+        stop = min(start + PART_ROWS, n_rows)
         homes = stream.integers(N_CLUSTERS, size=stop - start)
         noise = stream.standard_normal((stop - start, n_columns), dtype=np.float32)
         rows[start:stop] = means[homes] + 2 * noise
@@ -66,7 +67,7 @@ def save_rows(path: Path, n_rows: int, n_columns: int) -> None:
 
 
 def measure(path: Path, limit: str | None, projection: str, n_clusters: int) -> dict[str, Any]:
-    """Return what a process that fits the rows of a file took and found."""
+    """Fit the rows of a file in a process of its own; return its time, memory and inertia."""
     settings = json.dumps([str(path), limit, projection, n_clusters])
     command = [sys.executable, "-c", PROGRAM, settings]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
@@ -74,18 +75,24 @@ def measure(path: Path, limit: str | None, projection: str, n_clusters: int) -> 
     return found
 
 
-def run(n_rows: int, n_columns: int, n_clusters: int) -> list[dict[str, Any]]:
-    """Return one measurement a map and limit; raise where the disk has no room for the rows."""
+def run(
+    n_rows: int,
+    n_columns: int,
+    n_clusters: int,
+    projections: Sequence[str] = PROJECTIONS,
+    limits: Sequence[str | None] = LIMITS,
+) -> list[dict[str, Any]]:
+    """Return one measurement for each map and limit; raise if the disk has no room for the rows."""
     with tempfile.TemporaryDirectory(prefix="projected-kmeans-") as folder:
-        needed = 5 * n_rows * n_columns  # the rows, and sketches that are spilled
+        needed = 5 * n_rows * n_columns  # the rows, and the sketch in a file
         if shutil.disk_usage(folder).free < needed:
             raise SystemExit(f"{folder} has less than {needed / 1e9:.1f} GB left; set TMPDIR")
         path = Path(folder) / "rows.npy"
         save_rows(path, n_rows, n_columns)
         return [
             measure(path, limit, projection, n_clusters)
-            for projection in PROJECTIONS
-            for limit in LIMITS
+            for projection in projections
+            for limit in limits
         ]
 
 

@@ -1,8 +1,8 @@
-"""Time fits of rows that arrive over time beside scikit-learn's, and judge both by all rows.
+"""Time fits of rows that arrive block by block, beside scikit-learn's MiniBatchKMeans.
 
 Run ``python benchmarks/bench_stream.py [--quick]``; it writes results/stream.json. The digits come
-in blocks of 1,000 rows, in their order and sorted by their length, which stands for a stream
-that drifts.
+in blocks of 1,000 rows, in their order, and sorted by their length, as an example of a stream
+whose distribution drifts. Both systems are judged by the inertia of all rows.
 """
 
 from __future__ import annotations
@@ -10,12 +10,13 @@ from __future__ import annotations
 import argparse
 import os
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from data_sets import SOURCES, Rows
 from measuring import describe_machine, store_results
+from sketches import measure_inertia
 from sklearn.cluster import MiniBatchKMeans
 
 from projected_kmeans import ProjectedKMeans
@@ -35,15 +36,8 @@ def sort_rows(rows: Rows) -> Rows:
     return rows[np.argsort(np.einsum("ij,ij->i", rows, rows), kind="stable")]
 
 
-def measure_inertia(rows: Rows, centers: Any) -> float:
-    """Return the inertia of all rows about the nearest of some centers: the judge of all."""
-    judge = ProjectedKMeans(len(centers))
-    judge.cluster_centers_, judge.n_features_in_ = centers, rows.shape[1]
-    return -judge.score(rows)
-
-
 def bench_system(name: str, rows: Rows, n_clusters: int) -> dict[str, Any]:
-    """Return seconds and inertia of one system over all blocks; asking for centers counts."""
+    """Return seconds and inertia of one system; the seconds include the request for centers."""
     model = SYSTEMS[name](n_clusters, random_state=0)
     start = time.perf_counter()
     for first in range(0, len(rows), BLOCK_ROWS):
@@ -61,11 +55,11 @@ def bench_system(name: str, rows: Rows, n_clusters: int) -> dict[str, Any]:
     }
 
 
-def bench_stream(rows: Rows) -> list[dict[str, Any]]:
-    """Return one entry for every order of the rows and number of clusters."""
+def bench_stream(rows: Rows, counts: Sequence[int] = COUNTS) -> list[dict[str, Any]]:
+    """Return one entry for every order of the rows and every number of clusters."""
     found = []
     for order, sequence in {"as they are": rows, "shortest first": sort_rows(rows)}.items():
-        for n_clusters in COUNTS:
+        for n_clusters in counts:
             start = time.perf_counter()
             fitted = ProjectedKMeans(n_clusters, random_state=0).fit(sequence)
             seconds = time.perf_counter() - start

@@ -1,4 +1,4 @@
-"""The data sets that whole fits are measured on: digits, faces, objects, texts and two made ones.
+"""The data sets of whole fits: digits, faces, objects, texts, and two that are generated.
 
 Makes rows, stores them for the processes that fit, and measures partitions; it times nothing.
 """
@@ -23,31 +23,31 @@ from sketches import DIGITS, shift_digits
 # Rows of float32, dense or sparse.
 Rows: TypeAlias = Any
 
-# How much smaller what can be made smaller is in a quick run.
+# A quick run divides the sizes of generated data by this.
 QUICK_SHRINK = 20
 
 N_GROUPS = 50
-# Of the mixture's sum of squares, what noise has and what the mean of all groups has.
+# Shares of the mixture's sum of squares that are noise, and the mean of all groups.
 NOISE_SHARE = 0.847
 COMMON_SHARE = 0.123
 DECAY = 0.75
-WORDS_A_TEXT = 100
-# Words drawn for a text until enough of them differ.
-MOST_DRAWS = 600
-# The share of a text's words that its topic draws; all topics share the rest.
+WORDS_PER_TEXT = 100
+# Words drawn for a text, of which enough differ.
+DRAWS_PER_TEXT = 600
+# Share of a text's words that come from its topic; the rest come from an order common to all.
 TOPIC_SHARE = 0.5
 
-# Rows that are made, or judged, at a time.
+# Rows that are generated, or judged, at a time.
 PART = 5000
 
 
 class NoData(Exception):
-    """A file is not here; the message is a sentence that says so."""
+    """A data file is missing; the message says which one."""
 
 
 @dataclass(frozen=True)
 class DataSet:
-    """Rows by the name of their source, and into how many clusters they are to be put."""
+    """A title, the name of the source of the rows, and the number of clusters."""
 
     title: str
     source: str
@@ -55,7 +55,7 @@ class DataSet:
 
 
 def find_file(name: str) -> Path:
-    """Return where a file of real data lies."""
+    """Return the path of a file of real data."""
     default = Path(__file__).parents[2] / "shared" / "data"
     path = Path(os.environ.get("PROJECTED_KMEANS_DATA", default)) / name
     if not path.is_file():
@@ -64,21 +64,21 @@ def find_file(name: str) -> Path:
 
 
 def make_digits(shrink: int) -> Rows:
-    """Return the digits shifted by at most a pixel each way."""
+    """Return the digits, shifted by at most one pixel in each direction."""
     return shift_digits(find_file(DIGITS), 9, 10_000 // shrink)
 
 
 def read_matrix(file: str, variable: str, sparse: bool, shrink: int) -> Rows:
-    """Return a matrix of a MatLab file, whole: these are small."""
+    """Return a matrix of a MatLab file; these files are small and not shrunk."""
     rows = scipy.io.loadmat(find_file(file))[variable].astype(np.float32)
     return scipy.sparse.csr_matrix(rows) if sparse else np.ascontiguousarray(rows)
 
 
 def make_mixture(shrink: int, n: int = 60_000, d: int = 2048, key: int = 0) -> Rows:
-    """Return overlapping Gaussian groups of uneven sizes about a point that is not the origin.
+    """Return overlapping Gaussian groups of unequal sizes around a point that is not the origin.
 
-    Variances, of noise and of the groups' means, decay along cosines in a random order, so that
-    every column has some of all of them. The best partitions have an F~ of about .805.
+    The variances of the noise and of the means of groups decay along the cosine basis, in a random
+    order, so that every column has a part of each. The best partitions have an F~ of about 0.805.
     """
     n //= shrink
     stream = np.random.default_rng(key)
@@ -102,40 +102,42 @@ def make_mixture(shrink: int, n: int = 60_000, d: int = 2048, key: int = 0) -> R
 def make_texts(shrink: int, n: int = 50_000, d: int = 100_000, key: int = 0) -> Rows:
     """Return texts of 100 different words as CSR, weighted by rarity and scaled to length 1.
 
-    A word is drawn by a power law of its rank, in an order that the text's topic has or in one
-    that all share.
+    A word is drawn by a power law of its rank, either in the order of the text's topic or in an
+    order that is common to all texts.
     """
     n, d = n // shrink, d // shrink
     stream = np.random.default_rng(key)
     orders = np.stack([stream.permutation(d) for _ in range(N_GROUPS + 1)])
     law = np.cumsum(1 / np.arange(1, d + 1))
     topics = stream.integers(N_GROUPS, size=n)
-    words = np.empty((n, WORDS_A_TEXT), dtype=np.int32)
+    words = np.empty((n, WORDS_PER_TEXT), dtype=np.int32)
     for start in range(0, n, PART):
         part = topics[start : start + PART, None]
-        ranks = np.searchsorted(law, stream.random((len(part), MOST_DRAWS)) * law[-1])
+        ranks = np.searchsorted(law, stream.random((len(part), DRAWS_PER_TEXT)) * law[-1])
         own = stream.random(ranks.shape) < TOPIC_SHARE
         words[start : start + len(part)] = keep_distinct(orders[np.where(own, part, -1), ranks])
     texts = np.bincount(words.ravel(), minlength=d)
     weights = np.log(n / np.maximum(texts, 1))[words]
     weights /= np.linalg.norm(weights, axis=1, keepdims=True)
-    starts = np.arange(0, words.size + 1, WORDS_A_TEXT, dtype=np.int32)
+    starts = np.arange(0, words.size + 1, WORDS_PER_TEXT, dtype=np.int32)
     return scipy.sparse.csr_matrix(
         (weights.ravel().astype(np.float32), words.ravel(), starts), shape=(n, d)
     )
 
 
-def keep_distinct(drawn: NDArray[np.integer[Any]]) -> NDArray[np.integer[Any]]:
-    """Return the first words of every text that differ from those before, in ascending order."""
+def keep_distinct(
+    drawn: NDArray[np.integer[Any]], n_words: int = WORDS_PER_TEXT
+) -> NDArray[np.integer[Any]]:
+    """Return the first different words of every text, in ascending order."""
     order = np.argsort(drawn, axis=1, kind="stable")
     ranked = np.take_along_axis(drawn, order, axis=1)
     again = np.zeros(drawn.shape, dtype=bool)
     again[:, 1:] = ranked[:, 1:] == ranked[:, :-1]
-    # A word that was there before sorts behind all that were not, which keep their order.
+    # A repeated word sorts behind all first occurrences, which keep their order.
     places = np.where(again, drawn.shape[1], order)
-    first = np.argsort(places, axis=1, kind="stable")[:, :WORDS_A_TEXT]
+    first = np.argsort(places, axis=1, kind="stable")[:, :n_words]
     if np.take_along_axis(again, first, axis=1).any():
-        raise ValueError(f"a text has fewer than {WORDS_A_TEXT} different words; draw more")
+        raise ValueError(f"a text has fewer than {n_words} different words; draw more")
     return np.sort(np.take_along_axis(ranked, first, axis=1), axis=1)
 
 
@@ -150,7 +152,7 @@ SOURCES: Mapping[str, Callable[[int], Rows]] = MappingProxyType(
     }
 )
 
-# The quick ones first, so that a run that is stopped has something to show.
+# Small data sets come first, so that a run that is stopped has results.
 DATA_SETS: Mapping[str, DataSet] = MappingProxyType(
     {
         "orl": DataSet("ORL faces", "orl", 40),
@@ -167,7 +169,7 @@ DATA_SETS: Mapping[str, DataSet] = MappingProxyType(
 
 
 def store_rows(source: str, folder: Path, shrink: int = 1) -> Path:
-    """Make the rows of a source, unless the folder has them; return their file."""
+    """Write the rows of a source to a folder, if they are not there; return their file."""
     found = [path for path in (folder / f"{source}.npy", folder / f"{source}.npz") if path.exists()]
     if found:
         return found[0]
@@ -187,10 +189,9 @@ def load_rows(path: Path) -> Rows:
 
 
 def measure_partition(rows: Rows, labels: NDArray[Any]) -> float:
-    """Return F~ of a partition, in float64: the one judge of all systems.
+    """Return F~ of a partition, computed in float64 for all systems.
 
-    The sum of squares less that of the means, each as often as its cluster has rows, over the sum
-    of squares.
+    F~ is (sum of squares - sum of n_j |mean_j|^2) / (sum of squares), with n_j rows in cluster j.
     """
     counts = np.bincount(labels)
     total, sums = 0.0, np.zeros((len(counts), rows.shape[1]))

@@ -1,0 +1,32 @@
+"""The costs of fits on Dask: measured, predicted and drawn."""
+
+from __future__ import annotations
+
+import cost_model
+import cost_tables
+import dask_costs
+
+
+def test_costs_of_dask_are_measured_and_drawn() -> None:
+    """The bytes that fits move are those of the model; seeding elsewhere it knows roughly."""
+    document = dask_costs.run((12_000,), 64, 130, 2048, 4)
+    assert [check["gathered"] for check in document["checks"]] == [True, False]
+    for check, off in zip(document["checks"], (0.05, 0.4), strict=True):
+        assert abs(check["moved"] / check["predicted_moved"] - 1) < off
+    page = cost_tables.render_costs("# Scale\n\nold", document, "*machine*")
+    assert page.startswith("# Scale\n\nold")
+    assert page.count("\n| ") == 10 + 2 + len(cost_tables.PREDICTED) + 6
+    again = cost_tables.render_costs(page, document, "*another*")
+    assert again == page.replace("*machine*", "*another*")
+
+
+def test_costs_grow_with_the_rows() -> None:
+    """Twice the rows are read and moved twice, less the sample; twice the machines take less."""
+    rates = cost_model.Constants(1e9, 1e9, 1e9, 1e9, 1e10, 1.0, 0.1, 1e-3, 1e9)
+    one, two = (cost_model.predict(cost_model.Job(n, 100, 200), rates) for n in (10**7, 2 * 10**7))
+    assert [cost.read for cost in two] == [2 * cost.read for cost in one]
+    assert two[0].moved - one[0].moved == 10**7 * cost_model.N_COMPONENTS * 4
+    many = cost_model.predict(cost_model.Job(10**7, 100, 200, machines=2), rates)
+    assert all(new.seconds <= old.seconds for new, old in zip(many, one, strict=True))
+    assert cost_tables.name_bytes(4.1e13) == "41.0 TB"
+    assert [cost_tables.name_seconds(one) for one in (5, 90, 7200)] == ["5.0 s", "1.5 min", "2.0 h"]
