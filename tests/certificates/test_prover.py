@@ -7,11 +7,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scipy.sparse import csr_array
+from scipy.sparse import csr_array, eye_array
 
 from projected_kmeans import FitState, LowerBound, ProjectedKMeans, kmeans_lower_bound
+from projected_kmeans.certificates.dense_proof_rows import DenseProofRows
 from projected_kmeans.certificates.lower_bounds import bound_inertia
-from projected_kmeans.certificates.prover import Effort
+from projected_kmeans.certificates.prover import Effort, Prover
+from projected_kmeans.running.deadlines import Deadline
 from projected_kmeans.running.monitor import Monitor
 from tests.support.commands import ROWS
 from tests.support.proofs import draw_instance, draw_sparse
@@ -114,3 +116,80 @@ def test_eigenvalues_that_take_too_long_are_not_begun(
     assert bound.method in ("neighbour", "tightened")
     assert "spectral bound skipped or cut short: eigenvalues take" in caplog.text
     assert "spectral" in kmeans_lower_bound(ROWS, 3).values
+
+
+class Countdown:
+    """Says that the time is over after it was asked a number of times."""
+
+    def __init__(self) -> None:
+        self.left = np.inf
+
+    def __call__(self) -> bool:
+        """Count a question, and answer it."""
+        self.left -= 1
+        return bool(self.left < 0)
+
+
+def prove_until(n_questions: float, effort: Effort) -> tuple[dict[str, float], dict[str, str]]:
+    """Return bounds and reasons if the time is over after a number of questions about it."""
+    is_over = Countdown()
+    deadline = Deadline(None, is_over)
+    rows = DenseProofRows(draw_instance(0, 60, 4, "normal"), None, deadline.check)
+    prover = Prover(3, effort, deadline, Monitor(None, 0))
+    is_over.left = n_questions
+    values = prover.prove(rows) | prover.prove_by_subsets(rows, 0.99, 0)
+    return values, prover.skipped
+
+
+@pytest.mark.parametrize(
+    ("effort", "reasons"),
+    [
+        (
+            Effort(
+                subset_rows=15,
+                max_neighbour_rows=60,
+                max_tightened_rows=60,
+                max_tightening_steps=3,
+            ),
+            {
+                ("spectral", "the time was over before it began"),
+                ("spectral", "the time was over in the middle of its Gram matrix"),
+                ("neighbour", "the time was over in the middle of its distances"),
+                ("neighbour", "the time was over in the middle of its search"),
+                ("tightened", "the time was over before it began"),
+                ("tightened", "the time was over in the middle of its search"),
+            },
+        ),
+        (
+            Effort(subset_rows=15, max_neighbour_rows=30),
+            {
+                ("sampled", "the time was over before it began"),
+                ("sampled", "the time was over before the first subset"),
+                ("sampled", "the time was over in the middle of its subsets"),
+            },
+        ),
+    ],
+    ids=["all rows", "subsets"],
+)
+def test_the_time_may_be_over_at_any_moment(effort: Effort, reasons: set[tuple[str, str]]) -> None:
+    """Wherever the work stops, its bounds are at most those of the whole work, with a reason."""
+    whole, nothing_skipped = prove_until(np.inf, effort)
+    seen: set[tuple[str, str]] = set()
+    for n_questions in range(60):
+        values, skipped = prove_until(n_questions, effort)
+        assert all(value <= whole[name] * (1 + 1e-9) for name, value in values.items())
+        seen |= set(skipped.items())
+    assert reasons <= seen
+    assert not reasons & set(nothing_skipped.items())
+
+
+def test_limits_on_rows_are_named() -> None:
+    """A bound that is skipped because of its limit on rows says so."""
+    few_tightened = Effort(subset_rows=10, max_neighbour_rows=60, max_tightened_rows=50)
+    found = bound_with(draw_instance(0, 60, 4, "normal"), 3, few_tightened)
+    assert found.skipped == {"tightened": "60 rows exceed 50"}
+    identity = csr_array(eye_array(4097))
+    found = bound_with(identity, 3, Effort(subset_rows=10, max_neighbour_rows=60))
+    assert found.skipped["spectral"] == "both rows and columns exceed 4096"
+    assert found.skipped["neighbour"] == "4097 rows exceed 60"
+    assert found.method == "sampled"

@@ -1,4 +1,4 @@
-"""The referee of bounds: the least inertia of a few rows, without any rounding."""
+"""The exact minimum inertia of a few rows, without rounding, which bounds are compared with."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def exact_inertia(X: NDArray[Any], weights: NDArray[Any], labels: tuple[int, ...
 
 
 def exact_optimum(X: NDArray[Any], k: int, weights: NDArray[Any] | None = None) -> Fraction:
-    """Return the least inertia: the float64 optimum, then exactly among those as good."""
+    """Return the minimum inertia: all partitions in float64, then the best ones in fractions."""
     weights = np.ones(len(X)) if weights is None else weights
     every = np.array(partitions(len(X), k))
     member = every[:, :, None] == np.arange(k)
