@@ -5,7 +5,7 @@ The rule reads curves that were measured elsewhere; it looks at no row.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -90,11 +90,10 @@ class ClusterCounts:
     def to_document(self) -> dict[str, Any]:
         """Return the fields as JSON can hold them: curves as lists, infinite entries as None."""
         document: dict[str, Any] = {}
-        for one in fields(self):
-            value = getattr(self, one.name)
+        for name, value in vars(self).items():
             if isinstance(value, np.ndarray):
                 value = [entry if np.isfinite(entry) else None for entry in value.tolist()]
-            document[one.name] = value
+            document[name] = value
         return document
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import re
 from pathlib import Path
-from typing import Any
 
 from projected_kmeans.checks import check_count
 
@@ -18,7 +17,7 @@ UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12} | {
 }
 
 
-def parse_memory(limit: Any) -> int | None:
+def parse_memory(limit: int | str | None) -> int | None:
     """Return a limit in bytes, or None if there is none.
 
     Parameters

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
 
 from projected_kmeans.blocks.memory_blocks import BLOCK_BYTES
 from projected_kmeans.blocks.stored_blocks import BLOCKS_HELD
@@ -49,7 +48,7 @@ class MemoryPlan:
 
 
 def plan_memory(
-    limit: Any,
+    limit: int | str | None,
     sizes: Sizes,
     approach: Approach,
     *,
@@ -122,7 +121,9 @@ def plan_memory(
     )
 
 
-def plan_labels(limit: Any, n_rows: int, n_columns: int, n_clusters: int) -> MemoryPlan:
+def plan_labels(
+    limit: int | str | None, n_rows: int, n_columns: int, n_clusters: int
+) -> MemoryPlan:
     """Return what keeps the labelling of rows within a limit; raise if nothing does.
 
     Counted are 4 bytes a label, four tables of centers in float64, and the blocks.

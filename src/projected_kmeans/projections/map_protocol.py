@@ -47,7 +47,7 @@ class RandomMap(Protocol):
     n_components, eps, n_clusters, random_state, n_threads
         The parameters that all maps have; see `SignProjection`.
     n_features_in_, n_components_, key_ : int
-        d, t, and what fixes all randomness. `fit_shape` sets them.
+        d, t, and the key that fixes all randomness. `fit_shape` sets them.
     """
 
     dimension_rule: ClassVar[str]
