@@ -13,9 +13,7 @@ import scipy.sparse
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
-from projected_kmeans import ProjectedKMeans
-from projected_kmeans.estimator.model_files import load_model, save_model
-from projected_kmeans.sources.array_source import as_row_source
+from projected_kmeans import ProjectedKMeans, as_row_source, load_model, save_model
 from projected_kmeans.streaming import row_stream as row_streams
 
 K = 4

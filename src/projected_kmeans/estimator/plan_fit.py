@@ -219,9 +219,8 @@ def _measure_gaps(
             n_threads=model.n_threads,
         )
         with warnings.catch_warnings():
-            warnings.simplefilter(
-                "ignore", ConvergenceWarning
-            )  # all rows of the sample may be equal
+            # All rows of the sample may be equal.
+            warnings.simplefilter("ignore", ConvergenceWarning)
             return float(trial.fit(sample).inertia_)
 
     inertias = [fit(way) for way in ways]
