@@ -22,8 +22,9 @@ To show something new: measure it in ``rows`` or ``clusters``, add a field to `R
 
 What the room promises
 ----------------------
-A fit that asks for no report pays nothing. A report takes one more walk over the rows and a sample
-in memory. The page is one file that works offline and loads nothing. ``report.json`` holds all that
+A fit without a report pays nothing: it keeps only the inertia of every pass (``trace_``), which it
+has anyway. A report takes one more walk over the rows and a sample in memory, drawn by the key of
+the fit. The page is one file that works offline and loads nothing. ``report.json`` holds all that
 the page shows, so that a page can be drawn later without the rows.
 
 Why it is built so
