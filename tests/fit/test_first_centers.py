@@ -43,7 +43,7 @@ def test_a_name_seeds_on_the_sketch(name: str) -> None:
 
 
 def test_indices_are_rows_of_the_sketch() -> None:
-    """Row indices stand for rows, whatever the map is."""
+    """Row indices stand for rows of the sketch."""
     centers, first = draw(X, init=np.array([7, 1, 9, 3, 5]))
     np.testing.assert_array_equal(centers, first.sketch.source.select()[[7, 1, 9, 3, 5]])
 
@@ -56,7 +56,7 @@ def test_centers_are_mapped_as_rows_are(projection: Any) -> None:
 
 
 def test_centers_without_a_map_stay() -> None:
-    """Where nothing is projected, centers are taken as they are."""
+    """If nothing is projected, centers are taken as they are."""
     np.testing.assert_array_equal(draw(X, init=X[:5] + 1, projection=None)[0], X[:5] + 1)
 
 

@@ -1,4 +1,4 @@
-"""Checkpoints: what is damaged is not used, what belongs to something else is refused."""
+"""Checkpoints of fits: they go on to the same bits, and refuse what belongs to another fit."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from tests.support.small_blocks import use_small_blocks
 
 @pytest.fixture
 def eager(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let everything be stored as soon as it is there."""
+    """Write every value at once."""
     monkeypatch.setattr(running_checkpoint, "SECONDS_BETWEEN_WRITES", 0.0)
     monkeypatch.setattr(running_checkpoint, "WORK_PER_WRITE", 0.0)
 
@@ -63,7 +63,7 @@ def leave(folder: Path, step: str, iteration: int, X: Any = None, **options: Any
 
 
 def test_nothing_is_stored_too_often(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A fit of less than a few seconds stores its result and what its map is, and nothing else."""
+    """A fit that takes less than five seconds stores only its map and its result."""
     written: list[str] = []
     plain = checkpoint_folder.write_atomically
 
@@ -79,7 +79,7 @@ def test_nothing_is_stored_too_often(tmp_path: Path, monkeypatch: pytest.MonkeyP
 @pytest.mark.usefixtures("eager")
 @pytest.mark.parametrize("kind", ["dense", "sparse", "weighted", "cosine", "file", "svd"])
 def test_a_fit_goes_on(kind: str, tmp_path: Path) -> None:
-    """Left in any step, for any kind of rows, it ends with the same bits."""
+    """A fit that was left in any step, for any kind of rows, ends with the same bits."""
     X: Any = draw_blobs(gap=0.15)[0]
     options: dict[str, Any] = {}
     if kind == "sparse":
@@ -111,7 +111,7 @@ def test_a_fit_goes_on(kind: str, tmp_path: Path) -> None:
 @pytest.mark.usefixtures("eager")
 @pytest.mark.parametrize("subsample", [True, False])
 def test_mending_goes_on(subsample: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Left before, in and after the breaths that mend a restart, a fit ends with the same bits."""
+    """A fit that was left before, during or after mending ends with the same bits."""
     monkeypatch.setattr(approach, "SMALL_WORK", 0)
     if subsample:
         monkeypatch.setattr(approach, "MIN_SUBSAMPLE_ROWS", 40)
@@ -147,7 +147,7 @@ def test_mending_goes_on(subsample: bool, tmp_path: Path, monkeypatch: pytest.Mo
 
 @pytest.mark.usefixtures("eager")
 def test_a_fit_that_was_stopped_goes_on_to_the_end(tmp_path: Path) -> None:
-    """What a time budget, a callback or Ctrl-C ended is no result to stay with."""
+    """A fit that a time budget, a callback or Ctrl-C ended goes on when it is called again."""
     whole = fit()
     stops = iter([1, 3, 5])
     for stop in stops:
@@ -173,7 +173,7 @@ def test_a_fit_that_was_stopped_goes_on_to_the_end(tmp_path: Path) -> None:
 
 
 def test_a_certificate_is_kept(tmp_path: Path) -> None:
-    """What was proven comes back with the result, in all its digits."""
+    """The certificate is stored with the result, and comes back with all its digits."""
     options = {"certificate": "auto", "projection": None}
     model = fit(tmp_path / "steps", **options)
     assert model.certificate_ is not None
@@ -181,7 +181,7 @@ def test_a_certificate_is_kept(tmp_path: Path) -> None:
 
 
 def test_a_stop_stores_where_it_was(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    """A stop stores the last pass, however little time has gone by since the last one stored."""
+    """A stop stores the last pass, even if the last write was less than five seconds ago."""
     fit(tmp_path / "steps", callback=lambda state: state.step == "cluster" and state.iteration == 3)
     with caplog.at_level("DEBUG", logger="projected_kmeans"):
         assert_same_fit(fit(tmp_path / "steps"), fit())
@@ -211,7 +211,7 @@ def test_damage_costs_time_only(name: str, damage: str, tmp_path: Path) -> None:
 def test_the_sketch_is_intact_up_to_where_it_is_not(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Rows of the sketch before those that are damaged are taken, the others are made again."""
+    """Rows of the sketch before the damaged ones are used; the others are computed again."""
     use_small_blocks(monkeypatch, 200 * 8 * 40)
     leave(tmp_path / "steps", "cluster", 1)
     path = tmp_path / "steps" / "sketch.part.npy"
@@ -231,7 +231,7 @@ def test_the_sketch_is_intact_up_to_where_it_is_not(
 
 @pytest.mark.usefixtures("eager")
 def test_a_damaged_description_is_written_again(tmp_path: Path) -> None:
-    """The parts know whose they are without it."""
+    """Every part holds the hash of its run, so that the description is not needed to read it."""
     leave(tmp_path / "steps", "polish", 1)
     (tmp_path / "steps" / "run.part").write_bytes(b"x")
     steps: list[str] = []
@@ -245,7 +245,7 @@ def test_a_damaged_description_is_written_again(tmp_path: Path) -> None:
 
 
 def test_the_command_refuses_what_is_not_its_own(call: Call, data: Path, tmp_path: Path) -> None:
-    """Other data, other parameters and another format are one sentence each; threads are not."""
+    """Other data, parameters or formats are refused in one sentence; other threads are accepted."""
     steps = tmp_path / "steps"
     words = ("fit", data, "--checkpoint", steps)
     assert call(*words, "-k", 3).code == 0
@@ -273,7 +273,7 @@ def test_the_estimator_refuses_what_cannot_be_stored(tmp_path: Path) -> None:
 
 
 def test_arrays_are_known_by_all_their_numbers(tmp_path: Path) -> None:
-    """One number out of many, a weight, or the order of rows makes other data."""
+    """A change of one number, of a weight or of the order of rows makes other data."""
     X = draw_blobs()[0]
     fit(tmp_path / "steps", X)
     other = X.copy()
@@ -287,7 +287,7 @@ def test_arrays_are_known_by_all_their_numbers(tmp_path: Path) -> None:
 
 
 def test_a_folder_that_cannot_be_written(call: Call, data: Path) -> None:
-    """A place that takes no folder is one sentence, before any work."""
+    """A place where no folder can be made is refused in one sentence, before any work."""
     words = ("fit", data, "-k", 3, "--checkpoint")
     check_refusal(call(*words, data / "steps"), "cannot be written (Not a directory); choose")
 
@@ -312,7 +312,7 @@ def test_a_folder_without_permission(call: Call, data: Path) -> None:
     ],
 )
 def test_a_full_disk(words: tuple[str, ...], size: int, data: Path, model: Path) -> None:
-    """Where files cannot grow, one sentence says so, and nothing half-written is left."""
+    """A full disk is reported in one sentence, and no incomplete file is left."""
     places = {"DATA": str(data), "MODEL": str(model)}
     run = subprocess.run(
         [*COMMAND, *(places.get(word, word) for word in words)],

@@ -76,7 +76,7 @@ def test_a_file_of_another_shape_is_not_used(tmp_path: Path) -> None:
 
 
 def test_a_sketch_without_room(tmp_path: Path) -> None:
-    """A sketch whose file finds no room is one sentence too, and not the end of the process."""
+    """A sketch whose file finds no space on the disk raises one sentence and kills no process."""
     program = (
         "import resource, sys\n"
         "from pathlib import Path\n"

@@ -34,14 +34,14 @@ def test_a_part_comes_back(tmp_path: Path) -> None:
 
 
 def test_a_part_of_another_run_is_absent(tmp_path: Path) -> None:
-    """What another run wrote is never read, whatever its name."""
+    """A part of another run is never read."""
     CheckpointFolder(tmp_path, RUN).write("some", Part({}))
     assert CheckpointFolder(tmp_path, {**RUN, "n_clusters": 4}).read("some") is None
 
 
 @pytest.mark.parametrize("cut", [0, 1, 40, 200, 331])
 def test_a_torn_part_is_ignored(cut: int, tmp_path: Path) -> None:
-    """A part that ends early, wherever, is ignored with a warning."""
+    """A part that ends early, at any byte, is ignored with a warning."""
     folder = CheckpointFolder(tmp_path, RUN)
     folder.write("some", Part({"x": 1}, {"a": np.arange(9.0)}))
     path = tmp_path / "some.part"

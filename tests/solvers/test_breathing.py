@@ -74,7 +74,7 @@ def test_the_inertia_never_rises(
 
 @pytest.mark.parametrize("seed", range(5))
 def test_misplaced_centers_move_to_far_clusters(seed: int) -> None:
-    """Where Lloyd leaves three centers in one cluster and none in others, all are found."""
+    """Breathing finds all clusters when Lloyd leaves three centers in one and none in others."""
     X, centers = draw_corners(seed)
     problem = make_problem(X)
     start = run_lloyd(problem, centers, max_iter=100)
@@ -118,7 +118,7 @@ def test_the_key_fixes_the_result(dtype: str) -> None:
 
 
 def test_a_true_answer_stops_at_once() -> None:
-    """Whenever the caller asks to stop, no further pass is made and the best so far is returned."""
+    """After the caller asks to stop no further pass is made, and the best partition is returned."""
     X, centers = draw_corners()
     problem = make_problem(X)
     start = run_lloyd(problem, centers, max_iter=100)
@@ -138,7 +138,7 @@ def test_a_true_answer_stops_at_once() -> None:
 
 
 def test_no_inertia_leaves_nothing_to_do() -> None:
-    """Where every row is a center, the partition comes back as it was."""
+    """If every row is a center, the partition does not change."""
     X = np.arange(5.0)[:, None]
     problem = make_problem(X)
     start = run_lloyd(problem, X.copy(), max_iter=10)
@@ -194,7 +194,7 @@ def test_a_plateau_ends_the_last_passes(seed: int) -> None:
 
 
 def test_rows_are_drawn_in_the_clusters_of_most_inertia() -> None:
-    """One row each, never one that has no chance."""
+    """One row is drawn from each of these clusters, never a row without a chance."""
     labels = np.repeat(np.arange(4, dtype=np.int32), 5)
     chances = np.where(np.arange(20) % 5 == 2, np.array([1.0, 9.0, 0.0, 4.0])[labels], 0.0)
     assert draw_in_largest(open_stream(0), chances, labels, 2).tolist() == [7, 17]

@@ -31,7 +31,7 @@ def test_costs_are_what_the_inertia_rises_by(dtype: str, weighted: bool) -> None
 
 
 def test_neighbours_are_not_spared_together() -> None:
-    """Of two centers in one cluster only one is spare, though both would be missed least."""
+    """Of two centers in one cluster only one is spare, though both would cost least."""
     X = np.repeat([[0.0], [0.1], [50.0], [54.0], [90.0]], 10, axis=0)
     centers = np.array([[0.0], [0.1], [50.0], [54.0], [90.0]])
     spare = find_spare_centers(make_problem(X), centers, 2)

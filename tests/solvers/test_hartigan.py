@@ -68,7 +68,7 @@ def test_one_pass_equals_the_twin(seed: int, n: int, d: int, k: int, layout: str
 
 @given(seed=seeds, n=st.integers(2, 25), d=st.integers(1, 5), k=st.integers(1, 5))
 def test_many_passes_equal_the_twin(seed: int, n: int, d: int, k: int) -> None:
-    """From Lloyd's standstill the run ends in the twin's partition, a local optimum."""
+    """After Lloyd has converged, the run ends in the twin's partition, a local optimum."""
     X = np.random.default_rng(seed).normal(size=(n, d))
     k = min(k, n)
     problem = make_problem(X)
@@ -170,7 +170,7 @@ def test_the_filter_hides_no_move(dtype: str, start: str, weighted: bool, offset
 
 
 def test_a_frame_far_away_excludes_nothing() -> None:
-    """Where rounding in the frame drowns all distances, moves are still those of the twin."""
+    """If rounding in the frame is larger than all distances, moves are still those of the twin."""
     X = np.random.default_rng(3).normal(size=(400, 3)).astype(np.float32)
     problem = make_problem(X)
     first = describe(problem, np.arange(400) % 7, 7)
@@ -197,7 +197,7 @@ def test_goes_where_lloyd_is_stuck() -> None:
 
 
 def test_an_empty_cluster_is_filled() -> None:
-    """A cluster without rows costs nothing to join, so a row that pays goes there."""
+    """Joining an empty cluster adds no inertia, so a row with a positive distance moves there."""
     X = np.array([[0.0], [1.0], [5.0]])
     problem = make_problem(X)
     found = move_single_points(problem, describe(problem, np.zeros(3, int), 2), max_iter=10)
@@ -206,7 +206,7 @@ def test_an_empty_cluster_is_filled() -> None:
 
 
 def test_a_singleton_stays() -> None:
-    """A row alone in its cluster is not moved, however near others lie."""
+    """A row alone in its cluster is not moved, even if other centers are near."""
     X = np.array([[0.0], [0.1], [10.0], [10.1]])
     problem = make_problem(X)
     start = describe(problem, np.array([0, 1, 2, 2]), 3)

@@ -101,7 +101,7 @@ def test_greedy_is_as_good_as_scikit_learns() -> None:
 
 @pytest.mark.parametrize("dtype", ["float32", "float64", "uint8"])
 def test_a_sample_depends_on_the_key_alone(dtype: str) -> None:
-    """Where candidates are judged on a sample, blocks and threads change nothing either."""
+    """Blocks and threads change nothing if candidates are judged on a sample."""
     X = np.random.default_rng(1).integers(0, 255, size=(9000, 5)).astype(dtype)
     weights = np.random.default_rng(2).random(9000)
     results = [

@@ -103,7 +103,7 @@ def test_the_sketch_is_left_alone() -> None:
 def test_partitions_are_lifted_together_in_one_walk(
     seed: int, n: int, dtype: str, weighted: bool
 ) -> None:
-    """Several partitions, of different k too, get what each gets alone; blocks are read once."""
+    """Partitions lifted together, also of different k, get what each gets alone, in one walk."""
     X = draw_rows(seed, n, 5, dtype)
     stream = np.random.default_rng(seed)
     weights = stream.random(n) + 0.1 if weighted else None

@@ -141,7 +141,7 @@ def test_a_row_of_no_weight_fills_no_cluster() -> None:
 
 
 def test_a_row_of_no_weight_keeps_its_nearest_center() -> None:
-    """Where only a row without weight could fill a cluster, the cluster stays empty."""
+    """If only a row without weight could fill a cluster, the cluster stays empty."""
     X = np.array([[50.0], [0.0], [0.0]])
     problem = make_problem(X, np.array([0.0, 1.0, 1.0]))
     found = run_lloyd(problem, np.array([[0.0], [1000.0]]), max_iter=20)
@@ -188,7 +188,7 @@ def test_one_cluster_is_the_mean() -> None:
 
 
 def test_as_many_clusters_as_rows() -> None:
-    """With every row a center of its own, nothing is left to pay."""
+    """If every row is its own center, the inertia is zero."""
     X = np.random.default_rng(0).normal(size=(12, 3))
     found = solve(X, X)
     np.testing.assert_array_equal(found.labels, np.arange(12))
@@ -309,7 +309,7 @@ def follow_states(
 @pytest.mark.parametrize("n_candidates", [0, 6])
 @pytest.mark.parametrize("weighted", [False, True])
 def test_a_state_goes_on_to_the_same_bits(n_candidates: int, weighted: bool) -> None:
-    """From the state after any pass, bounds, sums, refilled clusters and candidates go on alike."""
+    """A run that goes on from the state after any pass ends with the same bits."""
     X, _ = draw_clusters(4, 400, 6, 16, 1.0)
     weights = np.linspace(0, 2, len(X)) if weighted else None
     centers = np.concatenate([X[:10], 50 + np.arange(6.0)[:, None] + X[:6]])  # six lose all rows

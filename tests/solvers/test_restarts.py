@@ -96,7 +96,7 @@ def test_weights_and_empty_clusters_survive_the_judging() -> None:
 
 
 def test_few_passes_allow_no_rounds() -> None:
-    """Where max_iter is below a round, every restart ends there and the best are judged."""
+    """If max_iter is less than a round, every restart ends there and the best are lifted."""
     X, _ = draw_blobs(gap=0.15)
     seen, model = watch(X, n_init=8, max_iter=2)
     assert all(len(states) <= 2 for states in seen.values())

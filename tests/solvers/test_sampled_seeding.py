@@ -1,4 +1,4 @@
-"""k-means|| and AFK-MC^2: what they draw, and that they find distinct rows where there are some."""
+"""k-means|| and AFK-MC^2: the distribution of their draws, and the inertia that they leave."""
 
 from __future__ import annotations
 

@@ -40,7 +40,9 @@ def seed(
 def test_the_first_row_is_drawn_by_weight(weights: NDArray[Any] | None) -> None:
     """The first center is a row drawn with probability proportional to its weight."""
     # Failure probability 1e-6 over keys; the keys are fixed.
-    counts = np.bincount([seed(ROWS, 1, key, weights)[0] for key in range(2000)], minlength=6)
+    problem = make_problem(ROWS, weights)
+    drawn = [seed_plus_plus(problem, 1, open_stream(key, 1))[0] for key in range(2000)]
+    counts = np.bincount(drawn, minlength=6)
     assert_distribution(counts, np.ones(6) if weights is None else weights)
 
 
@@ -61,16 +63,16 @@ def test_the_second_row_is_the_better_of_two_drawn_by_distance(
             chances[first, a if left[a] <= left[b] else b] += (
                 mass[first] / mass.sum() * drawn[a] * drawn[b]
             )
-    counts = np.zeros((6, 6))
-    for key in range(4000):
-        counts[tuple(seed(ROWS, 2, key, weights))] += 1
+    counts, problem = np.zeros((6, 6)), make_problem(ROWS, weights)
+    for key in range(2000):
+        counts[tuple(seed_plus_plus(problem, 2, open_stream(key, 1)))] += 1
     assert_distribution(counts, chances)
 
 
 @pytest.mark.parametrize("name", BY_DISTANCE)
 @pytest.mark.parametrize("dtype", ["float32", "float64", "uint8"])
 def test_rows_without_weight_are_not_chosen(dtype: str, name: str) -> None:
-    """While rows with weight are left, one without is never chosen."""
+    """A row without weight is never chosen while rows with weight are left."""
     stream = np.random.default_rng(0)
     X = stream.integers(0, 200, size=(40, 3)).astype(dtype)
     weights = np.where(np.arange(40) % 2 == 0, 0.0, stream.random(40) + 0.1)
