@@ -91,6 +91,7 @@ def choose_n_clusters(
     """
     settings = Settings(random_state=random_state, n_threads=n_threads)
     check_parameters(settings)
+    # scikit-learn's checks of X need an estimator that remembers the columns.
     rows: BlockSource = open_input(ProjectedKMeans(), X, reset=True)
     wanted = _check_counts(counts, rows.shape[0])
     check_count("n_components", n_components, word="auto")

@@ -109,7 +109,9 @@ def choose_components(name: str, n_clusters: int, n_features: int, eps: float | 
 def _directions_fit(sizes: Sizes) -> bool:
     """Return whether finding the maximum number of directions takes at most 2 GiB.
 
-    Counted are two copies of the sampled rows, and three matrices as wide as the sign sketch.
+    Counted are two copies of the sampled rows, and three matrices as wide as the sign sketch. If
+    there are fewer than twice as many rows as the sample wants, the map reads all of them, and the
+    count of their bytes is too low by a factor of at most 2.
     """
     sampled = min(sizes.n_rows, wanted_sample_rows(MAX_AUTO_COMPONENTS)) / sizes.n_rows
     width = sketch_width(MAX_AUTO_COMPONENTS, sizes.n_columns)
