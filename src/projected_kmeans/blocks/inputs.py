@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import scipy.sparse
 from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator
 from sklearn.utils.validation import _check_sample_weight, validate_data
 
 from projected_kmeans.blocks.block_source import BlockSource
@@ -33,14 +34,14 @@ def is_dask(data: Any) -> bool:
     return type(data).__module__.partition(".")[0] in DASK_PACKAGES
 
 
-def open_input(estimator: Any, X: Any, *, reset: bool, client: Any = None) -> BlockSource:
+def open_input(estimator: BaseEstimator, X: Any, *, reset: bool, client: Any = None) -> BlockSource:
     """Return the block source of what the user passed as X.
 
     NaN and infinity are not looked for; a walk finds them.
 
     Parameters
     ----------
-    estimator : object
+    estimator : BaseEstimator
         The estimator whose columns are set or compared.
     X : array-like, sparse matrix, RowSource, or Dask array or data frame (n, d)
         The rows.
@@ -91,7 +92,7 @@ class Columns(NamedTuple):
     names: tuple[str, ...] | None
 
 
-def set_features(estimator: Any, columns: Columns) -> None:
+def set_features(estimator: BaseEstimator, columns: Columns) -> None:
     """Note the columns of a fit in an estimator."""
     estimator.n_features_in_ = columns.number
     if columns.names is not None:
@@ -100,7 +101,7 @@ def set_features(estimator: Any, columns: Columns) -> None:
         del estimator.feature_names_in_
 
 
-def check_features(estimator: Any, columns: Columns) -> None:
+def check_features(estimator: BaseEstimator, columns: Columns) -> None:
     """Raise unless columns are those of the fit; names are compared if both sides have them."""
     expected, found = estimator.n_features_in_, columns.number
     if found != expected:
@@ -119,7 +120,9 @@ def check_features(estimator: Any, columns: Columns) -> None:
             )
 
 
-def check_rows(estimator: object, X: ArrayLike, *, reset: bool, accept_sparse: bool = False) -> Any:
+def check_rows(
+    estimator: BaseEstimator, X: ArrayLike, *, reset: bool, accept_sparse: bool = False
+) -> Any:
     """Return X as an array or CSR rows that kernels read, without a copy if its type allows.
 
     NaN and infinity are not looked for; a walk finds them. Parameters are those of `open_input`.

@@ -1,13 +1,10 @@
 """Exact sums over the rows of each cluster, and the means and the inertia that follow from them.
 
-The sums have the same bits in any order of rows, blocks and threads. How labels are found is not
-known here.
-
-How a sum becomes exact: float64 adds two numbers without rounding if both are multiples of the same
-power of two and the result is below 2^53 times that power. So every term is rounded to a multiple
-of a coarse spacing, a power of two so large that no sum over all rows reaches 2^53 times it. What
-rounding left of the term goes into a second sum, of multiples of a fine spacing. Both sums are
-exact, hence independent of the order of their terms, and they are added together only at the end.
+The sums have the same bits in any order of rows, blocks and threads, because they are exact.
+float64 adds two numbers without rounding if both are multiples of the same power of two and the
+result is below 2^53 times that power. So every term is rounded to a multiple of a coarse spacing, a
+power of two so large that no sum over all rows reaches 2^53 times it. What rounding left of the
+term goes into a second sum, of multiples of a fine spacing. The two sums are added only at the end.
 `MomentGrid` holds the spacings.
 """
 

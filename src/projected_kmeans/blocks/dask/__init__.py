@@ -6,6 +6,8 @@ blocks
     `DaskBlocks`: the block source of rows that workers hold, or read from files.
 walks
     A walk over such blocks: tasks are sent to the blocks, and results are brought back and merged.
+block_work
+    What a worker does with one block: it runs the kernels of a walk and returns their results.
 workers
     `Workers`: who computes, a distributed cluster or one of Dask's schedulers on this machine.
 collections

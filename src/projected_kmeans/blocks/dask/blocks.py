@@ -15,7 +15,8 @@ from dask.delayed import delayed
 from numpy.typing import NDArray
 
 from projected_kmeans.blocks.block_source import BlockSource
-from projected_kmeans.blocks.dask.walks import OpenBlock, walk_there
+from projected_kmeans.blocks.dask.block_work import OpenBlock
+from projected_kmeans.blocks.dask.walks import walk_there
 from projected_kmeans.blocks.dask.workers import Workers, hold
 from projected_kmeans.blocks.element_types import as_native, as_native_sparse
 from projected_kmeans.blocks.memory_blocks import BLOCK_BYTES

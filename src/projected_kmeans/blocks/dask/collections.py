@@ -15,8 +15,8 @@ from dask.delayed import Delayed, delayed
 from dask.highlevelgraph import HighLevelGraph
 from numpy.typing import NDArray
 
+from projected_kmeans.blocks.dask.block_work import OpenBlock
 from projected_kmeans.blocks.dask.blocks import DaskBlocks, open_block
-from projected_kmeans.blocks.dask.walks import OpenBlock
 from projected_kmeans.blocks.dask.workers import Workers, hold
 from projected_kmeans.blocks.element_types import as_native, compute_type
 from projected_kmeans.blocks.tasks import Block

@@ -1,0 +1,132 @@
+"""READ: what a Dask worker does with one block of rows, and what it returns."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from projected_kmeans.blocks.tasks import Block, Role
+
+# Takes the rows that a worker has, and their range among all rows; returns a block for kernels.
+OpenBlock: TypeAlias = Callable[[Any, slice], Block]
+
+
+class Slot(NamedTuple):
+    """An array of a walk as workers know it: without its entries.
+
+    Attributes
+    ----------
+    role : Role
+        What kernels do with the array.
+    shape : tuple of int
+        The shape of a total; of an array with an entry for each row, the shape of one entry.
+    dtype : dtype
+        Its element type.
+    stays : bool
+        Whether parts that a kernel fills stay on the workers (`BlockSource.new_rows`).
+    """
+
+    role: Role
+    shape: tuple[int, ...]
+    dtype: np.dtype[Any]
+    stays: bool
+
+    @property
+    def comes_back(self) -> bool:
+        """Whether a kernel writes parts of the array that travel back."""
+        return self.role in (Role.UPDATE, Role.FILL) and not self.stays
+
+
+class Failure(NamedTuple):
+    """What is wrong with the rows of a block: its first row, and the error of the kernel."""
+
+    start: int
+    error: ValueError
+
+
+class Outcome(NamedTuple):
+    """The results of one block.
+
+    Attributes
+    ----------
+    rows : list of ndarray
+        Parts of arrays with an entry for each row, which travel back.
+    kept : list of ndarray
+        Parts that stay on the worker.
+    totals : list of ndarray or Failure
+        Totals over the rows of the block; a `Failure` if the rows are bad.
+    """
+
+    rows: list[NDArray[Any]]
+    kept: list[NDArray[Any]]
+    totals: list[NDArray[Any]] | Failure
+
+
+@dataclass(frozen=True)
+class Work:
+    """The tasks of a walk without the entries of their arrays; sent to every worker once.
+
+    Attributes
+    ----------
+    tasks : tuple
+        For each task its kernel and, for each of its arrays, the index among the slots; None if
+        the kernel gets None.
+    slots : tuple of Slot
+        The arrays, each once, even if several tasks use it.
+    open_block : callable
+        Makes a block of the rows that a worker has.
+    """
+
+    tasks: tuple[tuple[Any, tuple[int | None, ...]], ...]
+    slots: tuple[Slot, ...]
+    open_block: OpenBlock
+
+    def run(self, rows: Any, span: slice, sent: Sequence[NDArray[Any]]) -> Outcome:
+        """Do the tasks with one block; ``sent`` holds the parts that kernels read or update."""
+        left = iter(sent)
+        parts = [_open_part(slot, span.stop - span.start, left) for slot in self.slots]
+        try:
+            block = self.open_block(rows, span)
+            for kernel, indices in self.tasks:
+                kernel(block, *[None if index is None else parts[index] for index in indices])
+        except ValueError as error:  # bad rows; Dask reports all other errors
+            return Outcome([], [], Failure(span.start, error))
+        made = list(zip(self.slots, parts, strict=True))
+        return Outcome(
+            [pack_labels(part) for slot, part in made if slot.comes_back],
+            [part for slot, part in made if slot.stays],
+            [part for slot, part in made if not slot.role.of_rows],
+        )
+
+    def merge(self, found: Sequence[Any]) -> Any:
+        """Return the merged totals of some blocks, or the first failure in the order of rows."""
+        failures = [one for one in found if isinstance(one, Failure)]
+        if failures:
+            return min(failures, key=lambda failure: failure.start)
+        slots = [slot for slot in self.slots if not slot.role.of_rows]
+        merged = [slot.role.empty(slot.shape, slot.dtype) for slot in slots]
+        for parts in found:
+            for slot, into, part in zip(slots, merged, list(parts), strict=True):
+                slot.role.merge(into, part)
+        return merged
+
+
+def _open_part(slot: Slot, n_rows: int, sent: Iterator[NDArray[Any]]) -> NDArray[Any]:
+    if slot.role is Role.READ:
+        return np.asarray(next(sent), dtype=slot.dtype)
+    if slot.role is Role.UPDATE:
+        return np.array(next(sent), dtype=slot.dtype)
+    if slot.role is Role.FILL:
+        return np.empty((n_rows, *slot.shape), slot.dtype)
+    return slot.role.empty(slot.shape, slot.dtype)
+
+
+def pack_labels(part: NDArray[Any]) -> NDArray[Any]:
+    """Return labels in the narrowest integer type that holds them, so that less is sent."""
+    if part.dtype != np.int32 or not part.size or part.min() < 0:
+        return part
+    return part.astype(np.min_scalar_type(int(part.max())))
