@@ -90,6 +90,31 @@ Position scan(const Rows &rows, double *minimum, double *maximum, double *norm, 
     return {first_bad, first_doubtful<C>(rows.row<T>(first_bad), width)};
 }
 
+// What a thread finds in its sparse rows.
+template <class C> struct SparseScan {
+    const SparseRows<C> &rows;
+    C *low, *high;
+    std::int64_t *named;    // in how many rows a column is named
+    std::int64_t bad = -1;  // the first nonzero that is not finite
+    double longest = 0;     // the largest squared norm
+
+    template <class I> void add(const I *indices, std::int64_t first, std::int64_t last) {
+        for (std::int64_t row = first; row < last; ++row) {
+            RowNorm length;
+            for (std::int64_t e = rows.start(row); e < rows.start(row + 1); ++e) {
+                const C value = rows.values[e];
+                const I column = indices[e];
+                if (value < low[column]) low[column] = value;
+                if (value > high[column]) high[column] = value;
+                ++named[column];
+                if (!(value - value == 0) && bad < 0) bad = e;
+                length.add(column, static_cast<double>(value));
+            }
+            longest = larger(length.total(), longest);
+        }
+    }
+};
+
 }  // namespace
 
 Position scan_columns(const Rows &rows, double *minimum, double *maximum, double *norm,
@@ -114,29 +139,15 @@ Position scan_columns_sparse(const SparseRows<C> &rows, double *minimum, double 
     {
         const std::int64_t thread = omp_get_thread_num(), n = omp_get_num_threads();
         Buffer<C> &low = all_low.own(), &high = all_high.own();
-        Buffer<std::int64_t> &named = all_named.own();  // in how many rows a column is named
+        Buffer<std::int64_t> &named = all_named.own();
         for (std::int64_t column = 0; column < width; ++column) {
             low[column] = std::numeric_limits<C>::infinity();
             high[column] = -std::numeric_limits<C>::infinity();
             named[column] = 0;
         }
-        std::int64_t bad = -1;
-        double longest = 0;
-        const std::int64_t last = rows.n_rows * (thread + 1) / n;
+        SparseScan<C> scan{rows, low.data(), high.data(), named.data()};
         rows.with_indices([&](const auto *indices) {
-            for (std::int64_t row = rows.n_rows * thread / n; row < last; ++row) {
-                RowNorm length;
-                for (std::int64_t e = rows.start(row); e < rows.start(row + 1); ++e) {
-                    const C value = rows.values[e];
-                    const auto column = indices[e];
-                    if (value < low[column]) low[column] = value;
-                    if (value > high[column]) high[column] = value;
-                    ++named[column];
-                    if (!(value - value == 0) && bad < 0) bad = e;
-                    length.add(column, static_cast<double>(value));
-                }
-                longest = larger(length.total(), longest);
-            }
+            scan.add(indices, rows.n_rows * thread / n, rows.n_rows * (thread + 1) / n);
         });
 #pragma omp critical
         {
@@ -145,8 +156,8 @@ Position scan_columns_sparse(const SparseRows<C> &rows, double *minimum, double 
                 if (high[column] > maximum[column]) maximum[column] = high[column];
                 counts[column] += named[column];
             }
-            if (bad >= 0 && bad < first_bad) first_bad = bad;
-            *norm = larger(longest, *norm);
+            if (scan.bad >= 0 && scan.bad < first_bad) first_bad = scan.bad;
+            *norm = larger(scan.longest, *norm);
         }
     }
     for (std::int64_t column = 0; column < width; ++column)

@@ -87,7 +87,7 @@ class NextLines {
 // Results of at least this many bytes are written without bringing them into the caches.
 constexpr std::int64_t streamed_bytes = std::int64_t{16} << 20;
 
-// A Method has
+// More than 50 lines, because its three loops share their sizes and buffers. A Method has
 //   Value, Sum                         types of a section and of totals
 //   tile, stride                       rows of a tile, numbers from one coordinate to the next
 //   width                              coordinates of a section
