@@ -1,8 +1,8 @@
-"""Time reading and sketching rows of files of every format beside merely reading them.
+"""Time reading and sketching the rows of files of every format, beside reading their bytes.
 
 Run ``python benchmarks/bench_files.py [--quick]``; it writes results/files.json. Files are written
-one at a time to a temporary folder and are in the page cache when they are read, but for the last
-figure, for which the system is asked to drop them.
+one at a time to a temporary folder. They are in the page cache when they are read, except for the
+last two figures, for which the system is asked to drop them from the cache.
 """
 
 from __future__ import annotations
@@ -40,13 +40,13 @@ READ_BYTES = 2**24
 
 
 def save_vectors(path: Path, rows: NDArray[Any]) -> None:
-    """Write vectors, each behind its length."""
+    """Write vectors, each preceded by its length."""
     lengths = np.full((len(rows), 1), rows.shape[1], "<i4").view(rows.dtype)
     np.hstack([lengths, rows]).tofile(path)
 
 
 def save_columns(path: Path, rows: NDArray[Any]) -> None:
-    """Write a Parquet file with one column a feature, as pyarrow does by itself."""
+    """Write a Parquet file with one column per feature, with the defaults of pyarrow."""
     names = [f"f{column}" for column in range(rows.shape[1])]
     pyarrow.parquet.write_table(pa.table(list(rows.T), names=names), path)
 
@@ -58,7 +58,7 @@ def save_lists(path: Path, rows: NDArray[Any]) -> None:
 
 
 def save_feather(path: Path, rows: NDArray[Any]) -> None:
-    """Write a Feather file with one column of vectors, not compressed."""
+    """Write an uncompressed Feather file with one column of vectors."""
     vectors = pa.FixedSizeListArray.from_arrays(pa.array(rows.reshape(-1)), rows.shape[1])
     pyarrow.feather.write_feather(
         pa.table({"vector": vectors}), path, compression="uncompressed", chunksize=65536
@@ -66,7 +66,7 @@ def save_feather(path: Path, rows: NDArray[Any]) -> None:
 
 
 def save_hdf5(path: Path, rows: NDArray[Any]) -> None:
-    """Write an HDF5 file in one piece."""
+    """Write an HDF5 file without chunks."""
     with h5py.File(path, "w") as file:
         file["X"] = rows
 
@@ -80,7 +80,7 @@ def save_matlab(path: Path, rows: NDArray[Any]) -> None:
 
 
 def save_zarr(path: Path, rows: NDArray[Any]) -> None:
-    """Write a Zarr store with the package's own compression."""
+    """Write a Zarr store with the default compression of the package."""
     array = zarr.open_array(
         str(path), mode="w", shape=rows.shape, chunks=(16384, rows.shape[1]), dtype=rows.dtype
     )
@@ -100,7 +100,7 @@ def save_images(path: Path, rows: NDArray[Any]) -> None:
         Image.fromarray(image).save(path / f"{number:06}.png")
 
 
-# For each case: the file's name, how it is written, and the share of all rows that it gets.
+# For each case: the name of the file, the function that writes it, and its share of all rows.
 CASES: dict[str, tuple[str, Callable[[Path, NDArray[Any]], object], float]] = {
     ".npy": ("rows.npy", np.save, 1),
     ".npy, Fortran order": (
@@ -127,7 +127,7 @@ def files_of(path: Path) -> list[Path]:
 
 
 def read_bytes(path: Path) -> int:
-    """Read and look at all bytes of a file or a folder, in one buffer; return how many."""
+    """Read all bytes of a file or a folder through one buffer; return their number."""
     buffer = memoryview(bytearray(READ_BYTES))
     total = 0
     for file in files_of(path):
@@ -139,13 +139,13 @@ def read_bytes(path: Path) -> int:
 
 
 def look_at(numbers: NDArray[Any]) -> None:
-    """Load every number once, so that what is mapped is read too."""
+    """Load every number once, so that mapped files are read, too."""
     n_words = numbers.nbytes // 8
     np.bitwise_or.reduce(numbers.reshape(-1).view(np.uint8)[: 8 * n_words].view(np.uint64))
 
 
 def read_rows(path: Path) -> int:
-    """Walk over all rows in blocks and look at them; return the bytes of their numbers."""
+    """Read all rows in blocks; return the bytes of their numbers."""
     with open_rows(path) as source:
         row_bytes = source.shape[1] * source.dtype.itemsize
         for _, block in read_ahead(source, max(1, BLOCK_BYTES // row_bytes)):
@@ -154,7 +154,7 @@ def read_rows(path: Path) -> int:
 
 
 def reduce_rows(path: Path) -> None:
-    """Walk over all rows, check them and reduce them, as the first pass of a fit does."""
+    """Read, check and reduce all rows, as the first pass of a fit does."""
     with open_rows(path) as source:
         blocks = CheckedBlocks(StoredBlocks(source), 0)
         signs = SignProjection(min(N_COMPONENTS, source.shape[1]), random_state=0)
@@ -163,13 +163,13 @@ def reduce_rows(path: Path) -> None:
 
 
 def read_by_peer(name: str, path: Path) -> None:
-    """Read all rows as the format's own package does, and look at them."""
+    """Read all rows with the format's own package."""
     for block in PEERS[name][1](path):
         look_at(np.ascontiguousarray(block))
 
 
 def drop_pages(path: Path) -> None:
-    """Ask the system to forget what it keeps of a file in memory."""
+    """Ask the system to drop a file from the page cache."""
     for file in files_of(path):
         with file.open("rb") as handle:
             os.fsync(handle.fileno())
@@ -177,13 +177,13 @@ def drop_pages(path: Path) -> None:
 
 
 def time_cold(work: Callable[[], object], path: Path) -> float:
-    """Return the seconds of one run on a file that is not in memory."""
+    """Return the seconds of one run on a file that is not in the page cache."""
     drop_pages(path)
     return best_of(work, 1)
 
 
 def best_of(work: Callable[[], object], repeats: int) -> float:
-    """Return the least seconds of several runs."""
+    """Return the minimum seconds of several runs."""
     times = []
     for _ in range(repeats):
         start = time.perf_counter()
@@ -193,7 +193,7 @@ def best_of(work: Callable[[], object], repeats: int) -> float:
 
 
 def bench_case(name: str, rows: NDArray[Any], folder: Path, repeats: int) -> dict[str, Any]:
-    """Return the times of one format; its file is gone afterwards."""
+    """Return the times of one format; its file is removed afterwards."""
     file_name, save, share = CASES[name]
     part = rows[: max(1, int(len(rows) * share))]
     with tempfile.TemporaryDirectory(dir=folder) as place:
@@ -218,7 +218,7 @@ def bench_case(name: str, rows: NDArray[Any], folder: Path, repeats: int) -> dic
 
 
 def bench_files(n_numbers: int, folder: Path, repeats: int) -> list[dict[str, Any]]:
-    """Return the times of all formats, for so many float32 numbers in rows of each width."""
+    """Return the times of all formats, for ``n_numbers`` float32 numbers in rows of each width."""
     found = []
     for width in WIDTHS:
         shape = (max(1, n_numbers // width), width)
@@ -231,8 +231,10 @@ def bench_files(n_numbers: int, folder: Path, repeats: int) -> list[dict[str, An
 def main() -> None:
     """Measure and store."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--quick", action="store_true", help="a hundredth of the numbers, once")
-    parser.add_argument("--folder", type=Path, default=None, help="where files are written")
+    parser.add_argument(
+        "--quick", action="store_true", help="measure a hundredth of the numbers, once"
+    )
+    parser.add_argument("--folder", type=Path, default=None, help="folder for the temporary files")
     options = parser.parse_args()
     n_numbers = N_NUMBERS // 100 if options.quick else N_NUMBERS
     with tempfile.TemporaryDirectory(dir=options.folder) as folder:

@@ -1,8 +1,8 @@
-"""Time whole fits beside the peers': seconds, quality and memory of the default call and of others.
+"""Time whole fits beside those of peers: seconds, quality and memory.
 
-Run ``python benchmarks/bench_fit.py``; ``render.py`` makes the page from what it stores. Stored
-after every data set: a run that was stopped goes on where it was, and one of a changed package
-begins anew.
+Run ``python benchmarks/bench_fit.py``; ``render.py`` draws the page from results/fit.json. Results
+are stored after every data set. A run that was stopped continues with the next data set; data sets
+that were measured with other sources of the package are measured again.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from measured_fit import NotMeasured, Task, TooLong, is_disturbed, run_apart
 from measuring import RESULTS, describe_machine, store_results
 from peers import MODULES, load_peers
 
-# Rounds for fits during which other processes were busy each time so far.
+# Additional rounds for fits that other processes disturbed in every round so far.
 MORE_ROUNDS = 2
 
 SOURCE = Path(__file__).parents[1] / "src"
@@ -31,7 +31,21 @@ SOURCE = Path(__file__).parents[1] / "src"
 
 @dataclass(frozen=True)
 class Plan:
-    """How fits are measured: rounds over all systems, of which long fits see only the first."""
+    """How fits are measured.
+
+    Attributes
+    ----------
+    n_threads : int
+        Threads of every system.
+    rounds : int
+        Rounds over all systems; a long fit runs in the first round only.
+    limit : float
+        Maximum seconds of a fit.
+    long : float
+        Seconds from which on a fit is long.
+    quick : bool
+        Whether to measure few rows and one effort of each system.
+    """
 
     n_threads: int = 2
     rounds: int = 2
@@ -40,15 +54,15 @@ class Plan:
     quick: bool = False
 
 
-Measure = tuple[str, str]  # a system and its effort
+Measure = tuple[str, str]  # the names of a system and of its effort
 
 
 def measure_data_set(
     path: Path, n_clusters: int, measures: Sequence[Measure], plan: Plan, folder: Path
 ) -> dict[str, Any]:
-    """Return a row for every measure, and a sentence for every one that has no result.
+    """Return a row for every measure, or a sentence that says why it has no result.
 
-    Systems take turns, so that all see the same machine.
+    Systems take turns, so that changes of the machine's load affect all of them.
     """
     runs: dict[Measure, list[dict[str, Any]]] = {measure: [] for measure in measures}
     left_out: dict[Measure, str] = {}
@@ -72,14 +86,14 @@ def measure_data_set(
 
 
 def wants_run(runs: Sequence[Mapping[str, Any]], turn: int, plan: Plan) -> bool:
-    """Tell whether a fit runs in a turn: a long one once, one that others disturbed again."""
+    """Return whether a fit runs in a turn: a long fit once, a disturbed fit again."""
     if not runs or turn >= plan.rounds:
         return all(map(is_disturbed, runs))
     return bool(runs[0]["seconds"] <= plan.long)
 
 
 def keep_best(measure: Measure, runs: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Return the fastest of several runs, with the largest peak of all."""
+    """Return the fastest of several runs, with the largest peak of memory of all."""
     best = min(runs, key=lambda run: (is_disturbed(run), run["seconds"]))
     peaks = [run["extra_bytes"] for run in runs if run["extra_bytes"] is not None]
     system, effort = measure
@@ -95,7 +109,7 @@ def keep_best(measure: Measure, runs: Sequence[Mapping[str, Any]]) -> dict[str, 
 def pick_systems(
     sparse: bool, absent: Mapping[str, str], chosen: Sequence[str] | None
 ) -> dict[str, System]:
-    """Return the systems that are there and take such rows."""
+    """Return the systems that are installed and take such rows."""
     return {
         name: system
         for name, system in SYSTEMS.items()
@@ -106,7 +120,7 @@ def pick_systems(
 
 
 def list_measures(systems: Mapping[str, System], quick: bool) -> Iterator[Measure]:
-    """Yield every system with its efforts; with the one that goals compare where time is short."""
+    """Yield every system with each of its efforts; if quick, with its main effort only."""
     for name, system in systems.items():
         for effort in [system.main] if quick else system.efforts:
             yield name, effort
@@ -119,7 +133,7 @@ def bench_data_set(
     plan: Plan,
     folder: Path,
 ) -> dict[str, Any]:
-    """Measure all systems on a data set; a sentence where its file is not here."""
+    """Measure all systems on a data set, or say that its file is missing."""
     entry = {"title": data_set.title, "k": data_set.n_clusters}
     try:
         path = store_rows(data_set.source, folder, QUICK_SHRINK if plan.quick else 1)
@@ -142,7 +156,7 @@ def run_all(
     out: Path | None,
     anew: bool,
 ) -> dict[str, Any]:
-    """Measure data sets one by one, storing each; return the whole document."""
+    """Measure data sets one by one and store each; return the whole document."""
     absent = load_peers()
     stamp = {
         "machine": describe_machine(plan.n_threads, tuple(MODULES)),
@@ -168,19 +182,19 @@ def run_all(
 
 
 def is_partial(chosen: Sequence[str] | None, plan: Plan, out: Path | None) -> bool:
-    """Tell whether this run must not take the place of the whole on the page."""
+    """Return whether this run is partial, so that it must not replace the stored results."""
     return out is None and (plan.quick or chosen is not None)
 
 
 def read_stored(folder: Path) -> dict[str, Any]:
-    """Return what a folder has stored, or the beginning of it."""
+    """Return the stored document of a folder, or an empty one."""
     path = folder / "fit.json"
     document: dict[str, Any] = {"benchmark": "fit", "data_sets": {}}
     return json.loads(path.read_text()) if path.is_file() else document
 
 
 def hash_source(folder: Path = SOURCE) -> str:
-    """Return a digest of the package's sources: what a result of ours depends on."""
+    """Return a digest of the package's sources, on which our results depend."""
     digest = hashlib.sha256()
     for path in sorted(folder.rglob("*")):
         if path.suffix in {".py", ".cpp", ".hpp"}:
@@ -190,18 +204,25 @@ def hash_source(folder: Path = SOURCE) -> str:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Run what is asked for, by default all that is not stored."""
+    """Measure the chosen data sets, by default all that are not stored."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--threads", type=int, default=Plan.n_threads)
     parser.add_argument("--rounds", type=int, default=Plan.rounds)
-    parser.add_argument("--limit", type=float, default=Plan.limit, help="seconds a fit may take")
-    parser.add_argument("--only", choices=tuple(DATA_SETS), action="append", help="this data set")
+    parser.add_argument("--limit", type=float, default=Plan.limit, help="maximum seconds of a fit")
     parser.add_argument(
-        "--system", choices=tuple(SYSTEMS), action="append", help="this system; needs --out"
+        "--only", choices=tuple(DATA_SETS), action="append", help="measure this data set only"
     )
-    parser.add_argument("--anew", action="store_true", help="measure what is stored already, too")
     parser.add_argument(
-        "--quick", action="store_true", help="few rows, one effort; stored with --out only"
+        "--system",
+        choices=tuple(SYSTEMS),
+        action="append",
+        help="measure this system only; needs --out",
+    )
+    parser.add_argument("--anew", action="store_true", help="measure stored data sets again")
+    parser.add_argument(
+        "--quick",
+        action="store_true",
+        help="measure few rows and one effort; stored with --out only",
     )
     parser.add_argument("--out", type=Path, default=None, help="folder of the JSON")
     options = parser.parse_args(arguments)

@@ -1,6 +1,6 @@
-"""Time k-means on sketches beside FAISS, superkmeans, scikit-learn and its extension.
+"""Time k-means on sketches beside FAISS, superkmeans, scikit-learn and scikit-learn-intelex.
 
-Run ``python benchmarks/bench_kmeans.py``; ``render.py`` makes the page from what it stores.
+Run ``python benchmarks/bench_kmeans.py``; ``render.py`` draws the page from results/kmeans.json.
 """
 
 from __future__ import annotations
@@ -38,10 +38,10 @@ from projected_kmeans.passes.problem import Problem
 from projected_kmeans.solvers.lloyd import run_lloyd
 from projected_kmeans.solvers.seeding import seed_centers
 
-# A rest after which threads have mostly stopped spinning, where time is short.
+# Seconds of rest in a quick run, after which threads have mostly stopped spinning.
 QUICK_REST = 0.05
 
-# (t, k) of one pass, and how many times FAISS's speed is the goal there.
+# (t, k) of one pass, and the goal there: our speed divided by that of FAISS.
 ASSIGNMENTS = {(32, 40): 1.5, (64, 100): 1.5, (64, 1000): 1.15, (128, 1000): 1.15}
 RUNS = ((64, 100), (64, 1000), (128, 100), (128, 1000))
 SEEDS = {"n": 100_000, "t": 64, "k": 1000}
@@ -50,7 +50,7 @@ SEEDS = {"n": 100_000, "t": 64, "k": 1000}
 def bench_assignment(
     n: int, sizes: Mapping[tuple[int, int], float], absent: Mapping[str, str], effort: Effort
 ) -> list[dict[str, Any]]:
-    """Time one pass of rows to nearest centers; ours gives the next nearest's distance as well."""
+    """Time one assignment pass; ours also finds the distance to the second nearest center."""
     rows = []
     for (t, k), goal in sizes.items():
         sketch = make_cloud(n, t)
@@ -64,7 +64,7 @@ def bench_assignment(
 def assignment_works(
     sketch: Rows, centers: Rows, absent: Mapping[str, str], n_threads: int
 ) -> dict[str, Callable[[], object]]:
-    """Return the systems that can do one pass."""
+    """Return one assignment pass of each system that offers it."""
     problem = open_problem(sketch, n_threads)
     labels = np.zeros(len(sketch), dtype=np.int32)
     points = centers.astype(np.float64)
@@ -96,7 +96,7 @@ def bench_seeding(sketches: Mapping[str, Rows], k: int, effort: Effort) -> list[
 def seeding_works(
     problem: Problem, sketch: Rows, k: int, effort: Effort
 ) -> dict[str, tuple[Effort, Callable[[int], Any]]]:
-    """Return from how many keys each system seeds, and how; scikit-learn is slow at it."""
+    """Return how often and how each system seeds; scikit-learn is slow and seeds once."""
     return {
         "projected_kmeans": (
             effort,
@@ -111,7 +111,7 @@ def seeding_works(
 
 
 def time_seeding(sketch: Rows, effort: Effort, seed: Callable[[int], Any]) -> dict[str, float]:
-    """Return the best time of a seeding over some keys, and its inertia on the average."""
+    """Return the minimum time of a seeding over several keys, and its mean inertia."""
     seconds, inertia = [], []
     for key in range(effort.repeats):
         time.sleep(effort.rest)
@@ -123,7 +123,7 @@ def time_seeding(sketch: Rows, effort: Effort, seed: Callable[[int], Any]) -> di
 
 
 def open_seeding_rows(n: int, t: int, shrink: int) -> dict[str, Rows]:
-    """Return what is seeded: a cloud, and digits where they are there."""
+    """Return the rows to seed: a cloud, and digits if their file is there."""
     sketches = {"cloud": make_cloud(n // shrink, t)}
     path = find_digits()
     if path is not None:
@@ -132,7 +132,7 @@ def open_seeding_rows(n: int, t: int, shrink: int) -> dict[str, Rows]:
 
 
 def bench_digits(absent: Mapping[str, str], effort: Effort, quick: bool) -> dict[str, Any]:
-    """Time whole runs on sketches of digits; a sentence where they are not there."""
+    """Time whole runs on sketches of digits, or say that their file is missing."""
     path = find_digits()
     if path is None:
         return {"no_runs": f"Whole runs need {DIGITS}; set PROJECTED_KMEANS_DATA to its folder."}
@@ -141,10 +141,10 @@ def bench_digits(absent: Mapping[str, str], effort: Effort, quick: bool) -> dict
 
 
 def run_all(effort: Effort, quick: bool, parts: Sequence[str]) -> dict[str, Any]:
-    """Measure everything; return what is stored."""
+    """Measure the chosen parts; return the document to store."""
     absent = load_peers()
     shrink = 10 if quick else 1
-    few = replace(effort, repeats=min(effort.repeats, 3))  # where a work takes many seconds
+    few = replace(effort, repeats=min(effort.repeats, 3))  # for work that takes many seconds
     found: dict[str, Any] = {"absent": list(absent.values())}
     limit_threads(effort.n_threads, absent)
     with threadpool_limits(effort.n_threads):
@@ -173,8 +173,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument("--threads", type=int, default=2)
-    parser.add_argument("--quick", action="store_true", help="a tenth, stored with --out only")
-    parser.add_argument("--only", choices=parts, action="append", help="this part")
+    parser.add_argument(
+        "--quick", action="store_true", help="measure a tenth of the rows; stored with --out only"
+    )
+    parser.add_argument("--only", choices=parts, action="append", help="measure this part only")
     parser.add_argument("--out", type=Path, default=None, help="folder of the JSON")
     options = parser.parse_args()
     effort = Effort(options.threads, options.repeats, REST)
@@ -187,7 +189,7 @@ def main() -> None:
         "parameters": {"repeats": options.repeats, "quick": options.quick},
         **found,
     }
-    # A part, or a tenth, must not take the place of the whole on the page.
+    # A partial run must not replace the stored results of a whole run.
     if options.out is not None or not (options.quick or options.only):
         print("stored in", store_results("kmeans", document, options.out).name)
 

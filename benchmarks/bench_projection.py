@@ -1,6 +1,7 @@
-"""Time the random maps beside BLAS, scikit-learn and the mere reading of the data.
+"""Time the random maps beside BLAS, scikit-learn and reading the data from memory.
 
-Run ``python benchmarks/bench_projection.py``; ``render.py`` makes the page from what it stores.
+Run ``python benchmarks/bench_projection.py``; ``render.py`` draws the page from
+results/projection.json.
 """
 
 from __future__ import annotations
@@ -66,7 +67,7 @@ def bench_dense(
 
 
 def dense_works(data: Any, t: int, n_threads: int) -> dict[str, Callable[[], object]]:
-    """Return what is timed on one dense matrix."""
+    """Return the calls that are timed on one dense matrix."""
     n, d = data.shape
     matrix = make_sign_matrix(d, KEY, t, np.dtype(np.float32))
     out = np.empty((n, t), dtype=np.float32)
@@ -96,7 +97,7 @@ def dense_works(data: Any, t: int, n_threads: int) -> dict[str, Callable[[], obj
 
 
 def bench_few_rows(repeats: int, n_threads: int) -> list[Any]:
-    """Time a vector and a few of them, the four ways of the paper's section 5.2."""
+    """Time the four ways of the paper's section 5.2 on one row and on a few rows."""
     rows = []
     stream = np.random.default_rng(0)
     d = 65_536
@@ -120,7 +121,7 @@ def bench_few_rows(repeats: int, n_threads: int) -> list[Any]:
 
 
 def bench_sparse(repeats: int, n_threads: int) -> list[Any]:
-    """Time CSR rows: 10,000 x 50,000 with 100 nonzeros a row."""
+    """Time CSR rows: 10,000 x 50,000 with 100 nonzeros in each row."""
     rows = []
     stream = np.random.default_rng(0)
     n, d, a_row = 10_000, 50_000, 100
@@ -154,14 +155,14 @@ def bench_sparse(repeats: int, n_threads: int) -> list[Any]:
 
 
 def measure_memory() -> dict[str, int]:
-    """Return the memory beyond data and output that each map takes at d = 10^6, t = 1024, in MB."""
+    """Return the memory in MB, beyond data and output, of each map at d = 10^6 and t = 1024."""
     command = [sys.executable, __file__, "--memory"]
     lines = subprocess.run(command, check=True, capture_output=True, text=True).stdout.split("\n")
     return {name: int(size) for name, size in (line.split(":") for line in lines if line)}
 
 
 def print_memory() -> None:
-    """Project 32 rows of a million columns and print what the peak memory grew by."""
+    """Project 32 rows of a million columns and print the growth of the peak memory."""
     data = np.ones((32, WIDE), dtype=np.float32)
     out = np.ones((32, 1024), dtype=np.float32)
     for name, kind in (
@@ -178,7 +179,7 @@ def print_memory() -> None:
 
 
 def print_case(rows: list[Any], n_bytes: int) -> None:
-    """Print the systems of one case beside BLAS and reading."""
+    """Print the times of one case, beside BLAS and reading."""
     seconds = {row["system"]: row["seconds"] for row in rows}
     blas, read = seconds.get("numpy A @ R"), seconds.get("read")
     first = rows[0]
@@ -197,10 +198,10 @@ def print_case(rows: list[Any], n_bytes: int) -> None:
     print(format_table(header, table), flush=True)
 
 
-def keep_others(anew: Sequence[str], folder: Path | None) -> list[Any]:
-    """Return what is stored of the cases that are not measured anew."""
+def keep_others(measured: Sequence[str], folder: Path | None) -> list[Any]:
+    """Return the stored rows of the cases that are not measured again."""
     stored = json.loads(((folder or RESULTS) / "projection.json").read_text())
-    return [row for row in stored["rows"] if row["case"] not in anew]
+    return [row for row in stored["rows"] if row["case"] not in measured]
 
 
 def main() -> None:
@@ -208,9 +209,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--repeats", type=int, default=7)
     parser.add_argument("--threads", type=int, default=2)
-    parser.add_argument("--quick", action="store_true", help="a tenth of the rows, few t")
+    parser.add_argument(
+        "--quick", action="store_true", help="measure a tenth of the rows and few t"
+    )
     parser.add_argument("--memory", action="store_true", help=argparse.SUPPRESS)
-    parser.add_argument("--only", action="append", help="measure this case anew, keep the others")
+    parser.add_argument(
+        "--only", action="append", help="measure this case again and keep the others"
+    )
     parser.add_argument("--out", type=Path, default=None, help="folder of the JSON")
     options = parser.parse_args()
     if options.memory:

@@ -1,6 +1,6 @@
-"""What a default fit on a Dask cluster costs: bytes read, bytes moved and seconds, step by step.
+"""A model of the costs of a default fit on a Dask cluster: bytes read, bytes moved, seconds.
 
-Computes from sizes and constants; it measures nothing.
+Computes the costs of every step from sizes and constants; ``dask_costs.py`` measures the constants.
 """
 
 from __future__ import annotations
@@ -10,37 +10,37 @@ from dataclasses import dataclass
 
 ITEMSIZE = 4
 
-# Principal directions, as the planner takes them from 20 clusters on: columns of the sketch, and
-# the rows that directions are found and judged from.
+# The planner takes 64 principal directions from 20 clusters on; they are found and judged from a
+# sample of this many rows.
 N_COMPONENTS = 64
 SAMPLE_ROWS = 80 * N_COMPONENTS + 1024
 
-# What a polish pass looks at for each row, two bytes each, and how many such passes there are.
+# Candidates that a polish pass compares each row with, of two bytes each, and number of passes.
 N_CANDIDATES = 16
 POLISH_PASSES = 1
 
 
-# Centers that seeding draws in one walk, and how often it brings rows that judge them.
+# Centers that seeding draws in one walk, and how often it brings rows to the client to judge them.
 SEEDED_TOGETHER = 80
 JUDGED = 3
 
 
 @dataclass(frozen=True)
 class Constants:
-    """Rates of a machine; bytes are those of rows, a second.
+    """Rates of a machine, in bytes of rows per second unless stated otherwise.
 
     Attributes
     ----------
     read : float
-        Bytes that a machine reads from its files.
+        Bytes that a machine reads from its disk.
     reduce, lift, polish : float
-        Bytes that one core sketches, sums, or sends to the nearest of their candidates and sums.
+        Bytes that one core sketches; sums by cluster; or assigns to the nearest candidate and sums.
     lloyd : float
-        Products of a row's and a center's coordinates that one core takes in a pass on the sketch.
+        Products of coordinates of rows and centers per second of one core, in a pass on the sketch.
     directions : float
-        Seconds in which directions are found from the sample.
+        Seconds to find the directions from the sample.
     walk, block : float
-        Seconds that a walk takes at least, and that each further block of it adds.
+        Seconds of a walk over one block, and of each further block.
     network : float
         Bytes that the client sends or receives.
     """
@@ -58,18 +58,18 @@ class Constants:
 
 @dataclass(frozen=True)
 class Job:
-    """A fit and who does it.
+    """The sizes of a fit, and the machines that compute it.
 
     Attributes
     ----------
     n, d, k : int
-        Rows, columns, clusters; at least 128 clusters, from where on there are candidates.
+        Rows, columns, clusters. The model holds from 128 clusters on, which have candidates.
     machines, cores : int
         Machines with workers, and cores of each.
     block_bytes : float
-        Of a block of rows.
+        Bytes of a block of rows.
     passes : int
-        Of Lloyd's method on the sketch.
+        Passes of Lloyd's method on the sketch.
     gathered : bool
         Whether the sketch is brought to the client rather than kept by the workers.
     client_cores : int
@@ -98,12 +98,12 @@ class Job:
 
     @property
     def label_bytes(self) -> int:
-        """Bytes of all labels on their way."""
+        """Bytes of all labels when they are sent."""
         return self.n * (1 if self.k <= 2**8 else 2 if self.k <= 2**16 else 4)
 
     @property
     def client_bytes(self) -> int:
-        """Bytes that the client keeps: labels and those before, candidates, the sketch or not."""
+        """Bytes in the client's memory: two sets of labels, candidates, and the gathered sketch."""
         state = self.n * (8 + 2 * N_CANDIDATES)
         return state + (self.n * (N_COMPONENTS * ITEMSIZE + 34) if self.gathered else 0)
 
@@ -121,7 +121,7 @@ class Cost:
 def predict(job: Job, constants: Constants) -> list[Cost]:
     """Return the cost of every step.
 
-    Workers read their blocks while others are worked on, so that the slower of both counts.
+    Workers read a block while they compute on another, so that the slower of both counts.
     """
     return list(_predict(job, constants))
 
@@ -149,9 +149,9 @@ def _predict(job: Job, rates: Constants) -> Iterator[Cost]:
 
 
 def _predict_cluster(job: Job, rates: Constants) -> Cost:
-    """Return the cost of Lloyd's passes without bounds, which save some of it on the client.
+    """Return the cost of Lloyd's passes. Bounds, which save some of it on the client, are left out.
 
-    Where the sketch lies on the workers, seeding also moves distances of all rows and some rows.
+    If the sketch stays on the workers, seeding also moves the distances of all rows and some rows.
     """
     products = job.passes * job.n * N_COMPONENTS * job.k
     if job.gathered:

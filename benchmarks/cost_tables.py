@@ -1,6 +1,6 @@
-"""Stored costs of fits on Dask -> the last section of docs/scale.md.
+"""Draw the section of docs/scale.md on the costs of fits on Dask, from stored results.
 
-Measures nothing; `cost_model.py` computes what is predicted.
+Measures nothing; ``cost_model.py`` computes the predictions.
 """
 
 from __future__ import annotations
@@ -27,19 +27,20 @@ N_COLUMNS, N_CLUSTERS, CORES, BLOCK_BYTES = 1024, 1000, 16, 2**28
 
 
 CONCLUSION = """\
-Far beyond 10^8 rows the client's part limits: labels and candidates, not rows, pass through it and
-lie in its memory. `polish_iter=0` saves the candidates, at the price of the polishing."""
+Far beyond 10^8 rows the client is the bottleneck: the labels and candidates of all rows, though not
+the rows, pass through it and are kept in its memory. `polish_iter=0` avoids the candidates, but
+leaves the polishing out."""
 
 
 def render_costs(page: str, document: dict[str, Any], machine: str) -> str:
-    """Return the page with its section drawn anew.
+    """Return the page with its section replaced.
 
     Parameters
     ----------
     page : str
-        The page as it is.
+        The present page.
     document : dict
-        What dask_costs.py stored.
+        The results that dask_costs.py stored.
     machine : str
         One line on machine and versions.
     """
@@ -57,8 +58,8 @@ def render_costs(page: str, document: dict[str, Any], machine: str) -> str:
         f"{document['clusters']} clusters, two worker processes, files in the system's cache, the "
         "loopback in the place of a network. Seconds as predicted / as measured. Passes on the "
         "sketch are predicted without the bounds that a client which holds it uses. The model "
-        "takes the rate of a core by itself; here two workers, the scheduler, the client and other "
-        "work share two cores, which it does not know, and most steps take longer than it says.",
+        "assumes that every worker has a core of its own. Here two workers, the scheduler and the "
+        "client share two cores with other work, so that most steps take longer than predicted.",
         checks_table(document["checks"]),
         f"**Up to 10^10 rows** of {N_COLUMNS:,} columns, {N_CLUSTERS:,} clusters, 30 passes on the "
         f"sketch, blocks of 256 MB, machines of {CORES} cores like those here, each with the disk "
@@ -72,7 +73,7 @@ def render_costs(page: str, document: dict[str, Any], machine: str) -> str:
 
 
 def constants_table(constants: Constants, network: float) -> str:
-    """Return a line a constant, in units that people read."""
+    """Return a line for each constant, in readable units."""
     giga = 1e-9
     lines = [
         ["reading a file that is not cached, GB/s a machine", f"{constants.read * giga:.2f}"],
@@ -90,7 +91,7 @@ def constants_table(constants: Constants, network: float) -> str:
 
 
 def checks_table(checks: Sequence[Any]) -> str:
-    """Return a line a fit: seconds and bytes, as predicted and as measured."""
+    """Return a line for each fit: seconds and bytes, predicted and measured."""
     lines = [
         [
             f"{check['n']:,}, sketch {'at the client' if check['gathered'] else 'on the workers'}",
@@ -106,7 +107,7 @@ def checks_table(checks: Sequence[Any]) -> str:
 
 
 def predictions_table(constants: Constants) -> str:
-    """Return a line a size: what is read, moved and kept by the client, and how long it takes."""
+    """Return a line for each size: bytes read, moved and kept by the client, and the time."""
     lines = []
     for n_rows, machines, gathered in PREDICTED:
         job = Job(
@@ -136,7 +137,7 @@ def predictions_table(constants: Constants) -> str:
 
 
 def name_bytes(size: float) -> str:
-    """Return a size in a unit that leaves few digits."""
+    """Return a number of bytes in MB, GB or TB."""
     for unit, name in ((1e12, "TB"), (1e9, "GB")):
         if size >= unit:
             return f"{size / unit:.1f} {name}"
@@ -144,7 +145,7 @@ def name_bytes(size: float) -> str:
 
 
 def name_seconds(seconds: float) -> str:
-    """Return a time in a unit that leaves few digits."""
+    """Return a time in seconds, minutes or hours."""
     for unit, name in ((3600, "h"), (60, "min")):
         if seconds >= unit:
             return f"{seconds / unit:.1f} {name}"

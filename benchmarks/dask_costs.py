@@ -1,7 +1,7 @@
-"""Measure what fits on Dask cost here, and compare a model of them with fits.
+"""Measure the constants of the cost model on this machine, and compare the model with fits.
 
-Run ``python benchmarks/dask_costs.py [--quick]``; it writes results/dask.json. Files are made in a
-temporary folder and removed; the cluster has two processes of one thread each.
+Run ``python benchmarks/dask_costs.py [--quick]``; it writes results/dask.json. Files are written to
+a temporary folder and removed. The cluster has two processes of one thread each.
 """
 
 from __future__ import annotations
@@ -50,12 +50,12 @@ CHECKED_ROWS = (20_000, 40_000, 80_000)
 CHECKED_CLUSTERS = 200
 N_WORKERS = 2
 
-# Ten gigabits a second: an assumption, as one machine has no network to measure.
+# Ten gigabits per second: an assumption, because one machine has no network to measure.
 NETWORK = 1.25e9
 
 
 def measure_rates(n_rows: int, n_columns: int, n_clusters: int, repeats: int) -> dict[str, float]:
-    """Return what one core does a second with a block, and how long directions take."""
+    """Return the bytes per second of one core in each step, and the seconds of directions."""
     stream = np.random.default_rng(0)
     rows = stream.standard_normal((n_rows, n_columns), dtype=np.float32)
     source = ArrayBlocks(rows)
@@ -94,7 +94,7 @@ def measure_rates(n_rows: int, n_columns: int, n_clusters: int, repeats: int) ->
 
 
 def measure_read(path: Path) -> float:
-    """Return the bytes a second that come from a file which is not in the system's cache."""
+    """Return the bytes per second read from a file that is not in the page cache."""
     with open(path, "rb", buffering=0) as file:
         os.fsync(file.fileno())
         os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
@@ -105,7 +105,7 @@ def measure_read(path: Path) -> float:
 
 
 def measure_walks(client: Any, n_blocks: int) -> dict[str, float]:
-    """Return the seconds of a walk over one block, and what each further block adds."""
+    """Return the seconds of a walk over one block, and of each further block."""
     part = delayed(np.zeros)((4, 2), np.float32)
 
     def time_walk(n_parts: int) -> float:
@@ -122,11 +122,11 @@ def measure_walks(client: Any, n_blocks: int) -> dict[str, float]:
 
 
 def _do_nothing(block: Block) -> None:
-    """Leave a block as it is: what remains is what a walk costs by itself."""
+    """Do nothing with a block, so that only the overhead of a walk is measured."""
 
 
 def measure_loopback(client: Any, n_bytes: int) -> float:
-    """Return the bytes a second that a worker process of this machine sends to the client."""
+    """Return the bytes per second that a worker process of this machine sends to the client."""
     future = client.submit(np.ones, n_bytes, dtype=np.uint8)
     future.result()
     begin = time.perf_counter()
@@ -160,10 +160,10 @@ def count_moved() -> Iterator[list[int]]:
 def check_fit(
     client: Any, path: Path, n_clusters: int, constants: Constants, *, gathered: bool = True
 ) -> dict[str, Any]:
-    """Return what a fit of a file costs, and what the model says of it."""
+    """Return the measured and the predicted costs of a fit of a file."""
     rows = open_rows(path)
     n_rows, n_columns = rows.shape
-    # A sketch is brought here from twice its bytes and 60 a row on.
+    # The client gathers a sketch if the limit exceeds twice (its bytes + 60 bytes per row).
     limit = None if gathered else int(1.9 * n_rows * (4 * N_COMPONENTS + 60))
     model = ProjectedKMeans(
         n_clusters, projection="svd", n_init=1, random_state=0, memory_limit=limit
@@ -171,7 +171,7 @@ def check_fit(
     with count_moved() as moved:
         model.fit(rows, client=client)
     job = Job(n_rows, n_columns, n_clusters, passes=model.n_iter_, gathered=gathered)
-    # The file was written just before and is in the system's cache.
+    # The file was written just before and is in the page cache.
     costs = predict(job, replace(constants, read=float("inf")))
     return {
         "n": n_rows,
@@ -189,7 +189,7 @@ def check_fit(
 def run(
     sizes: tuple[int, ...], n_columns: int, n_clusters: int, block_rows: int, n_blocks: int
 ) -> dict[str, Any]:
-    """Return constants of this machine, and fits of some sizes beside the model."""
+    """Return the constants of this machine, and fits of several sizes beside the model."""
     rates = measure_rates(block_rows, n_columns, min(N_CLUSTERS, block_rows // 4), 3)
     cluster = LocalCluster(
         n_workers=N_WORKERS, threads_per_worker=1, processes=True, dashboard_address=":0"
@@ -201,7 +201,7 @@ def run(
         walks = measure_walks(client, n_blocks)
         loopback = measure_loopback(client, 2**26)
         here = Constants(read=measure_read(paths[-1]), network=loopback, **rates, **walks)
-        check_fit(client, paths[0], n_clusters, here)  # workers import what they need
+        check_fit(client, paths[0], n_clusters, here)  # the workers import their modules
         checks = [check_fit(client, path, n_clusters, here) for path in paths]
         checks.append(check_fit(client, paths[-1], n_clusters, here, gathered=False))
     return {
@@ -216,7 +216,9 @@ def run(
 def main() -> None:
     """Measure and store."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--quick", action="store_true", help="small sizes, nothing is stored")
+    parser.add_argument(
+        "--quick", action="store_true", help="measure small sizes and store nothing"
+    )
     if parser.parse_args().quick:
         run((12_000,), 64, 130, 2048, 20)
         return

@@ -1,6 +1,6 @@
-"""How people read files of each format into rows: the packages' own readers, block by block.
+"""Read files of each format with the packages that people use for it, block by block.
 
-Each gives row-major blocks, as ours do; it times nothing.
+Each reader yields row-major blocks, as ours do; nothing is timed here.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def slice_rows(array: Any) -> Iterator[NDArray[Any]]:
 
 
 def read_vectors(path: Path) -> Iterator[NDArray[Any]]:
-    """Read a file of vectors whole."""
+    """Read a whole file of vectors."""
     words = np.fromfile(path, np.int32)
     rows = words.reshape(-1, words[0] + 1)[:, 1:].view(np.float32)
     yield np.ascontiguousarray(rows)
@@ -95,7 +95,7 @@ def stack(batch: Any) -> NDArray[Any]:
     return np.stack([cells.to_numpy(zero_copy_only=False) for cells in batch.columns], axis=1)
 
 
-# From a format's name in bench_files.py to how its file is read, and by what.
+# From the name of a format in bench_files.py to the name of its package and the reader.
 PEERS: dict[str, tuple[str, Callable[[Path], Iterator[NDArray[Any]]]]] = {
     ".npy": ("np.load, mapped", lambda path: slice_rows(np.load(path, mmap_mode="r"))),
     ".npy, Fortran order": ("np.load, mapped", lambda path: slice_rows(np.load(path, "r"))),

@@ -1,7 +1,4 @@
-"""Stored times of reading files -> the last section of docs/files.md.
-
-Measures nothing.
-"""
+"""Draw the section of docs/files.md on the speed of reading, from stored results."""
 
 from __future__ import annotations
 
@@ -31,14 +28,14 @@ Times on a shared machine vary by a third. To repeat: `python benchmarks/bench_f
 
 
 def render_files(page: str, document: dict[str, Any], machine: str) -> str:
-    """Return the page with its section drawn anew.
+    """Return the page with its section replaced.
 
     Parameters
     ----------
     page : str
-        The page as it is.
+        The present page.
     document : dict
-        What bench_files.py stored.
+        The results that bench_files.py stored.
     machine : str
         One line on machine and versions.
     """
@@ -52,7 +49,7 @@ def render_files(page: str, document: dict[str, Any], machine: str) -> str:
 
 
 def speed_table(rows: Sequence[Any]) -> str:
-    """Return a line a format: its rows, its size, what opening takes, and the speed of a walk."""
+    """Return a line for each format: its rows, its size, the time to open, and the speeds."""
     lines = [
         [
             row["format"],

@@ -1,6 +1,6 @@
-"""The picture of whole fits: F~ against seconds, a panel for each data set, a curve a system.
+"""Draw the picture of whole fits: F~ against seconds, a panel per data set, a curve per system.
 
-Draws what was measured; it measures nothing. The only benchmark that imports matplotlib.
+Draws stored results. The only benchmark that imports matplotlib.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ MARKERS = "osD^v<>PX*"
 
 
 def draw_fits(document: Mapping[str, Any], path: Path) -> None:
-    """Write the picture as SVG, the same bytes for the same document; none of nothing."""
+    """Write the picture as SVG, the same bytes for the same document; nothing without rows."""
     from matplotlib import rc_context
     from matplotlib.figure import Figure
 

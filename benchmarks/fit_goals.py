@@ -1,7 +1,4 @@
-"""The goals of a whole fit, and whether stored numbers meet them.
-
-Compares what was measured; it measures nothing.
-"""
+"""The goals of a whole fit, and whether the stored results meet them."""
 
 from __future__ import annotations
 
@@ -16,7 +13,7 @@ BYTES_A_FLOAT = 4
 
 @dataclass(frozen=True)
 class Verdict:
-    """A goal on a data set, what was found there, and whether it is met; None: nothing to tell."""
+    """A goal on a data set, what was found, and whether it is met; None if that is unknown."""
 
     goal: str
     found: str
@@ -25,7 +22,7 @@ class Verdict:
 
 @dataclass(frozen=True)
 class PeerGoal:
-    """At most so many times a peer's F~, in at most so small a share of its time."""
+    """At most ``quality`` times the F~ of a peer, in at most 1/``share`` of its time."""
 
     peer: str
     quality: float
@@ -33,7 +30,7 @@ class PeerGoal:
 
     @property
     def text(self) -> str:
-        """What the page calls it."""
+        """The goal as the page names it."""
         name = self.peer if self.quality == 1 else f"{self.peer} + {self.quality - 1:.1%}"
         return f"F~ of {name}, {SYSTEMS[self.peer].main}, in 1/{self.share} of its time"
 
@@ -52,25 +49,25 @@ class PeerGoal:
         )
 
 
-# For up to 100 clusters, and for 1,000.
+# The goals for up to 100 clusters, and from 1,000 clusters on.
 FEW_CLUSTERS = (PeerGoal(FAISS, 1.0, 4), PeerGoal(SKLEARN, 1.002, 20))
 MANY_CLUSTERS = (PeerGoal(SUPERKMEANS, 1.0, 2),)
 
-# Dimensions from which a fit is to be faster than the peers'.
+# Number of columns from which on a fit is to be faster than those of peers.
 WIDE = 500
-MOST_FEW = 100
-MANY = 1000
+MAX_FEW = 100
+MIN_MANY = 1000
 
-# F~ over that of the best peer.
+# Maximum of F~ divided by that of the best peer.
 NEAR = 1.01
 
 
 def check_goals(entry: Mapping[str, Any]) -> Iterator[Verdict]:
-    """Yield what every goal that is set for such data says."""
+    """Yield the verdict of every goal that applies to a data set."""
     goals: tuple[PeerGoal, ...] = ()
-    if entry["k"] <= MOST_FEW and entry["d"] >= WIDE:
+    if entry["k"] <= MAX_FEW and entry["d"] >= WIDE:
         goals = FEW_CLUSTERS
-    elif entry["k"] >= MANY:
+    elif entry["k"] >= MIN_MANY:
         goals = MANY_CLUSTERS
     for goal in goals:
         system = SYSTEMS[goal.peer]
@@ -81,7 +78,7 @@ def check_goals(entry: Mapping[str, Any]) -> Iterator[Verdict]:
 
 
 def check_memory(entry: Mapping[str, Any]) -> Verdict:
-    """Compare the peak of memory with that of two sketches."""
+    """Compare the peak memory with the size of two sketches."""
     goal = "memory beyond the data at most 2 n t floats"
     ours = find_main(entry, OURS)
     if ours is None or ours["extra_bytes"] is None:
@@ -103,6 +100,6 @@ def check_best(entry: Mapping[str, Any]) -> Verdict:
 
 
 def find_main(entry: Mapping[str, Any], system: str) -> Mapping[str, Any] | None:
-    """Return the row of a system with the effort that goals compare."""
+    """Return the row of a system's main effort, which goals compare."""
     sought = (system, SYSTEMS[system].main)
     return next((row for row in entry["rows"] if (row["system"], row["effort"]) == sought), None)

@@ -1,6 +1,6 @@
 """The systems whose whole fits are measured, each behind the same call: rows to labels.
 
-Says how each is called and with which efforts; it measures nothing.
+An effort is a set of options, from little to much work. Nothing is measured here.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ SKLEARN = "scikit-learn KMeans"
 DEFAULT = "default"
 TO_ITS_END = "to its end"
 
-# The iterations of a peer that makes as many as it is told, up to what its users take.
+# Numbers of iterations of peers without a stopping rule; users commonly take 25.
 ITERATIONS = (1, 2, 5, 10, 25)
 
 
 @dataclass(frozen=True)
 class Fitted:
-    """A partition, and in how many dimensions it was found where the system tells."""
+    """A partition, and the number of dimensions in which it was found, if known."""
 
     labels: Labels
     n_components: int | None = None
@@ -45,9 +45,9 @@ class Fitted:
 
 @dataclass(frozen=True)
 class System:
-    """How a system fits, with which efforts from little to much, and what it needs.
+    """How a system fits, its efforts from little to much work, and the package that it needs.
 
-    `main` is the effort that goals compare, `dense` and `sparse` tell which rows it takes.
+    ``main`` is the effort that goals compare; ``dense`` and ``sparse`` say which rows it takes.
     """
 
     fit: Callable[[Any, int, Options, int], Fitted]
@@ -59,7 +59,7 @@ class System:
 
 
 def fit_ours(rows: Any, n_clusters: int, options: Options, n_threads: int) -> Fitted:
-    """Fit ours; its threads are those that OpenMP has."""
+    """Fit ours; OpenMP sets its threads."""
     model = ProjectedKMeans(n_clusters=n_clusters, random_state=0, **options).fit(rows)
     return Fitted(model.labels_, model.n_components_)
 
@@ -86,22 +86,21 @@ def fit_mini_batches(rows: Any, n_clusters: int, options: Options, n_threads: in
 def fit_reduced(
     reduce: Callable[..., Any], rows: Any, n_clusters: int, options: Options, n_threads: int
 ) -> Fitted:
-    """Reduce rows with a transformer of scikit-learn, and fit its KMeans once to what it gives."""
-    most = min(rows.shape)
-    t = min(options["n_components"], most)
+    """Reduce rows with a transformer of scikit-learn, and fit its KMeans once to the result."""
+    t = min(options["n_components"], *rows.shape)
     sketch = reduce(n_components=t, random_state=0).fit_transform(rows)
     return Fitted(KMeans(n_clusters, n_init=1, random_state=0).fit(sketch).labels_, t)
 
 
 def fit_faiss(rows: Any, n_clusters: int, options: Options, n_threads: int) -> Fitted:
-    """Fit FAISS's Kmeans to all rows, where it would draw 256 a center, and label them."""
+    """Fit FAISS's Kmeans to all rows, instead of 256 per center, and label them."""
     import faiss
 
     faiss.omp_set_num_threads(n_threads)
     model = faiss.Kmeans(
         rows.shape[1],
         n_clusters,
-        min_points_per_centroid=1,  # says nothing where there are few
+        min_points_per_centroid=1,  # no warning if there are few
         max_points_per_centroid=len(rows),
         **options,
     )
@@ -110,7 +109,7 @@ def fit_faiss(rows: Any, n_clusters: int, options: Options, n_threads: int) -> F
 
 
 def fit_superkmeans(rows: Any, n_clusters: int, options: Options, n_threads: int) -> Fitted:
-    """Fit superkmeans to all rows, where it would draw three tenths, and label them."""
+    """Fit superkmeans to all rows, instead of three tenths of them, and label them."""
     from superkmeans import SuperKMeans
 
     model = SuperKMeans(
@@ -133,7 +132,7 @@ def count_iterations(option: str, *numbers: int) -> dict[str, Options]:
 
 
 def set_option(option: str, *values: Any) -> dict[str, Options]:
-    """Return an effort for each value of an option, named as a caller writes it."""
+    """Return an effort for each value of an option, named as in a call."""
     return {f"{option}={value!r}": {option: value} for value in values}
 
 
@@ -145,7 +144,7 @@ SYSTEMS: Mapping[str, System] = MappingProxyType(
                 **set_option("polish_iter", 0),
                 DEFAULT: {},
                 **set_option("n_init", 10),
-                # Both phases share the passes; with fewer the local search ends early.
+                # Both phases share max_iter; with fewer passes the local search ends early.
                 "solver='breathing'": {"solver": "breathing", "max_iter": 3000},
             },
             main=DEFAULT,

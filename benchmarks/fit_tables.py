@@ -1,7 +1,4 @@
-"""The section on whole fits, from its stored rows.
-
-Draws what was measured; it measures nothing.
-"""
+"""Draw the section of docs/benchmarks.md on whole fits, from stored results."""
 
 from __future__ import annotations
 
@@ -16,17 +13,18 @@ from measuring import format_table
 MET = {True: "met", False: "**not met**", None: "-"}
 
 METHOD = (
-    "**How it is measured.** The job is a partition of all rows with its labels. Ours is "
+    "**How it is measured.** Every system labels all rows. Ours is "
     "`ProjectedKMeans(n_clusters=k, random_state=0).fit(X)`, the line *default*, and three other "
-    "efforts. Peers seed as they do by default; FAISS and superkmeans take all rows and label them "
-    "at the end, KMeans of scikit-learn and of its extension have `n_init=1`, reductions of "
-    "scikit-learn are followed by its KMeans there. Rows are float32, or CSR of float32. Every fit "
-    "runs in a process of its own on the same number of threads, after a fit of a few rows that "
-    "loads libraries and starts threads. Systems take turns; seconds are the best of several "
-    "runs, or a single one above {long:g} s, and again where other processes were busy. F~ is that "
-    "of the partition on the original rows, computed by one function in float64 for all. "
-    "Memory is by how much the peak of resident memory during the fit exceeds what was resident "
-    "before, the rows among it. A fit that does not end within {limit:g} s is left out, and said."
+    "efforts. Peers use their default seeding. FAISS and superkmeans take all rows and label them "
+    "at the end. KMeans of scikit-learn and of scikit-learn-intelex have `n_init=1`. Reductions of "
+    "scikit-learn are followed by its KMeans. Rows are float32, or CSR of float32. Every fit runs "
+    "in a process of its own on the same number of threads, after a fit of a few rows that loads "
+    "libraries and starts threads. Systems take turns. Seconds are the best of several runs, or "
+    "those of a single run above {long:g} s; runs that other processes disturbed are repeated. F~ "
+    "is that of the partition on the original rows, computed in float64 by one function for all. "
+    "Memory is the peak of resident memory during the fit, minus the memory that was resident "
+    "before, which includes the rows. A fit that does not end within {limit:g} s is left out and "
+    "named."
 )
 
 
@@ -54,7 +52,7 @@ def render_fits(document: Mapping[str, Any], describe: Callable[[Any], str], ima
 
 
 def name_data_set(entry: Mapping[str, Any]) -> str:
-    """Return what a data set is, its size and its number of clusters."""
+    """Return the title of a data set, its size and its number of clusters."""
     if "no_data" in entry:
         return str(entry["no_data"])
     kind = " CSR" if entry["sparse"] else ""
@@ -62,7 +60,7 @@ def name_data_set(entry: Mapping[str, Any]) -> str:
 
 
 def goals_table(entries: list[Mapping[str, Any]]) -> str:
-    """Return every goal on every data set that it is set for."""
+    """Return a table of all goals on all data sets to which they apply."""
     lines = [
         [f"{name_data_set(entry)}: {verdict.goal}", verdict.found, MET[verdict.met]]
         for entry in entries
@@ -92,14 +90,14 @@ def fits_table(entry: Mapping[str, Any]) -> str:
 
 
 def disturbed_sentence(entry: Mapping[str, Any]) -> Iterator[str]:
-    """Say which times were taken while others worked on the machine."""
+    """Yield a sentence on the fits that other processes disturbed, if there are any."""
     names = [f"{row['system']}, {row['effort']}" for row in entry["rows"] if is_disturbed(row)]
     if names:
-        yield f"Other processes were busy meanwhile, so these times tell less: {'; '.join(names)}."
+        yield f"Other processes disturbed these fits, so their times are rough: {'; '.join(names)}."
 
 
 def format_seconds(seconds: float) -> str:
-    """Return seconds with three digits or so."""
+    """Return seconds with about three digits."""
     digits = 1 if seconds >= 100 else 2 if seconds >= 1 else 4
     return f"{seconds:.{digits}f}"
 
@@ -107,5 +105,5 @@ def format_seconds(seconds: float) -> str:
 def format_ratio(
     row: Mapping[str, Any], ours: Mapping[str, Any] | None, name: str, digits: str
 ) -> str:
-    """Return a figure over that of our default call, where there is one."""
+    """Return a figure divided by that of our default call, or nothing if there is none."""
     return "" if ours is None else format(row[name] / ours[name], digits)

@@ -1,6 +1,6 @@
-"""How the time of one iteration grows with n, k and t, and what memory a run takes.
+"""Measure how the time of one iteration grows with n, k and t, and the memory of a run.
 
-Times our own passes only; no peer is measured here.
+Measures our own passes only.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from projected_kmeans.solvers.lloyd import run_lloyd
 
 N_PASSES = 10
 
-# What grows, from which (n, t, k), through which values.
+# The size that grows, the sizes that are fixed, and the values of the growing one.
 SERIES = (
     ("n", {"t": 32, "k": 100}, (10_000, 100_000, 1_000_000)),
     ("k", {"n": 100_000, "t": 64}, (50, 100, 200, 400, 800)),
@@ -30,7 +30,7 @@ MEMORY = (1_000_000, 32, 100)
 
 
 def bench_growth(effort: Effort, shrink: int) -> list[dict[str, Any]]:
-    """Time the first pass, which measures all distances, and the mean of ten."""
+    """Time the first pass, which computes all distances, and the mean of ten passes."""
     rows = []
     for name, fixed, values in SERIES:
         for value in values:
@@ -42,7 +42,7 @@ def bench_growth(effort: Effort, shrink: int) -> list[dict[str, Any]]:
 
 
 def time_iterations(size: dict[str, int], effort: Effort) -> dict[str, float]:
-    """Return the seconds of the first pass, and of one pass of ten on the average."""
+    """Return the seconds of the first pass, and the mean seconds of ten passes."""
     sketch = make_cloud(size["n"], size["t"])
     problem = open_problem(sketch, effort.n_threads)
     centers = draw_centers(sketch, size["k"]).astype(np.float64)
@@ -56,10 +56,10 @@ def time_iterations(size: dict[str, int], effort: Effort) -> dict[str, float]:
 
 
 def measure_memory(n_threads: int, shrink: int) -> dict[str, float]:
-    """Return the peak of resident memory during a run, beyond the sketch, in bytes a row.
+    """Return the peak of resident memory during a run, beyond the sketch, in bytes per row.
 
-    In a process of its own that gives back at once what it frees: memory that an allocator keeps
-    from the making of the sketch would hide some of the run's.
+    The run has a process of its own, which returns freed memory to the system at once. Otherwise
+    memory that was freed after making the sketch would hide some memory of the run.
     """
     command = [sys.executable, __file__, str(n_threads), str(shrink)]
     environment = {**os.environ, "MALLOC_MMAP_THRESHOLD_": "65536"}
@@ -71,12 +71,12 @@ def measure_memory(n_threads: int, shrink: int) -> dict[str, float]:
 
 
 def run_in_memory(n_threads: int, shrink: int) -> float:
-    """Return by how many bytes a row the peak of this process grows in a run."""
+    """Return the growth of this process's peak memory in a run, in bytes per row."""
     n, t, k = MEMORY
     sketch = make_cloud(n // shrink, t)
     problem = open_problem(sketch, n_threads)
     centers = draw_centers(sketch, k).astype(np.float64)
-    # Threads and libraries take their memory once, whatever n is.
+    # Threads and libraries allocate memory once, whatever n is.
     run_lloyd(open_problem(sketch[:1000], n_threads), centers, max_iter=3)
     forget_peak()
     before = peak_kilobytes()
@@ -85,7 +85,7 @@ def run_in_memory(n_threads: int, shrink: int) -> float:
 
 
 def can_measure_memory() -> bool:
-    """Tell whether this system keeps the peak of resident memory where we look for it."""
+    """Return whether this system lets a process reset its peak of resident memory."""
     return Path("/proc/self/clear_refs").exists()
 
 

@@ -1,7 +1,4 @@
-"""The tables of the k-means benchmark, from its stored rows.
-
-Draws what was measured; it measures nothing.
-"""
+"""Draw the section of docs/benchmarks.md on k-means on sketches, from stored results."""
 
 from __future__ import annotations
 
@@ -12,18 +9,19 @@ from measuring import format_table
 
 OURS = "projected_kmeans"
 
-# How many times a peer's speed ours is to have in a whole run that ends as good.
+# Goals: the time of a peer's whole run divided by our time to an inertia as good as its own.
 RUN_GOALS = {"FAISS": "3.00", "superkmeans": "1.00"}
 
 
 def render_kmeans(document: dict[str, Any], description: str) -> str:
-    """Return the section on k-means, of the measurements that the document has."""
+    """Return the section, with the parts that the document holds."""
     parts = ["## k-means on the sketch", description, *document["absent"]]
     if "assignment" in document:
         parts += [
-            "**One assignment pass**: rows to their nearest centers, in billions of operations a "
-            "second, 2 n t k of them a pass. FAISS's is `IndexFlatL2.search`, scikit-learn's "
-            "`pairwise_distances_argmin`; ours finds the distance to the next nearest as well.",
+            "**One assignment pass** of rows to their nearest centers, in billions of operations "
+            "per second; a pass has 2 n t k operations. FAISS runs `IndexFlatL2.search`, "
+            "scikit-learn runs `pairwise_distances_argmin`; ours also finds the distance to the "
+            "second nearest center.",
             assignment_table(document["assignment"]),
         ]
     if "runs" in document:
@@ -32,8 +30,8 @@ def render_kmeans(document: dict[str, Any], description: str) -> str:
             "pixel, all rows, from the same random rows (superkmeans draws its own). Inertia is "
             "that of the last centers, computed in float64 for all. *As good* is our time until "
             "our inertia is within 0.1 % of the peer's, or lower. Lines of one size with the same "
-            "number of passes there timed the same work: how far they differ is the noise. Beside "
-            "ours stands which share of all distances was computed.",
+            "number of passes timed the same work, so that their differences are noise. "
+            "*Distances* is the share of all distances that ours computed.",
             runs_table(document["runs"]),
         ]
     elif "no_runs" in document:
@@ -42,21 +40,21 @@ def render_kmeans(document: dict[str, Any], description: str) -> str:
         parts += [
             "**Seeding** by greedy k-means++, in seconds and in first iterations of Lloyd's method "
             "(all distances and all sums; goal: at most 5 of them). Inertia is that of the chosen "
-            "rows, the mean over three keys; scikit-learn's is from one.",
+            "rows: the mean over three keys, for scikit-learn that of one key.",
             seeding_table(document["seeding"]),
         ]
     if "growth" in document:
         parts += [
             "**Growth** of the time of one iteration: the first, which computes all distances, and "
-            "the mean of ten. Beside each, time per unit of what grows over that of the line "
-            "where its series starts: 1 is linear growth, less is better.",
+            "the mean of ten. *To linear* is the growth of the time since the first line of the "
+            "series, divided by the growth of the size: 1 is linear growth, less is better.",
             growth_table(document["growth"]),
         ]
     return "\n\n".join([*parts, *memory_sentence(document)])
 
 
 def assignment_table(rows: Sequence[Any]) -> str:
-    """Return the speed of every system: a line a size."""
+    """Return the speed of every system, a line for each size."""
     found = by_size(rows, "n", "t", "k")
     systems = list(dict.fromkeys([OURS, *(row["system"] for row in rows)]))
     header = ["", *systems]
@@ -91,12 +89,12 @@ def runs_table(rows: Sequence[Any]) -> str:
 
 
 def own_cells(row: Any) -> list[str]:
-    """Return what only our own line has."""
+    """Return the cells of our own line."""
     return ["", "", "", "", "", f"{100 * row['distances']:.0f} %"]
 
 
 def peer_cells(row: Any, our_seconds: float) -> list[str]:
-    """Return how ours compares with a peer."""
+    """Return the cells that compare ours with a peer."""
     same, passes = f"{row['seconds'] / our_seconds:.2f}", str(row["our_passes"])
     goal = RUN_GOALS.get(row["system"], "")
     if row["our_seconds"] is None:
@@ -106,7 +104,7 @@ def peer_cells(row: Any, our_seconds: float) -> list[str]:
 
 
 def seeding_table(rows: Sequence[Any]) -> str:
-    """Return time and inertia of the seedings: a line a system."""
+    """Return time and inertia of the seedings, a line for each system."""
     lines = []
     for (name, n, t, k), group in by_size(rows, "rows", "n", "t", "k").items():
         ours = next(row for row in group if row["system"] == OURS)
@@ -123,7 +121,7 @@ def seeding_table(rows: Sequence[Any]) -> str:
 
 
 def growth_table(rows: Sequence[Any]) -> str:
-    """Return milliseconds an iteration, beside linear growth."""
+    """Return the milliseconds of an iteration, compared with linear growth."""
     lines = []
     for (grows,), group in by_size(rows, "grows").items():
         start = group[0]
@@ -137,17 +135,17 @@ def growth_table(rows: Sequence[Any]) -> str:
 
 
 def memory_sentence(document: dict[str, Any]) -> Iterable[str]:
-    """Return what a run takes beside the sketch, where that was measured."""
+    """Yield a sentence on the memory of a run beyond the sketch, if it was measured."""
     if "memory" in document:
         memory = document["memory"]
         yield (
             f"**Memory** at the peak of a run beyond the sketch: {memory['bytes_a_row']:.0f} bytes "
-            f"a row at n = {memory['n']:,}, t = {memory['t']}, k = {memory['k']} (goal: 64)."
+            f"per row at n = {memory['n']:,}, t = {memory['t']}, k = {memory['k']} (goal: 64)."
         )
 
 
 def by_size(rows: Sequence[Any], *names: str) -> dict[tuple[Any, ...], list[Any]]:
-    """Return the rows of every combination of some entries, in the order of their first."""
+    """Return the rows grouped by some entries, in the order of their first occurrence."""
     found: dict[tuple[Any, ...], list[Any]] = {}
     for row in rows:
         found.setdefault(tuple(row[name] for name in names), []).append(row)

@@ -1,7 +1,7 @@
-"""One measured fit in a process of its own: its seconds, its partition's F~ and its peak of memory.
+"""Measure one fit in a process of its own: its seconds, its F~ and its peak of memory.
 
-A process that has done nothing else has no threads that still spin, no warm caches and no memory
-that an allocator keeps. What is run, and how often, is up to `bench_fit.py`.
+A fresh process has no spinning threads, no warm caches and no memory that an allocator keeps.
+``bench_fit.py`` decides what is run and how often.
 """
 
 from __future__ import annotations
@@ -26,30 +26,30 @@ from fit_systems import SYSTEMS, Fitted
 from growth import can_measure_memory
 from measuring import REST, forget_peak, peak_kilobytes
 
-# A fit below so many seconds is run again in its process, which is warm then.
+# A fit is repeated in its process until all runs together took this many seconds.
 SHORT = 1.0
-MOST_REPEATS = 3
+MAX_REPEATS = 3
 
-# Processors that others keep busy, from which on a time tells little; and seconds from which on
-# the system's count of busy processors, which ticks a hundred times a second, tells it.
+# A fit is disturbed if other processes kept more than this many processors busy. The system counts
+# busy time in ticks of 10 ms, so that shorter fits than MIN_COUNTED seconds are not judged.
 DISTURBED = 0.2
-TOLD = 0.1
+MIN_COUNTED = 0.1
 
 # Variables that set the threads of OpenMP and of every BLAS before they are loaded.
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "BLIS_NUM_THREADS")
 
 
 class NotMeasured(Exception):
-    """A fit has no result; the message says why."""
+    """A fit gave no result; the message says why."""
 
 
 class TooLong(NotMeasured):
-    """A fit did not end within its time; more of an effort will not either."""
+    """A fit did not end within its time limit; greater efforts will not end either."""
 
 
 @dataclass(frozen=True)
 class Task:
-    """What a process is to fit: rows of a file, by a system with an effort, within a time."""
+    """The fit of a process: a file of rows, the system, its effort, and the time limit."""
 
     rows: str
     n_clusters: int
@@ -78,11 +78,12 @@ def run_apart(task: Task, folder: Path) -> dict[str, Any]:
 
 
 def measure_fit(task: Task) -> dict[str, Any]:
-    """Return the best seconds of a fit, what its peak of memory takes beyond the rows, and its F~.
+    """Return the minimum seconds of a fit, its peak of memory beyond the rows, and its F~.
 
-    Threads start and libraries load in a fit of a few rows before. Free memory goes back to the
-    system, then the peak is forgotten, so that it counts all that the fit allocates: copies,
-    sketches, labels and centers. Only the first run tells memory, as later ones find some free.
+    A fit of a few rows comes first, so that threads have started and libraries are loaded. Then
+    free memory is returned to the system and the peak is reset, so that it counts all that the fit
+    allocates: copies, sketches, labels and centers. Memory is measured in the first run only,
+    because later runs reuse memory that was freed.
     """
     rows = load_rows(Path(task.rows))
     time_fit(task, rows[: max(1000, 4 * task.n_clusters)].copy())
@@ -90,7 +91,7 @@ def measure_fit(task: Task) -> dict[str, Any]:
     fitted, *run = time_fit(task, rows)
     extra = None if before is None else 1024 * (peak_kilobytes() - before)
     runs = [tuple(run)]
-    while sum(seconds for seconds, _ in runs) < SHORT and len(runs) < MOST_REPEATS:
+    while sum(seconds for seconds, _ in runs) < SHORT and len(runs) < MAX_REPEATS:
         runs.append(time_fit(task, rows)[1:])
     seconds, foreign = min(runs)
     return {
@@ -103,14 +104,14 @@ def measure_fit(task: Task) -> dict[str, Any]:
 
 
 def time_fit(task: Task, rows: Any) -> tuple[Fitted, float, float]:
-    """Return what a system finds, its seconds, and how many processors others kept busy then.
+    """Return the result of a fit, its seconds, and the processors that others kept busy.
 
-    Seconds are no more than the limit, or the process ends.
+    A signal ends the process if the fit takes longer than its limit.
     """
     system = SYSTEMS[task.system]
     options = system.efforts[task.effort]
     time.sleep(REST)
-    signal.setitimer(signal.ITIMER_REAL, task.limit)  # reaches native code, too
+    signal.setitimer(signal.ITIMER_REAL, task.limit)  # ends native code, too
     others, start = foreign_seconds(), time.perf_counter()
     fitted = system.fit(rows, task.n_clusters, options, task.n_threads)
     seconds = time.perf_counter() - start
@@ -119,12 +120,12 @@ def time_fit(task: Task, rows: Any) -> tuple[Fitted, float, float]:
 
 
 def is_disturbed(run: Mapping[str, Any]) -> bool:
-    """Tell whether others worked on the machine during a fit."""
-    return bool(run["foreign"] > DISTURBED and run["seconds"] >= TOLD)
+    """Return whether other processes disturbed a fit."""
+    return bool(run["foreign"] > DISTURBED and run["seconds"] >= MIN_COUNTED)
 
 
 def foreign_seconds() -> float:
-    """Return for how long other processes have kept processors busy; 0 where nobody tells."""
+    """Return the processor seconds of all other processes so far; 0 if the system has no count."""
     try:
         fields = Path("/proc/stat").read_text().split("\n", 1)[0].split()[1:9]
     except OSError:
@@ -135,7 +136,7 @@ def foreign_seconds() -> float:
 
 
 def start_peak() -> int | None:
-    """Give free memory back and forget the peak; return what is resident, in kilobytes."""
+    """Return free memory to the system and reset the peak; return the resident kilobytes."""
     if not can_measure_memory():
         return None
     gc.collect()
@@ -147,18 +148,18 @@ def start_peak() -> int | None:
 
 
 def shorten(message: str) -> str:
-    """Return the first line of a message without folders of this machine."""
+    """Return the first line of a message, without folders of this machine."""
     lines = message.strip().splitlines() or ["nothing"]
     return re.sub(r"/\S*/", "", lines[0]).rstrip(".")
 
 
 def main() -> None:
     """Measure one fit and write it, or the reason why it has no result."""
-    warnings.simplefilter("ignore")  # theirs: that few iterations did not converge
+    warnings.simplefilter("ignore")  # of peers, whose few iterations do not converge
     task = Task(**json.loads(sys.argv[1]))
     try:
         found = measure_fit(task)
-    except Exception as error:  # whatever a system raises is the reason, told on the page
+    except Exception as error:  # the page tells whatever a system raises
         found = {"error": f"{type(error).__name__}: {shorten(str(error))}"}
     Path(sys.argv[2]).write_text(json.dumps(found))
 

@@ -1,7 +1,4 @@
-"""What all benchmarks share: a clock, the machine's description, stored results.
-
-Runs nothing by itself.
-"""
+"""What all benchmarks share: timing, memory, the description of the machine, stored results."""
 
 from __future__ import annotations
 
@@ -23,10 +20,10 @@ from projected_kmeans import _native
 
 RESULTS = Path(__file__).parent / "results"
 
-# Seconds until the threads of a BLAS have gone to sleep.
+# Seconds after which the threads of a BLAS sleep.
 REST = 0.3
 
-# Seconds beside which the start of a work is nothing.
+# Work that takes more seconds than this is not slowed noticeably by a cold start.
 LONG = 0.1
 
 PACKAGES = ("projected_kmeans", "numpy", "scipy", "scikit-learn")
@@ -34,26 +31,26 @@ PACKAGES = ("projected_kmeans", "numpy", "scipy", "scikit-learn")
 
 @dataclass(frozen=True)
 class Effort:
-    """On how many threads works run, how often, and after which rest in seconds."""
+    """How work is timed: threads, repeats, and seconds of rest before each."""
 
     n_threads: int
     repeats: int
     rest: float
 
     def time(self, works: Mapping[str, Callable[[], object]]) -> dict[str, float]:
-        """Return the best time of each work."""
+        """Return the minimum time of each work."""
         return time_together(works, self.repeats, self.rest)
 
 
 def time_together(
     works: Mapping[str, Callable[[], object]], repeats: int, rest: float = 0.0
 ) -> dict[str, float]:
-    """Return the best of several times of each work, run in turns so that all see the same machine.
+    """Return the minimum time of each work; works take turns, so that load affects all of them.
 
-    Threads of a BLAS go on spinning for a while after their work and would slow down whatever comes
-    next. With a rest, every work begins after one; without, every round does, and works without
-    BLAS should come first in it. Caches are cold then and threads asleep, so a work runs again in
-    its turn, unless it is so long that this does not matter.
+    The threads of a BLAS spin for a while after their work and would slow down the next work. With
+    a rest, every work begins after a rest. Without one, every round does, and work without BLAS
+    should come first in it. After a rest caches are cold and threads asleep, so that a work runs
+    two or three times in its turn, unless it is so long that this does not matter.
     """
     best = dict.fromkeys(works, float("inf"))
     for _ in range(repeats):
@@ -71,25 +68,25 @@ def time_together(
 
 
 def read_array(array: NDArray[Any], n_threads: int) -> None:
-    """Read every byte of an array once, on several threads: what memory bandwidth allows."""
+    """Read every byte of an array once, on several threads, to measure memory bandwidth."""
     parts = np.array_split(array.reshape(-1).view(np.int32), n_threads)
     with ThreadPoolExecutor(n_threads) as pool:
         list(pool.map(np.max, parts))
 
 
 def forget_peak() -> None:
-    """Let the peak of resident memory start anew from what is resident now."""
+    """Reset the peak of resident memory to what is resident now."""
     Path("/proc/self/clear_refs").write_text("5")
 
 
 def peak_kilobytes() -> int:
-    """Return the largest resident memory since the peak was last forgotten."""
+    """Return the peak of resident memory since it was last reset."""
     status = Path("/proc/self/status").read_text()
     return int(status.split("VmHWM:")[1].split()[0])
 
 
 def describe_machine(n_threads: int, peers: Sequence[str] = ()) -> dict[str, Any]:
-    """Return what a reader needs to judge a time: processor, threads, versions."""
+    """Return processor, threads and versions, which a reader needs to judge a time."""
     names = [
         line.split(":", 1)[1].strip()
         for line in _read_lines("/proc/cpuinfo")
@@ -107,7 +104,7 @@ def describe_machine(n_threads: int, peers: Sequence[str] = ()) -> dict[str, Any
 
 
 def store_results(name: str, document: Mapping[str, Any], folder: Path | None = None) -> Path:
-    """Write a benchmark's document as JSON; return where."""
+    """Write the document of a benchmark as JSON; return the file."""
     folder = RESULTS if folder is None else folder
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"{name}.json"
@@ -118,18 +115,18 @@ def store_results(name: str, document: Mapping[str, Any], folder: Path | None = 
 
 
 def format_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Return a Markdown table, numbers to the right."""
+    """Return a Markdown table with all columns but the first aligned to the right."""
     lines = [list(header), ["---", *("---:" for _ in header[1:])], *map(list, rows)]
     return "\n".join("| " + " | ".join(line) + " |" for line in lines)
 
 
 def replace_section(page: str, parts: Sequence[str]) -> str:
-    """Return a Markdown page with one section drawn anew; at its end where it has none.
+    """Return a Markdown page with one section replaced, or added at the end if it is new.
 
     Parameters
     ----------
     page : str
-        The page as it is.
+        The present page.
     parts : sequence of str
         Paragraphs, of which the first is the heading of the section.
     """

@@ -1,6 +1,6 @@
 """The peers of the k-means benchmark, each behind the same call: rows and first centers to centers.
 
-Loads what can be loaded and says what cannot; it measures nothing.
+Loads the peers that are installed and names the others; nothing is measured here.
 """
 
 from __future__ import annotations
@@ -20,24 +20,24 @@ Rows: TypeAlias = NDArray[np.float32]
 # (rows, first centers, passes, threads) -> last centers
 Runner: TypeAlias = Callable[[Rows, Rows, int, int], NDArray[Any]]
 
-# What pip calls a package, and what Python does.
+# From the name of a package for pip to the name of its module.
 MODULES = MappingProxyType(
     {"faiss-cpu": "faiss", "superkmeans": "superkmeans", "scikit-learn-intelex": "sklearnex"}
 )
 
 
 def load_peers() -> dict[str, str]:
-    """Import all peers; return a sentence for each that cannot be.
+    """Import all peers; return a sentence for each that cannot be imported.
 
-    All are loaded before the first is timed, so that limits on threads reach the libraries of all.
+    All are loaded before the first is timed, so that thread limits apply to all libraries.
     """
     absent = {}
     for package, module in MODULES.items():
         try:
             with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # theirs, not ours
+                warnings.simplefilter("ignore")  # of the peer
                 importlib.import_module(module)
-        except Exception as error:  # whatever a broken installation raises
+        except Exception as error:  # a broken installation can raise anything
             reason = re.sub(r"/\S*/", "", str(error).split("\n")[0])
             absent[package] = f"{package} cannot be imported here ({reason})."
     return absent
@@ -59,7 +59,7 @@ def open_flat_search(centers: Rows) -> Callable[[Rows], object]:
 
 
 def run_faiss(rows: Rows, centers: Rows, n_passes: int, n_threads: int) -> NDArray[Any]:
-    """Run FAISS's Kmeans on all rows: it would draw 256 a center if not told otherwise."""
+    """Run FAISS's Kmeans on all rows; by default it samples 256 per center."""
     import faiss
 
     faiss.omp_set_num_threads(n_threads)
@@ -70,7 +70,7 @@ def run_faiss(rows: Rows, centers: Rows, n_passes: int, n_threads: int) -> NDArr
 
 
 def run_superkmeans(rows: Rows, centers: Rows, n_passes: int, n_threads: int) -> NDArray[Any]:
-    """Run superkmeans on all rows, from rows that it draws itself: it takes no first centers."""
+    """Run superkmeans on all rows, from its own first centers, because it takes no others."""
     from superkmeans import SuperKMeans
 
     k, t = centers.shape
@@ -109,11 +109,11 @@ def _fit(kind: Any, rows: Rows, centers: Rows, n_passes: int, algorithm: str) ->
         len(centers), init=centers, n_init=1, max_iter=n_passes, tol=0, algorithm=algorithm
     )
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # that it did not converge in so few passes
+        warnings.simplefilter("ignore")  # few passes do not converge
         return np.asarray(model.fit(rows).cluster_centers_)
 
 
-# By the name in the tables: the package that must be there, the largest k it is run with.
+# By the name in the tables: the function, the package that it needs, and the maximum k.
 RUNNERS: Mapping[str, tuple[Runner, str, int]] = MappingProxyType(
     {
         "FAISS": (run_faiss, "faiss-cpu", 10**9),
@@ -126,9 +126,9 @@ RUNNERS: Mapping[str, tuple[Runner, str, int]] = MappingProxyType(
 
 
 def pick_runners(absent: Mapping[str, str], n_clusters: int) -> dict[str, Runner]:
-    """Return the peers that are there and not too slow for so many clusters."""
+    """Return the peers that are installed and fast enough for this number of clusters."""
     return {
         name: runner
-        for name, (runner, package, most) in RUNNERS.items()
-        if package not in absent and n_clusters <= most
+        for name, (runner, package, max_clusters) in RUNNERS.items()
+        if package not in absent and n_clusters <= max_clusters
     }

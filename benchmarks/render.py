@@ -1,6 +1,6 @@
-"""Make docs/benchmarks.md, its picture, and the ends of docs/files.md and docs/scale.md.
+"""Write docs/benchmarks.md, its picture, and the measured sections of docs/files.md and scale.md.
 
-Run ``python benchmarks/render.py``; it draws what is stored and measures nothing.
+Run ``python benchmarks/render.py``. It draws the stored results and measures nothing.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ IMAGE = PAGE.parent / "images" / "fit.svg"
 
 INTRODUCTION = """# Benchmarks
 
-Ratios measured side by side on the same threads, best of several. Times of a shared
-machine vary, ratios less so. To repeat:
+All systems are measured side by side on the same number of threads; each time is the best of
+several runs. Times on a shared machine vary; ratios of times vary less. To repeat:
 
 ```
 make bench
@@ -38,15 +38,16 @@ def render_projection(document: dict[str, Any]) -> str:
     parts = [
         "## Random maps",
         describe(document),
-        "**Speed of the sign product over numpy's `A @ R`** (R in memory, its making not counted).",
+        "**Speed of the sign product divided by that of numpy's `A @ R`** (R is in memory; the "
+        "time to make it is not counted).",
         ratio_table(document["rows"], "dense float32", "sign", "numpy A @ R"),
         "**The same for uint8 rows**, where numpy has to convert them to float32 first.",
         ratio_table(document["rows"], "dense uint8", "sign", "numpy A @ R"),
-        "**Time of all maps over the mere reading of A** (float32).",
+        "**Time of all maps divided by the time to read A from memory** (float32).",
         system_table(document["rows"], "dense float32", "read"),
-        "**Few rows**: time over that of `A @ R` with R in memory; d = 65,536.",
+        "**Few rows**: time divided by that of `A @ R` with R in memory; d = 65,536.",
         system_table(document["rows"], "few rows", "numpy A @ R"),
-        "**Sparse rows** (CSR, 10,000 x 50,000 with 100 nonzeros a row): milliseconds.",
+        "**Sparse rows** (CSR, 10,000 x 50,000 with 100 nonzeros in each row): milliseconds.",
         millisecond_table(document["rows"], "CSR"),
         "**Memory** beyond data and output at d = 1,000,000 and t = 1,024, in MB: "
         + ", ".join(f"{name} {size}" for name, size in document["extra_megabytes"].items())
@@ -78,7 +79,7 @@ def pick(rows: Sequence[Any], case: str) -> dict[tuple[int, int, int], dict[str,
 
 
 def ratio_table(rows: Sequence[Any], case: str, system: str, peer: str) -> str:
-    """Return how many times faster a system is than a peer: a line a shape, a column a t."""
+    """Return a peer's time divided by a system's: a line for each shape, a column for each t."""
     found = pick(rows, case)
     shapes = sorted({size[:2] for size in found})
     dimensions = sorted({size[2] for size in found})
@@ -91,7 +92,7 @@ def ratio_table(rows: Sequence[Any], case: str, system: str, peer: str) -> str:
 
 
 def system_table(rows: Sequence[Any], case: str, base: str) -> str:
-    """Return the time of every system over that of one: a line a shape, a column a system."""
+    """Return the time of every system divided by that of ``base``, a line for each shape."""
     found = pick(rows, case)
     systems = [name for name in next(iter(found.values())) if name != base]
     lines = [
@@ -102,7 +103,7 @@ def system_table(rows: Sequence[Any], case: str, base: str) -> str:
 
 
 def millisecond_table(rows: Sequence[Any], case: str) -> str:
-    """Return milliseconds: a line a shape, a column a system."""
+    """Return the milliseconds of every system, a line for each shape."""
     found = pick(rows, case)
     systems = list(next(iter(found.values())))
     lines = [
@@ -118,7 +119,7 @@ def name_shape(size: tuple[int, int, int]) -> str:
 
 
 def render_page(folder: Path) -> str:
-    """Return the whole page, of the results that are stored in a folder."""
+    """Return the whole page, from the results that are stored in a folder."""
     parts = [INTRODUCTION]
     projection, kmeans, fit = (folder / f"{name}.json" for name in ("projection", "kmeans", "fit"))
     if projection.is_file():
@@ -134,7 +135,7 @@ def render_page(folder: Path) -> str:
 
 
 def render_files_page(folder: Path) -> str:
-    """Return the page on files, with the times that are stored in a folder, if there are any."""
+    """Return the page on files, with the stored times of a folder if there are any."""
     page, stored = FILES_PAGE.read_text(), folder / "files.json"
     if not stored.is_file():
         return page
@@ -143,7 +144,7 @@ def render_files_page(folder: Path) -> str:
 
 
 def render_scale_page(folder: Path) -> str:
-    """Return the page on scale, with what is stored in a folder of streams and of clusters."""
+    """Return the page on scale, with the stored results of streams and of Dask."""
     page = SCALE_PAGE.read_text()
     for name, draw in (("stream", render_stream), ("dask", render_costs)):
         stored = folder / f"{name}.json"

@@ -1,6 +1,6 @@
-"""The rows that the k-means benchmark clusters: sketches of shifted digits, and clouds of any size.
+"""The rows of the k-means benchmark: sketches of shifted digits, and random clouds of any size.
 
-Makes rows and measures inertia on them; it times nothing.
+Makes rows and measures inertia on them; nothing is timed here.
 """
 
 from __future__ import annotations
@@ -21,19 +21,19 @@ from projected_kmeans.passes.problem import Problem
 DIGITS = "mnist_10k.npz"
 SIDE = 28
 
-# Directions in which a cloud spreads, each less than the one before.
+# Number of directions in which a cloud spreads, each less than the one before.
 CLOUD_RANK = 24
 
 
 def find_digits() -> Path | None:
-    """Return where the digits lie, None where they do not."""
+    """Return the file of the digits, or None if it is missing."""
     default = Path(__file__).parents[2] / "shared" / "data"
     path = Path(os.environ.get("PROJECTED_KMEANS_DATA", default)) / DIGITS
     return path if path.is_file() else None
 
 
 def shift_digits(path: Path, n_shifts: int, n_images: int | None = None) -> NDArray[np.float32]:
-    """Return digits shifted by at most a pixel each way, then, from the tenth shift on, by two."""
+    """Return digits in several shifts: the first nine by at most one pixel, later ones by two."""
     with np.load(path) as file:
         images = file["x"][:n_images].reshape(-1, SIDE, SIDE)
     padded = np.pad(images, ((0, 0), (2, 2), (2, 2)))
@@ -46,15 +46,15 @@ def shift_digits(path: Path, n_shifts: int, n_images: int | None = None) -> NDAr
 
 
 def sketch_rows(rows: NDArray[Any], t: int) -> NDArray[np.float32]:
-    """Return the rows' sketch of t dimensions, as the paper makes it."""
+    """Return the paper's sketch of the rows, of t dimensions."""
     return np.ascontiguousarray(SignProjection(t, random_state=0).fit_transform(rows))
 
 
 def make_cloud(n: int, t: int, key: int = 0) -> NDArray[np.float32]:
-    """Return rows without clusters whose spread decays from direction to direction.
+    """Return rows without clusters, whose spread decays from direction to direction.
 
-    So does that of real sketches: bounds save work in the first of them, and Lloyd's method still
-    moves rows after many passes.
+    Real sketches are similar: bounds save work because of the leading directions, and Lloyd's
+    method still moves rows after many passes.
     """
     stream = np.random.default_rng(key)
     spread = 1 / np.sqrt(np.arange(1, CLOUD_RANK + 1))
@@ -67,13 +67,13 @@ def make_cloud(n: int, t: int, key: int = 0) -> NDArray[np.float32]:
 
 
 def open_problem(rows: NDArray[np.float32], n_threads: int) -> Problem:
-    """Return what our solvers take."""
+    """Return the rows as our solvers take them."""
     blocks = ArrayBlocks(rows)
     return Problem(blocks, scan_columns(blocks, n_threads), None, n_threads)
 
 
 def draw_centers(rows: NDArray[np.float32], n_clusters: int, key: int = 0) -> NDArray[np.float32]:
-    """Return distinct rows at random, the same for every system."""
+    """Return random distinct rows, the same for every system."""
     chosen = np.random.default_rng(key).choice(len(rows), n_clusters, replace=False)
     return np.ascontiguousarray(rows[chosen])
 

@@ -1,7 +1,4 @@
-"""Stored times of streams -> the last section of docs/scale.md.
-
-Measures nothing.
-"""
+"""Draw the section of docs/scale.md on streams, from stored results."""
 
 from __future__ import annotations
 
@@ -14,14 +11,14 @@ HEADING = "## Streams beside others"
 
 
 def render_stream(page: str, document: dict[str, Any], machine: str) -> str:
-    """Return the page with its section drawn anew.
+    """Return the page with its section replaced.
 
     Parameters
     ----------
     page : str
-        The page as it is.
+        The present page.
     document : dict
-        What bench_stream.py stored.
+        The results that bench_stream.py stored.
     machine : str
         One line on machine and versions.
     """
@@ -29,10 +26,10 @@ def render_stream(page: str, document: dict[str, Any], machine: str) -> str:
     parts = [
         HEADING,
         machine,
-        f"Shifted digits ({n:,} x {d:,}) in blocks of {document['block_rows']:,} rows, as they are "
-        "and sorted by their length, which stands for a stream that drifts. Inertia is that of all "
-        "rows about the nearest centers, above that of `fit` on all of them; seconds are those of "
-        "all blocks and of asking for the centers once. To repeat: "
+        f"Shifted digits ({n:,} x {d:,}) in blocks of {document['block_rows']:,} rows, in "
+        "their order and sorted by their length, as an example of a stream that drifts. *Inertia* "
+        "is that of all rows, relative to that of `fit` on all rows. *s* is the seconds of all "
+        "blocks and of one request for the centers. To repeat: "
         "`python benchmarks/bench_stream.py`, then `python benchmarks/render.py`.",
         stream_table(document["streams"], n * d),
     ]
@@ -40,7 +37,7 @@ def render_stream(page: str, document: dict[str, Any], machine: str) -> str:
 
 
 def stream_table(streams: Sequence[Any], n_numbers: int) -> str:
-    """Return a line a system for every order and number of clusters."""
+    """Return a line for every system, order and number of clusters."""
     lines = []
     for stream in streams:
         head = [stream["order"], str(stream["n_clusters"])]

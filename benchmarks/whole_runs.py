@@ -1,6 +1,6 @@
-"""Whole runs of Lloyd's method beside the peers': the same rows, first centers and passes.
+"""Time whole runs of Lloyd's method beside peers: the same rows, first centers and passes.
 
-Times and measures; the tables are drawn elsewhere.
+``kmeans_tables.py`` draws the results.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from projected_kmeans.solvers import lloyd
 
 N_PASSES = 25
 
-# Two runs are as good where inertia differs by less than this share.
+# Two runs are equally good if their inertia differs by less than this share.
 SAME = 1e-3
 
-# A run that has not come as far as a peer after so many passes will not.
-MOST_PASSES = 300
+# Maximum number of our passes to reach the inertia of a peer.
+MAX_PASSES = 300
 
 
 def bench_whole_runs(
@@ -76,7 +76,7 @@ def reach_all(
     goals: Mapping[str, float],
     effort: Effort,
 ) -> dict[str, dict[str, Any]]:
-    """Return time and passes that ours takes to reach the inertia of each peer."""
+    """Return the time and the passes of ours until it reaches the inertia of each peer."""
     found: dict[str, Clustering] = {}
     works = {
         name: partial(_keep, found, name, reach, sketch, centers, goal, effort.n_threads)
@@ -93,7 +93,7 @@ def reach_all(
 
 
 def run_ours(sketch: Rows, centers: Rows, n_passes: int, n_threads: int) -> Any:
-    """Run Lloyd's method from a bare array on, as the peers do."""
+    """Run Lloyd's method, starting from an array as the peers do."""
     problem = open_problem(sketch, n_threads)
     return lloyd.run_lloyd(problem, centers.astype(np.float64), max_iter=n_passes).centers
 
@@ -104,15 +104,15 @@ def reach(sketch: Rows, centers: Rows, goal: float, n_threads: int) -> Clusterin
     return lloyd.run_lloyd(
         problem,
         centers.astype(np.float64),
-        max_iter=MOST_PASSES,
+        max_iter=MAX_PASSES,
         on_pass=lambda _, inertia: inertia <= goal,
     )
 
 
 def count_distances(sketch: Rows, centers: Rows, n_threads: int) -> float:
-    """Return the share of all distances that our passes compute, the others being known to be far.
+    """Return the share of all distances that our passes compute; bounds exclude the others.
 
-    A pass that is taken back, or that finds nothing to move, counts too.
+    A pass that is undone, or that moves no row, counts, too.
     """
     problem = open_problem(sketch, n_threads)
     search = CountedSearch(problem, len(centers))
@@ -121,12 +121,12 @@ def count_distances(sketch: Rows, centers: Rows, n_threads: int) -> float:
 
 
 class CountedSearch(NearestSearch):
-    """The search of Lloyd's method, which counts its passes too."""
+    """The search of Lloyd's method, which also counts its passes."""
 
     n_assigned = 0
 
     def assign(self, *arguments: Any, **options: Any) -> None:
-        """Assign as usual; count."""
+        """Assign rows as usual and count the pass."""
         super().assign(*arguments, **options)
         self.n_assigned += 1
 

@@ -24,7 +24,7 @@ def test_the_section_and_its_picture(tmp_path: Path) -> None:
     assert "| FAISS, 25 iterations | 5.00 | 0.51000 | 5.00 | 1.0200 |  |" in page
     assert "no figure of projected_kmeans" in page
     assert "did not end within 300 s" in page
-    assert "so these times tell less: FAISS, 25 iterations." in page
+    assert "so their times are rough: FAISS, 25 iterations." in page
     assert "different states of this package" in page
     assert "![F~ against seconds, a curve for each system](fit.svg)" in page
     pictures = []
