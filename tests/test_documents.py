@@ -54,6 +54,12 @@ def test_numbers_of_numpy_become_plain() -> None:
     assert json.dumps(to_document(Leaf("a", np.float32(0.5)))) == '{"name": "a", "size": 0.5}'
 
 
+def test_defaults_are_written() -> None:
+    """A field that was absent in a document has its default, and is written with it."""
+    leaf = from_document(Leaf, {"name": "a"}, "the leaf")
+    assert to_document(leaf) == {"name": "a", "size": None}
+
+
 @pytest.mark.parametrize(
     ("document", "problem"),
     [

@@ -8,6 +8,7 @@ file is refused with one sentence and never becomes an object of the wrong shape
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from dataclasses import asdict, is_dataclass
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar, get_origin
 
@@ -40,6 +41,9 @@ def to_document(value: Any) -> Any:
     >>> to_document(Point(np.float64(1.5), ("a",)))
     {'x': 1.5, 'names': ('a',)}
     """
+    # msgspec leaves out fields that were absent when it decoded the value; asdict has them all.
+    if is_dataclass(value) and not isinstance(value, type):
+        value = asdict(value)
     return msgspec.to_builtins(value, enc_hook=_to_plain)
 
 
