@@ -1,4 +1,4 @@
-"""ProjectedKMeans among scikit-learn's estimators."""
+"""ProjectedKMeans keeps the conventions of scikit-learn's estimators."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tests.support.blobs import assert_same_fit, draw_blobs
 
 
 def test_parameters_are_stored_as_they_are() -> None:
-    """The constructor stores, fit resolves: "auto" stays "auto"."""
+    """The constructor stores its arguments unchanged, and fit does not replace an "auto"."""
     init = np.arange(3)
     model = ProjectedKMeans(3, init=init, n_components="auto", polish_iter="auto")
     assert model.init is init
@@ -116,7 +116,7 @@ def test_grid_search() -> None:
 
 
 def test_fitting_again_forgets_the_past() -> None:
-    """A second fit on other data is the fit of a new model."""
+    """A second fit on other data gives the result of a new model."""
     one, _ = draw_blobs(1, d=150)
     other, _ = draw_blobs(2, d=250)
     model = ProjectedKMeans(5, random_state=0).fit(one).fit(other)

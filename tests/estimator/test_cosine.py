@@ -36,7 +36,7 @@ def spherical_inertia(X: NDArray[Any], labels: NDArray[Any]) -> float:
 
 
 def spherical_lloyd(X: NDArray[Any], centers: NDArray[Any], n_iter: int) -> NDArray[Any]:
-    """Return the labels after passes of spherical k-means, as textbooks have it."""
+    """Return the labels after some passes of textbook spherical k-means."""
     unit = X / np.linalg.norm(X, axis=1, keepdims=True)
     labels = np.zeros(len(X), dtype=int)
     for _ in range(n_iter):
@@ -47,7 +47,7 @@ def spherical_lloyd(X: NDArray[Any], centers: NDArray[Any], n_iter: int) -> NDAr
 
 
 def test_lloyd_is_the_textbook_s() -> None:
-    """Without projection, passes from given centers are those of spherical k-means by hand."""
+    """Without projection, passes from given centers give the labels of the textbook."""
     X, _ = draw_directions(noise=1.5)
     start = X[:5] / np.linalg.norm(X[:5], axis=1, keepdims=True)
     model = ProjectedKMeans(
@@ -62,7 +62,7 @@ def test_lloyd_is_the_textbook_s() -> None:
 @pytest.mark.parametrize("projection", ["auto", "sign", "svd", None])
 @pytest.mark.parametrize("kind", [np.asarray, scipy.sparse.csr_array])
 def test_directions_are_found(projection: str | None, kind: Any) -> None:
-    """Planted directions come out whatever the lengths of their rows, dense and sparse."""
+    """Planted directions are found for rows of any length, dense and sparse."""
     X, kinds = draw_directions(d=200)
     model = ProjectedKMeans(5, metric="cosine", projection=projection, random_state=0).fit(kind(X))
     assert len(np.unique(np.column_stack([kinds, model.labels_]), axis=0)) == 5
@@ -76,7 +76,7 @@ def test_directions_are_found(projection: str | None, kind: Any) -> None:
 
 
 def test_lengths_do_not_matter() -> None:
-    """Powers of two in every row change nothing, not a bit."""
+    """Rows scaled by powers of two give the same bits."""
     X, _ = draw_directions(noise=1.5, d=200)
     scale = 2.0 ** np.random.default_rng(1).integers(-9, 9, size=(len(X), 1))
     one, other = (

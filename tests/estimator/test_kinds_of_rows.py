@@ -28,7 +28,7 @@ from tests.support.layouts import TYPES, compute_type
 @pytest.mark.parametrize("unit", [1e-30, 1e-20, 1.0, 1e20, 1e30])
 @pytest.mark.parametrize("k", [1, 4])
 def test_float32_rows_in_any_unit(unit: float, k: int) -> None:
-    """Tiny and huge float32 rows are clustered, predicted and measured as those of unit one."""
+    """Tiny and huge float32 rows are clustered, predicted and measured as well as rows near 1."""
     X, home = draw_blobs(n=80, d=60, k=k, gap=4.0)
     rows = (X * unit).astype(np.float32)
     model = ProjectedKMeans(k, n_components=20, random_state=0, n_init=5).fit(rows)
@@ -91,7 +91,7 @@ def test_a_memory_map_and_lists(tmp_path: Path) -> None:
 
 
 def test_the_smallest_cases() -> None:
-    """One row, one column, and as many clusters as rows are no special cases."""
+    """One row, one column, and as many clusters as rows are fitted like all others."""
     single = ProjectedKMeans(1).fit([[3.0, 4.0]])
     assert (single.inertia_, single.labels_.tolist()) == (0.0, [0])
     np.testing.assert_array_equal(single.cluster_centers_, [[3, 4]])
@@ -170,7 +170,7 @@ PARAMETERS = [
 def test_bad_parameters_are_named(
     options: dict[str, Any], error: type[Exception], sentence: str
 ) -> None:
-    """A parameter that does not fit gives one sentence, at fit and not before."""
+    """A parameter that cannot be used raises one sentence, in fit and not in the constructor."""
     X = np.arange(24.0).reshape(6, 4)
     model = ProjectedKMeans(**({"n_clusters": 2} | options))
     with pytest.raises(error, match=sentence) as caught:
@@ -260,7 +260,7 @@ def test_a_transformer_of_ones_own() -> None:
 
 
 def test_a_transformer_may_give_integers_or_data_frames() -> None:
-    """What a transformer returns is brought into a type that kernels read."""
+    """What a transformer returns is converted to a type that kernels read."""
     X, home = draw_blobs(gap=4.0)
     for function in (
         lambda A: np.round(A[:, :40] * 10).astype(np.int64),

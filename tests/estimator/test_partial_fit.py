@@ -1,4 +1,4 @@
-"""Fits that go on with every block: cuts do not matter, memory is bounded, nothing is mixed."""
+"""partial_fit: the result does not depend on how rows are divided, and memory is bounded."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def test_few_rows_are_fitted_as_they_are() -> None:
 
 @pytest.mark.parametrize("options", KINDS.values(), ids=KINDS)
 def test_inertia_is_that_of_a_partition_of_all_rows(options: dict[str, Any]) -> None:
-    """It is no less than that of the nearest centers, and near it where clusters are apart."""
+    """It is at least that of the nearest centers, and near it if clusters are far apart."""
     model = stream(ROWS, 100, WEIGHTS, **options)
     nearest = -model.score(ROWS, sample_weight=WEIGHTS)
     assert nearest * (1 - 1e-12) <= model.inertia_ <= 1.02 * nearest
@@ -95,7 +95,7 @@ def test_inertia_is_that_of_a_partition_of_all_rows(options: dict[str, Any]) -> 
 
 
 def test_centers_are_means_of_all_rows() -> None:
-    """Blobs that are apart have their exact means for centers, though most rows are gone."""
+    """Blobs that are apart have their exact means for centers, though most rows are not kept."""
     model = stream(ROWS, 50)
     exact = np.array([ROWS[label == LABELS].mean(axis=0) for label in range(K)])
     order = model.predict(exact)
@@ -117,7 +117,7 @@ def test_fewer_rows_than_clusters_are_centers_themselves() -> None:
 
 
 def test_fit_and_partial_fit_do_not_mix() -> None:
-    """Each forgets what the other has seen."""
+    """Fit discards a stream, and partial_fit discards a fit."""
     model = stream(ROWS, 100)
     fitted = ProjectedKMeans(K, random_state=0).fit(ROWS[:50])
     model.fit(ROWS[:50])
@@ -133,7 +133,7 @@ def test_fit_and_partial_fit_do_not_mix() -> None:
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf])
 def test_a_bad_row_leaves_the_model_as_it_was(bad: float) -> None:
-    """The entry is named, and nothing of its block is taken in, wherever the block lies."""
+    """The error names the entry, and no row of its block is added, in memory or stored."""
     model, rows = stream(ROWS[:400], 100), ROWS[400:].copy()
     rows[321, 3] = bad
     for block in (rows, scipy.sparse.csr_array(rows), as_row_source(rows)):
@@ -161,13 +161,13 @@ def test_what_a_stream_cannot_take_is_a_sentence() -> None:
 
 
 def test_given_centers_are_taken() -> None:
-    """First centers in the original space serve a stream as they serve a fit."""
+    """First centers in the original space may be given to a stream."""
     model = stream(ROWS, 100, init=MEANS)
     assert (model.predict(MEANS) == np.arange(K)).all()
 
 
 def test_kinds_of_rows_may_change() -> None:
-    """Sparse blocks and row sources go on with a stream of dense rows, and give its bits."""
+    """A stream of dense rows takes sparse blocks and row sources, and gives the same bits."""
     model = stream(ROWS[:300], 300)
     model.partial_fit(scipy.sparse.csr_array(ROWS[300:600]))
     model.partial_fit(as_row_source(ROWS[600:]))
@@ -177,7 +177,7 @@ def test_kinds_of_rows_may_change() -> None:
 
 
 def test_a_stream_can_be_pickled_in_its_middle(tmp_path: Path) -> None:
-    """A copy goes on to the same bits; a saved model predicts the same and is no stream."""
+    """A copy continues to the same bits, and a saved model predicts the same."""
     model = pickle.loads(pickle.dumps(stream(ROWS[:500], 100)))
     assert_same(model.partial_fit(ROWS[500:]), stream(ROWS, 900))
     save_model(model, tmp_path)
@@ -185,7 +185,7 @@ def test_a_stream_can_be_pickled_in_its_middle(tmp_path: Path) -> None:
 
 
 def test_asking_does_not_change_the_stream() -> None:
-    """What is asked for on the way does not change what comes out."""
+    """Reading results between blocks does not change the final result."""
     model = ProjectedKMeans(K, random_state=0)
     for span in cut(900, 150):
         model.partial_fit(ROWS[span])

@@ -1,4 +1,4 @@
-"""What a fit tells while it runs: callback and log."""
+"""What a fit reports while it runs: callback and log."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ def test_an_answer_of_none_goes_on() -> None:
 
 
 def test_an_error_in_the_callback_is_the_callers() -> None:
-    """What the callback raises comes through, and no result is left."""
+    """An exception of the callback reaches the caller, and no result is left."""
     X, _ = draw_blobs()
 
     def callback(state: FitState) -> None:

@@ -1,4 +1,4 @@
-"""ProjectedKMeans: what it computes, from which start, on which randomness and weights."""
+"""What a fit computes: projections, polish, restarts, first centers, keys, weights."""
 
 from __future__ import annotations
 
@@ -294,7 +294,7 @@ def test_fits_in_parallel_are_the_same() -> None:
 
 
 def test_row_order_does_not_matter_for_given_centers() -> None:
-    """Rows in another order give the same centers, bit by bit, from the same first centers."""
+    """Rows in another order give the same centers up to rounding, from the same first centers."""
     X, _ = draw_blobs(gap=0.2)
     order = np.random.default_rng(0).permutation(len(X))
     one, other = (
@@ -348,7 +348,7 @@ def test_inertia_counts_weights(init: str, projection: Any, solver: str) -> None
 
 
 def test_equal_weights_change_the_unit_of_inertia_only() -> None:
-    """Weights that are all equal scale the inertia and leave all else."""
+    """Weights that are all equal multiply the inertia and change nothing else."""
     X, _ = draw_blobs(gap=0.3)
     plain = ProjectedKMeans(5, random_state=0, n_init=1).fit(X)
     weighted = ProjectedKMeans(5, random_state=0, n_init=1).fit(X, sample_weight=np.full(150, 4.0))

@@ -70,7 +70,7 @@ def test_nothing_is_projected(k: int) -> None:
 
 
 def test_seeding_is_on_a_sketch(caplog: pytest.LogCaptureFixture) -> None:
-    """Sparse rows that are not projected are seeded where few columns tell them apart."""
+    """Sparse rows that are not projected are seeded on a sign sketch of 64 columns."""
     rows = draw_topics(2, 500, 400, 6)
     with caplog.at_level(logging.DEBUG, logger="projected_kmeans"):
         model = ProjectedKMeans(6, projection=None, random_state=0).fit(rows)
@@ -83,7 +83,7 @@ def test_seeding_is_on_a_sketch(caplog: pytest.LogCaptureFixture) -> None:
 
 @pytest.mark.parametrize("solver", ["hartigan", "breathing"])
 def test_other_solvers_need_dense_rows_or_a_projection(solver: str) -> None:
-    """They move rows one at a time: a sentence says so, and a projection helps."""
+    """They move rows one at a time, which needs dense rows: an error says so."""
     rows = draw_topics(3, 300, 200, 4)
     with pytest.raises(ValueError, match=f"solver='{solver}' needs a projection with sparse rows"):
         ProjectedKMeans(4, projection=None, solver=solver).fit(rows)
@@ -106,7 +106,7 @@ def test_threads_and_blocks_change_no_bit(
 
 
 def test_weights_agree_up_to_rounding() -> None:
-    """Weighted fits of both forms agree; equal weights are none."""
+    """Weighted fits of sparse and dense rows agree up to rounding."""
     rows = draw_topics(5, 400, 300, 5, n_words=40)
     weights = np.random.default_rng(0).random(400)
     sparse, dense = fit_both(rows, 5, weights)
@@ -117,7 +117,7 @@ def test_weights_agree_up_to_rounding() -> None:
 
 @pytest.mark.parametrize("form", ["csr_matrix", "csc_array", "coo_array", "lil_array"])
 def test_any_sparse_form_is_read(form: str) -> None:
-    """All of SciPy's forms give the fit of CSR rows, and stay what they were."""
+    """All of SciPy's forms give the fit of CSR rows, and are not changed."""
     rows = draw_topics(6, 200, 100, 4)
     other = getattr(scipy.sparse, form)(rows)
     options = {"n_components": 16, "random_state": 0}
@@ -127,7 +127,7 @@ def test_any_sparse_form_is_read(form: str) -> None:
 
 
 def test_indices_in_any_order() -> None:
-    """Rows with unsorted and repeated indices are those with sorted and summed ones."""
+    """Rows with unsorted indices give the fit of rows with sorted ones."""
     rows = draw_topics(7, 200, 100, 4)
     spans = itertools.pairwise(rows.indptr)
     order = np.concatenate([np.arange(first, last)[::-1] for first, last in spans])

@@ -1,4 +1,4 @@
-"""Who may end a fit, and what it then leaves: time, tolerances, Ctrl-C."""
+"""What stops a fit (time, tolerances, the callback, Ctrl-C), and what result it leaves."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def test_time_is_looked_at_after_every_pass(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_why_a_fit_ended() -> None:
-    """stopped_ tells standstill, the limit of passes and the callback apart."""
+    """stopped_ is different after convergence, max_iter and the callback."""
     assert fit().stopped_ == "converged"
     assert fit(max_iter=1).stopped_ == "max_iter"
     assert fit(solver="hartigan", max_iter=300).stopped_ == "converged"
@@ -90,7 +90,7 @@ def test_inertia_tol_ends_the_polishing() -> None:
     ("name", "value"), [("inertia_tol", -1), ("time_budget", -0.1), ("time_budget", "soon")]
 )
 def test_bad_controls_are_refused(name: str, value: object) -> None:
-    """What cannot be meant gets a sentence."""
+    """A negative or non-numeric limit raises one sentence."""
     with pytest.raises((ValueError, TypeError), match=f"{name}=.*; use"):
         ProjectedKMeans(2, **{name: value}).fit(np.eye(3))
 
@@ -139,7 +139,7 @@ def test_ctrl_c_without_a_result_raises(step: str, times: int) -> None:
 
 
 def test_a_second_ctrl_c_raises() -> None:
-    """Who asks twice does not want the result."""
+    """A second Ctrl-C ends the fit without a result."""
     X, _ = draw_blobs()
     with pytest.raises(KeyboardInterrupt):
         ProjectedKMeans(5, callback=interrupt_at("cluster", 1, times=2)).fit(X)

@@ -641,7 +641,7 @@ class ProjectedKMeans(
 
     def _checked_settings(self) -> Settings:
         """Return all parameters as one value; raise if one of them cannot be used."""
-        settings = Settings.of(self.get_params(deep=False))
+        settings = Settings.of(vars(self))
         check_parameters(settings)
         return settings
 
@@ -719,7 +719,7 @@ def read_fitted_model(model: ProjectedKMeans) -> FittedModel:
     return FittedModel(
         estimator=model,
         centers=model.cluster_centers_,
-        settings=Settings.of(model.get_params(deep=False)),
+        settings=Settings.of(known),
         key=model.key_,
         n_components=model.n_components_,
         projection_name=model._projection_name,
