@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import resource
 import signal
@@ -239,6 +240,25 @@ def test_a_damaged_description_is_written_again(tmp_path: Path) -> None:
         model = fit(tmp_path / "steps", callback=lambda state: steps.append(state.step))
     assert_same_fit(model, fit())
     assert set(steps) <= {"check", "polish"}
+
+
+def test_a_checkpoint_is_described_as_it_always_was(tmp_path: Path) -> None:
+    """Checkpoints of earlier versions can be used, because the names that are stored stay."""
+    fit(tmp_path / "steps")
+    header = (tmp_path / "steps" / "run.part").read_bytes().split(b"\n")[0]
+    document = json.loads(header)["document"]
+    approach = document["approach"]
+    assert set(document) == {
+        *("data", "weights", "package_version", "instruction_set", "approach", "random_state"),
+        *("certificate", "certificate_time", "eps", "inertia_tol", "init", "max_iter", "metric"),
+        *("n_clusters", "n_components", "n_init", "polish_candidates", "polish_iter"),
+        *("projection", "solver", "tol"),
+    }
+    assert set(approach) == {
+        *("projection", "n_components", "n_init", "solver", "inertia_tol", "polish_iter"),
+        *("polish_candidates", "rehearsal_rows", "least_breath", "reason"),
+    }
+    assert (approach["rehearsal_rows"], approach["least_breath"]) == (0, "inf")
 
 
 # --- refusals ------------------------------------------------------------------------------------
