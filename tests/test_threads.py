@@ -144,7 +144,7 @@ def test_the_last_user_restores_the_limit_from_another_thread() -> None:
 
 @pytest.mark.usefixtures("two_blas_threads")
 def test_an_error_restores_the_number_of_blas_threads() -> None:
-    """Errors leave the guard as a normal end does, also where guards are nested."""
+    """After an error BLAS has its former number of threads, also if guards are nested."""
     with pytest.raises(ZeroDivisionError), one_blas_thread(), one_blas_thread():
         raise ZeroDivisionError
     assert count_blas_threads() == {2}
@@ -153,7 +153,7 @@ def test_an_error_restores_the_number_of_blas_threads() -> None:
 @pytest.mark.parametrize("n_threads", [1, 2, 3, 8])
 @pytest.mark.parametrize("shape", [(0, 5, 3), (1, 300, 40), (700, 60, 50), (4001, 30, 9)])
 def test_rows_multiplied_in_threads(shape: tuple[int, int, int], n_threads: int) -> None:
-    """The product of small integers, which nothing rounds, is that of NumPy on any threads."""
+    """Products of small integers, which are exact, equal NumPy's for any number of threads."""
     n_rows, n_columns, width = shape
     stream = np.random.default_rng(0)
     rows = stream.integers(-9, 9, size=(n_rows, n_columns)).astype(np.float32)

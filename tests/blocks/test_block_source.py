@@ -33,7 +33,7 @@ from tests.support.stored_rows import reading_threads
 )
 @pytest.mark.parametrize("first", [1, 7, 30, 49, 50])
 def test_a_walk_may_begin_later(source: BlockSource, first: int) -> None:
-    """A walk over the first rows and one over the others do what one over all does."""
+    """A walk from a later row on leaves out the rows before it and no others."""
     whole, parts, rest = np.zeros(3), np.zeros(3), np.zeros(50)
     source.walk(Task(add_squares, (add(whole), fill(np.empty(50)))))
     done: list[int] = []
@@ -59,7 +59,7 @@ def sparse_rows() -> SparseBlocks:
 
 
 def stored_rows() -> StoredBlocks:
-    """Return the rows as those of a row source are."""
+    """Return the rows as blocks of a row source."""
     return StoredBlocks(as_row_source(ROWS), 7)
 
 
@@ -110,7 +110,7 @@ def test_rows_in_memory_have_no_other_size() -> None:
 
 
 def test_labels_are_given_back_like_the_input() -> None:
-    """Labels of rows that were no Dask array are the array itself."""
+    """Unless rows were a Dask array, labels are returned as they are."""
     labels = np.zeros(50, np.int32)
     for source in (here(), stored_rows(), there(), UnitRows(here())):
         assert source.labels_like_input(labels) is labels

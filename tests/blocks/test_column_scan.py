@@ -75,7 +75,7 @@ def test_a_bad_entry_is_named(
 
 
 def test_the_largest_finite_values_are_finite() -> None:
-    """The extremes of each floating type are no bad entries."""
+    """The largest and smallest numbers of each floating type are finite, and accepted."""
     for dtype in (np.float16, np.float32):
         limits = np.finfo(dtype)
         X = np.array([[limits.max], [limits.min], [limits.smallest_subnormal]], dtype)
@@ -85,7 +85,7 @@ def test_the_largest_finite_values_are_finite() -> None:
 
 @pytest.mark.parametrize("size", [1e155, 1e200, 1.7e308])
 def test_columns_too_wide_for_float64_are_refused(size: float) -> None:
-    """Ranges whose squares overflow give a sentence, and no warning on the way."""
+    """Entries whose squares would overflow are refused with one sentence and no warning."""
     with pytest.raises(ValueError, match=r"X reaches .*overflow.*divide X by"):
         scan_columns(ArrayBlocks(np.array([[size], [-size]])))
 

@@ -12,7 +12,7 @@ from tests.support.layouts import TYPES
 
 @pytest.mark.parametrize("dtype", TYPES)
 def test_native_types_are_kept(dtype: str) -> None:
-    """An array that kernels read is returned itself."""
+    """An array of a type that kernels read is returned without a copy."""
     X = np.zeros((2, 2), dtype)
     assert as_native(X) is X
 

@@ -85,7 +85,7 @@ def test_other_rows_are_copied_block_by_block(arrange: Any) -> None:
 
 
 def test_a_single_column_of_any_stride() -> None:
-    """One column taken out of a wide array is read right."""
+    """A column taken out of a wide array, with gaps between its entries, is read correctly."""
     X = np.arange(30.0).reshape(10, 3)
     ranges = scan_columns(ArrayBlocks(X[:, 1:2], 4))
     assert (ranges.minimum[0], ranges.maximum[0]) == (1.0, 28.0)
@@ -112,7 +112,7 @@ def test_take_gives_float64_rows() -> None:
 
 
 def test_a_source_tells_its_shape_and_type() -> None:
-    """Shape and element type are the array's."""
+    """A source has the shape and the element type of its array."""
     source = ArrayBlocks(np.zeros((3, 2), np.int16))
     assert (source.shape, source.dtype) == ((3, 2), np.int16)
     assert Block(4, np.zeros((3, 2))).span == slice(4, 7)

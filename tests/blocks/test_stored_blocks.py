@@ -68,7 +68,7 @@ def test_some_rows_in_any_order(wanted: list[int], sparse: bool) -> None:
 
 
 def test_only_ranges_with_wanted_rows_are_read() -> None:
-    """Rows that lie close are read together; what lies between far ones is not."""
+    """Selected rows that are close are read together; rows between distant ones are not read."""
     rows = np.zeros((4000, 1024), dtype=np.float32)
     gap = GAP_BYTES // 4096
     spy = SpyRows(rows)
@@ -80,7 +80,7 @@ def test_only_ranges_with_wanted_rows_are_read() -> None:
 
 
 def test_the_size_of_blocks_follows_bytes() -> None:
-    """Blocks have as many rows as fit, of sparse rows by their nonzeros, and never none."""
+    """Blocks have as many rows as fit, at least one; sparse rows are measured by their nonzeros."""
     assert StoredBlocks(as_row_source(ROWS), block_bytes=12 * 8 * 25).block_rows == 25
     assert StoredBlocks(as_row_source(ROWS), block_bytes=1).block_rows == 1
     sparse = StoredBlocks(as_row_source(scipy.sparse.csr_array(ROWS)), block_bytes=12_000)
@@ -92,7 +92,7 @@ def test_the_size_of_blocks_follows_bytes() -> None:
 
 
 def test_rows_that_do_not_fit_are_not_read() -> None:
-    """Where a limit is set, more rows than fit are one sentence, and nothing is read."""
+    """Selecting more rows than the limit allows is refused, and nothing is read."""
     spy = SpyRows(ROWS)
     blocks = StoredBlocks(spy, 100).resized(10_000, max_selected=50 * 96)
     assert blocks.block_rows == 10_000 // 96
@@ -106,7 +106,7 @@ def test_rows_that_do_not_fit_are_not_read() -> None:
 
 
 def test_closing_ends_walks_that_were_left() -> None:
-    """A walk that is left in its middle has a thread until the source is closed."""
+    """A walk that is left before its end keeps a thread until the source is closed."""
     blocks = StoredBlocks(as_row_source(ROWS), 10)
     walk = iter(blocks)
     next(walk)
@@ -119,7 +119,7 @@ def test_closing_ends_walks_that_were_left() -> None:
 
 @pytest.mark.parametrize("mode", ["r", "r+", "c"])
 def test_released_pages_come_back_as_they_were(tmp_path: Path, mode: Any) -> None:
-    """What a map holds is the same after its pages were given back, and changes are not lost."""
+    """A mapped array has the same entries after its pages were given back, also changed ones."""
     np.save(tmp_path / "rows.npy", np.arange(100_000.0).reshape(1000, 100))
     rows = np.load(tmp_path / "rows.npy", mmap_mode=mode)
     expected = np.arange(100_000.0).reshape(1000, 100)

@@ -93,7 +93,7 @@ def test_a_common_offset_costs_no_labels(offset: float) -> None:
 
 
 def test_what_single_precision_cannot_tell_double_precision_does() -> None:
-    """Centers apart by less than a float32 product can see are still told apart."""
+    """Labels are right for centers so close that float32 products cannot separate them."""
     stream = np.random.default_rng(3)
     X = stream.normal(size=(200, 40)).astype(np.float32)
     middle = stream.normal(size=40)
@@ -109,7 +109,7 @@ def test_what_single_precision_cannot_tell_double_precision_does() -> None:
 def test_the_nearest_but_one_and_own_distances(
     seed: int, n: int, d: int, k: int, dtype: str
 ) -> None:
-    """The second distance is the twin's second, infinite for one center; own ones are exact."""
+    """Second distances are the twin's, infinite for one center; own distances are exact."""
     X = draw_rows(seed, n, d, dtype)
     centers = draw_rows(seed + 1, k, d, dtype).astype(float)
     labels = np.zeros(n, np.int32)
@@ -126,7 +126,7 @@ def test_the_nearest_but_one_and_own_distances(
 
 
 def test_ties_stay_or_go_to_the_lowest() -> None:
-    """A row midway between centers keeps its label, or takes the lowest without one to keep."""
+    """A row midway between centers keeps its label, or gets the lowest index if it has none yet."""
     source = ArrayBlocks(np.array([[1.0], [0.0], [2.0]]))
     centers = np.array([[0.0], [2.0], [2.0]])
     labels = np.array([2, 2, 2], np.int32)
@@ -138,7 +138,7 @@ def test_ties_stay_or_go_to_the_lowest() -> None:
 
 @given(seed=seeds, n=st.integers(1, 30), d=st.integers(1, 9), dtype=types)
 def test_measured_distances_come_back_from_the_frame(seed: int, n: int, d: int, dtype: str) -> None:
-    """All distances equal the twin's after division by the scale; those to oneself are zero."""
+    """Distances equal the twin's after division by the scale; equal points have zero."""
     X = draw_rows(seed, n, d, dtype)
     chosen = np.random.default_rng(seed).integers(n, size=3)
     centers = X[chosen].astype(float)
@@ -151,7 +151,7 @@ def test_measured_distances_come_back_from_the_frame(seed: int, n: int, d: int, 
 
 
 def test_little_work_stays_on_one_thread() -> None:
-    """Threads are used only for work that takes longer than their meeting costs."""
+    """Work of up to 8e6 multiplications uses one thread; more uses as many as allowed."""
     assert share_work(4, WORK_TO_SHARE) == 1
     assert share_work(4, WORK_TO_SHARE + 1) == 4
     assert share_work(0, 1e12) == 0

@@ -123,7 +123,7 @@ def test_a_run_has_the_bits_of_one_without_bounds(k: int, dtype: str) -> None:
 
 
 def test_bounds_that_save_nothing_are_dropped() -> None:
-    """Where centers jump about, passes go back to measuring everything; labels stay right."""
+    """Where centers move far in each pass, bounds are dropped after a while; labels stay right."""
     stream = np.random.default_rng(0)
     X = stream.normal(size=(400, 30))
     search = make_search(X, 20)
@@ -139,7 +139,7 @@ def test_bounds_that_save_nothing_are_dropped() -> None:
 
 
 def test_rows_equal_to_their_centers() -> None:
-    """Where all first distances are zero there is nothing to bound, and labels are right."""
+    """Labels are right if all first distances are zero, so that there is no unit for bounds."""
     X = np.repeat(np.arange(14.0)[:, None], 3, axis=0)
     search = make_search(X, 14)
     labels = np.zeros(42, np.int32)
@@ -150,7 +150,7 @@ def test_rows_equal_to_their_centers() -> None:
 
 
 def test_a_row_whose_label_was_changed_is_looked_at_again() -> None:
-    """After forgetting, a row that was given another label finds its nearest center."""
+    """A row that was given another label from outside finds its nearest center again."""
     stream = np.random.default_rng(1)
     X = stream.normal(size=(100, 5))
     centers = stream.normal(size=(16, 5))
@@ -176,7 +176,7 @@ def test_groups_hold_every_center_once(k: int, seed: int) -> None:
 
 
 def test_groups_are_of_neighbours() -> None:
-    """Centers in far bunches along a line are grouped by bunch; equal centers are no bar."""
+    """Centers in separate bunches are grouped by bunch, and equal centers can be grouped, too."""
     stream = np.random.default_rng(0)
     bunch = np.repeat(np.arange(8), 8)
     order = stream.permutation(64)

@@ -68,7 +68,7 @@ def draw_grid(seed: int, n: int, d: int, k: int, dtype: str) -> tuple[Any, Any, 
 def test_both_kernels_equal_their_twins(
     seed: int, n: int, d: int, k: int, m: int, dtype: str, layout: str, n_threads: int, wide: bool
 ) -> None:
-    """Lists and choices are exact where nothing rounds: all types, layouts, ties and duplicates."""
+    """Both kernels are exact on small integers, for all types, layouts, ties and duplicates."""
     X, centers, labels = draw_grid(seed, n, d, k, dtype)
     real = compute_type(dtype)
     origin, inside = np.zeros(d, real), centers.astype(real)
@@ -141,7 +141,7 @@ def test_all_candidates_are_a_full_pass() -> None:
 
 
 def test_the_caller_can_stop() -> None:
-    """A true answer ends the run after that pass."""
+    """If the callback returns True, the run ends after that pass."""
     X = np.random.default_rng(2).normal(size=(400, 6))
     start = make_start(X, 12)
     problem = make_problem(X)
@@ -151,7 +151,7 @@ def test_the_caller_can_stop() -> None:
 
 
 def test_the_estimator_polishes_among_candidates(caplog: pytest.LogCaptureFixture) -> None:
-    """The result is whole and near that of full passes, and the log tells what it cost."""
+    """Polishing among candidates gains nearly as much as full passes; the log reports its cost."""
     X, _ = draw_blobs(n=600, k=30, gap=0.5)
     options = {"projection": "sign", "n_components": 10, "polish_iter": 2, "random_state": 0}
     options["solver"] = "lloyd"
@@ -169,7 +169,7 @@ def test_the_estimator_polishes_among_candidates(caplog: pytest.LogCaptureFixtur
 
 
 def test_auto_takes_candidates_for_many_clusters() -> None:
-    """From 128 clusters on, automatic polishing looks at 16 centers a row."""
+    """From 128 clusters on, automatic polishing compares each row with 16 centers."""
     X, _ = draw_blobs(n=400, k=130, d=150)
     for k, spelt in ((127, None), (128, 16)):
         options = {"n_components": 20, "random_state": 0, "n_init": 1}
@@ -179,7 +179,7 @@ def test_auto_takes_candidates_for_many_clusters() -> None:
 
 @pytest.mark.parametrize("value", [0, -3, 2.5, "all"])
 def test_bad_candidates_are_refused(value: object) -> None:
-    """What cannot be meant gets a sentence."""
+    """Values that make no sense are refused with one sentence."""
     with pytest.raises((ValueError, TypeError), match=r"polish_candidates=.*; use .* or 'auto'"):
         ProjectedKMeans(2, polish_candidates=value).fit(np.eye(3))
 

@@ -63,7 +63,7 @@ def draw_problem(seed: int, n: int, d: int, k: int, dtype: str) -> tuple[Any, An
 def test_equals_exact_fractions(
     seed: int, n: int, d: int, k: int, dtype: str, layout: str, n_threads: int, weighted: bool
 ) -> None:
-    """Sums agree with exact fractions up to the rounding of single terms, for any kind of rows."""
+    """Sums agree with exact fractions up to the rounding of single terms, for all kinds of rows."""
     X, labels, references, weights = draw_problem(seed, n, d, k, dtype)
     chosen = weights if weighted else None
     found = sum_rows(lay_out(X, layout), labels, references, chosen, n_threads=n_threads)
@@ -112,7 +112,7 @@ def test_bits_do_not_depend_on_order_blocks_or_threads(
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("side", [-1e9, 1e9])
 def test_references_far_from_all_rows(weighted: bool, side: float) -> None:
-    """Sums about points far outside the rows are exact and free of order as well."""
+    """Sums relative to points far outside the rows are exact and independent of order, too."""
     X, labels, _, weights = draw_problem(7, 60, 5, 3, "float64")
     references = side * (1 + np.random.default_rng(1).random(size=(3, 5)))
     chosen = weights if weighted else None
@@ -129,7 +129,7 @@ def test_references_far_from_all_rows(weighted: bool, side: float) -> None:
 
 @pytest.mark.parametrize("d", [100, 1500])
 def test_bits_do_not_depend_on_how_threads_share_the_work(d: int) -> None:
-    """Where sums are too large for a copy a thread, columns are shared, with the same bits."""
+    """Sums too large for a copy in each thread are shared by columns, with the same bits."""
     k = 600_000 // d  # above 8 MiB of sums: threads share columns, not rows
     stream = np.random.default_rng(0)
     X = stream.normal(size=(50, d))
@@ -262,7 +262,7 @@ def test_inertia_is_never_negative() -> None:
 
 
 def test_sums_are_correctly_rounded_on_the_grid() -> None:
-    """Rows that cancel leave exactly what is left, as no partial sum is rounded."""
+    """Large rows that cancel leave exactly the sum of the others, because no partial sum rounds."""
     tiny = 2.0**-60
     X = np.array([[1.0], [tiny], [-1.0], [tiny]] * 500)
     source = ArrayBlocks(X)

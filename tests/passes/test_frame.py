@@ -22,7 +22,7 @@ from tests.support.layouts import seeds
 def test_a_frame_holds_its_centers(
     seed: int, k: int, exponent: int, offset: float, dtype: type
 ) -> None:
-    """Squares in a frame cannot overflow; its scale is a power of two, and going back returns."""
+    """Squares in a frame cannot overflow, its scale is a power of two, and it can be inverted."""
     unit = 10.0**exponent
     centers = (np.random.default_rng(seed).normal(size=(k, 4)) + offset) * unit
     frame = Frame.around(centers, np.dtype(dtype))

@@ -21,7 +21,7 @@ from tests.support.layouts import draw_rows, seeds, types
 
 
 def test_hand_computed_inertia() -> None:
-    """Two clusters of two rows each have the inertia that paper and pencil give."""
+    """Two clusters of two rows each have the inertia computed by hand."""
     X = [[0.0, 0.0], [2.0, 0.0], [5.0, 5.0], [5.0, 9.0]]
     assert inertia(X, [0, 0, 1, 1]) == 2.0 + 8.0
     assert normalized_inertia(X, [0, 0, 1, 1]) == 10.0 / (4 + 50 + 106)
@@ -112,6 +112,6 @@ def test_rows_are_not_centred() -> None:
     ],
 )
 def test_bad_input_is_named(call: Any, arguments: tuple[Any, ...], sentence: str) -> None:
-    """What does not fit gives a sentence."""
+    """Input that does not fit together is refused with one sentence."""
     with pytest.raises(ValueError, match=sentence):
         call(*arguments)

@@ -120,7 +120,7 @@ class BlockSource(ABC):
         return labels
 
     def identity(self) -> str:
-        """Return a text by which a checkpoint recognizes these rows; raise where there is none."""
+        """Return a text by which a checkpoint recognizes these rows; raise if there is none."""
         raise ValueError(
             f"rows of type {type(self).__name__} have no identity by which a checkpoint could "
             "recognize them; fit without checkpoint, or store the rows in a file"

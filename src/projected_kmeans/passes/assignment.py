@@ -221,4 +221,4 @@ class Search(Protocol):
         """Overwrite labels by the nearest centers, and do the tasks ``then`` with every block."""
 
     def rows_reassigned(self, rows: NDArray[np.int64], targets: Labels) -> None:
-        """Note that the caller gave some rows other labels: what is known of them is void."""
+        """Forget what is known of rows that the caller gave other labels."""

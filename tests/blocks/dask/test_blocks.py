@@ -40,7 +40,7 @@ from tests.support.dask_rows import (
 def test_rows_have_the_same_fit_wherever_they_lie(
     name: str, tmp_path: Path, expected: Callable[..., Any]
 ) -> None:
-    """The referee of the tests below is the fit of files and of sparse rows, too."""
+    """Files and sparse rows have the fit of the array, which the tests below compare with."""
     np.save(tmp_path / "rows.npy", ROWS)
     X: Any = ROWS
     if name == "map":
@@ -93,7 +93,7 @@ def test_every_map_and_seeding_finds_the_same_bits(
 def test_a_sketch_may_stay_on_the_workers(
     clients: Callable[..., Any], expected: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Where memory is too small for it, the sketch is clustered where it lies, to the same bits."""
+    """A sketch too large for this process stays on the workers, and the fit has the same bits."""
     held: list[int] = []
     hold = DaskBlocks.hold
     monkeypatch.setattr(
@@ -111,7 +111,7 @@ def test_a_sketch_may_stay_on_the_workers(
 
 @pytest.mark.usefixtures("here")
 def test_a_sketch_lies_in_a_file_where_there_is_no_cluster(expected: Callable[..., Any]) -> None:
-    """Dask's own schedulers have no memory beside this process's, and spill as files do."""
+    """Dask's own schedulers run in this process, so a sketch that is too large goes into a file."""
     X = da.from_array(ROWS, chunks=CHUNKS["even"])
     assert_same_fit(fit(X, memory_limit="2.5MB"), expected("sign"))
 
@@ -138,7 +138,7 @@ def test_a_killed_worker_changes_nothing(
 def test_files_are_read_by_the_workers(
     processes: Any, expected: Callable[..., Any], tmp_path: Path
 ) -> None:
-    """With a client a row source is opened where its blocks are worked on; labels are an array."""
+    """With a client, a row source is read by the workers; its labels are a NumPy array."""
     np.save(tmp_path / "rows.npy", ROWS)
     model = fit(open_rows(tmp_path / "rows.npy"), client=processes)
     assert_same_fit(model, expected("sign"))
@@ -147,7 +147,7 @@ def test_files_are_read_by_the_workers(
 
 @pytest.mark.usefixtures("here")
 def test_rows_do_not_travel(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A fit brings back the sketch, labels and sums: a small part of what the rows take."""
+    """A fit brings back the sketch, labels and sums, and hardly any rows."""
     moved: list[int] = []
     results = Workers.results
 
@@ -164,14 +164,14 @@ def test_rows_do_not_travel(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_checkpoint_is_refused(tmp_path: Path) -> None:
-    """Rows on Dask have no identity: one sentence says so, before anything is made."""
+    """Rows on Dask have no identity: a checkpoint is refused before its folder is made."""
     with pytest.raises(ValueError, match=r"rows on Dask .* fit without checkpoint"):
         fit(da.from_array(ROWS, chunks=CHUNKS["even"]), checkpoint=tmp_path / "steps")
     assert list(tmp_path.iterdir()) == []
 
 
 def test_progress_is_told_in_rows() -> None:
-    """Steps that walk over rows count them up to all of them, in blocks of any size."""
+    """Steps that walk over rows report growing numbers of rows, up to all of them."""
     states: list[FitState] = []
     fit(da.from_array(ROWS, chunks=CHUNKS["uneven"]), callback=states.append)
     for step in ("reduce", "lift"):

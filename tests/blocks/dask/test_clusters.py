@@ -46,7 +46,7 @@ def results(run: Any) -> dict[str, Any]:
 
 
 def test_a_scheduler_that_runs_gives_the_same_result(call: Call, data: Path, address: str) -> None:
-    """Workers of another's cluster read the file; the numbers are those of this process."""
+    """Workers of a running cluster read the file; the result is that of a fit in this process."""
     options = ("-k", 3, "--projection", "sign", "--components", 4, "--json")
     on_cluster = results(call("fit", data, *options, "--scheduler", address))
     assert on_cluster == results(call("fit", data, *options))

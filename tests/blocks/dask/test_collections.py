@@ -42,7 +42,7 @@ def test_sparse_blocks_have_the_fit_of_sparse_rows(options: str) -> None:
 
 @pytest.mark.usefixtures("here")
 def test_lengths_need_not_be_known(expected: Callable[..., Any]) -> None:
-    """Blocks of unknown length are counted; labels then know their chunks, predictions do not."""
+    """A fit counts blocks of unknown length, so labels have known chunks; predictions do not."""
     X = forget_lengths(da.from_array(ROWS, chunks=(CHUNKS["uneven"][0], (20, D - 20))))
     model = fit(X)
     assert_same_fit(model, expected("sign"))
@@ -54,7 +54,7 @@ def test_lengths_need_not_be_known(expected: Callable[..., Any]) -> None:
 
 @pytest.mark.usefixtures("here")
 def test_a_data_frame_keeps_its_names(expected: Callable[..., Any]) -> None:
-    """Names of columns are kept, and compared where the model labels other rows."""
+    """The names of columns are kept, and compared when the model labels other rows."""
     names = [f"x{i}" for i in range(D)]
     frame = dd.from_pandas(pd.DataFrame(ROWS, columns=names), npartitions=3)
     model = fit(frame)
@@ -167,13 +167,13 @@ def test_a_bad_entry_is_named_where_labels_are_computed() -> None:
     ],
 )
 def test_bad_rows_are_one_sentence(X: Any, sentence: str) -> None:
-    """What cannot be clustered is said before, or with, the first look at it."""
+    """Rows that cannot be clustered are refused with one sentence, when they are opened or read."""
     with pytest.raises(ValueError, match=sentence):
         ProjectedKMeans(2).fit(X)
 
 
 def test_what_is_not_rows_is_refused() -> None:
-    """Other things of Dask are no rows, and a cluster needs rows that it can reach."""
+    """Other objects of Dask are refused, and so is a client with rows in this process's memory."""
     with pytest.raises(TypeError, match=r"give a dask\.array or a dask\.dataframe"):
         ProjectedKMeans(2).fit(dask.delayed(np.zeros)((4, 3)))
     with pytest.raises(ValueError, match="client is given with X in memory, of type ndarray"):

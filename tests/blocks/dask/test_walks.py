@@ -20,13 +20,13 @@ def keep(block: Block, state: NDArray[Any], out: NDArray[Any]) -> None:
 
 
 def test_a_walk_there_begins_at_the_first_row() -> None:
-    """Blocks that lie elsewhere are walked over as a whole, or not at all."""
+    """A walk over rows on Dask cannot begin at a later row."""
     with pytest.raises(ValueError, match="first=7, but a walk over rows on Dask begins at row 0"):
         there().walk(Task(keep), first=7)
 
 
 def test_an_array_travels_once_however_many_tasks_use_it() -> None:
-    """What two tasks use is one array on its way, labels in as few bytes as they need."""
+    """An array that two tasks use is sent once; labels are sent in the narrowest type."""
     labels = np.arange(50, dtype=np.int32)
     tasks = [Task(keep, (read(labels), fill(np.empty(50)))), Task(keep, (update(labels),))]
     arrays = Arrays(tasks, lambda rows, span: Block(span.start, rows))
@@ -42,8 +42,8 @@ def test_an_array_travels_once_however_many_tasks_use_it() -> None:
     assert (sent == labels).all()
 
 
-def test_what_a_kernel_breaks_is_told_as_it_is() -> None:
-    """Bad rows are one sentence, the first of all; other errors are those of the kernel."""
+def test_errors_of_kernels_are_reported() -> None:
+    """Of several bad blocks the first in the order of rows is reported; other errors stay."""
 
     def refuse(block: Block) -> None:
         raise ValueError(f"bad from {block.start} on")
@@ -57,8 +57,8 @@ def test_what_a_kernel_breaks_is_told_as_it_is() -> None:
         there().walk(Task(fail))
 
 
-def test_the_work_of_a_walk_is_small() -> None:
-    """What goes to workers holds no array that has an entry a row."""
+def test_workers_get_no_array_of_all_rows() -> None:
+    """What every worker gets holds no array with an entry for each row."""
     big = np.zeros(10**6)
     arrays = Arrays([Task(keep, (read(big), fill(np.empty(10**6))))], there().walk)
     assert len(pickle.dumps((arrays.work.slots, arrays.work.tasks))) < 1000
