@@ -13,7 +13,7 @@ from projected_kmeans import ProjectedKMeans
 
 
 def read_texts(folder: str | None) -> list[str]:
-    """Return the texts of a folder; without one, what NumPy's functions say of themselves."""
+    """Return the texts of a folder; without one, the docstrings of NumPy's functions."""
     if folder is not None:
         return [file.read_text(errors="replace") for file in sorted(Path(folder).rglob("*.txt"))]
     parts = (np.linalg, np.fft, np.polynomial.polynomial, np.char)
@@ -24,7 +24,7 @@ def read_texts(folder: str | None) -> list[str]:
 def main(folder: str | None = None, count: str = "6") -> None:
     """Print the size and the words of every cluster."""
     words = TfidfVectorizer(stop_words="english", min_df=2, token_pattern="[a-z]{3,}")
-    rows = words.fit_transform(read_texts(folder))  # sparse, and stays so
+    rows = words.fit_transform(read_texts(folder))  # sparse rows
     model = ProjectedKMeans(int(count), metric="cosine", random_state=0).fit(rows)
     names = words.get_feature_names_out()
     for cluster, center in enumerate(model.cluster_centers_):
