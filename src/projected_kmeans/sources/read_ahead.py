@@ -58,7 +58,7 @@ def read_ahead(
     Examples
     --------
     >>> import numpy as np
-    >>> from projected_kmeans.sources.array_source import as_row_source
+    >>> from projected_kmeans import as_row_source, read_ahead
     >>> source = as_row_source(np.arange(10).reshape(5, 2))
     >>> [(start, block.tolist()) for start, block in read_ahead(source, 3)]
     [(0, [[0, 1], [2, 3], [4, 5]]), (3, [[6, 7], [8, 9]])]
