@@ -6,8 +6,10 @@ from pathlib import Path
 
 import numpy as np
 
+from projected_kmeans import ProjectedKMeans
+from projected_kmeans.commands.fit_outputs import open_outputs
 from projected_kmeans.demo.glyphs import draw_glyphs
-from tests.support.commands import Call, check_refusal
+from tests.support.commands import ROWS, Call, check_refusal
 
 
 def test_fit_writes_a_report(call: Call, data: Path, tmp_path: Path) -> None:
@@ -38,3 +40,16 @@ def test_bad_reports_are_refused_before_the_fit(call: Call, data: Path, tmp_path
     (tmp_path / "file").touch()
     bad = call("fit", data, "-k", 3, "--report", tmp_path / "file" / "page.html")
     check_refusal(bad, "cannot be written")
+
+
+def test_the_live_page_shows_the_planned_seconds() -> None:
+    """While a fit runs, its live page knows the seconds that were planned."""
+    model = ProjectedKMeans(3, random_state=0)
+    with open_outputs("rows", model, None, None, 0) as outputs:
+        assert outputs.live is not None
+        planned = []
+        model.set_params(
+            callback=outputs.listen(lambda state: planned.append(outputs.live.state()["planned"]))
+        ).fit(ROWS)
+    assert planned
+    assert all(seconds > 0 for seconds in planned)

@@ -57,11 +57,7 @@ class FitOutputs:
         if self.live is None:
             return callback
 
-        def planned() -> float | None:
-            known = getattr(self.model, "forecast_", None)
-            return None if known is None else float(known.total)
-
-        return self.live.listen(planned, callback)
+        return self.live.listen(lambda: float(self.model.forecast_.total), callback)
 
     def write(
         self, document: Mapping[str, Any], rows: RowSource, image_shape: ImageShape | str | None

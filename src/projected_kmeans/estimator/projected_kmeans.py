@@ -355,6 +355,8 @@ class ProjectedKMeans(
         recipe = resolve_recipe(settings, sizes, stored=not rows.resident, distant=rows.distant)
         monitor = Monitor(self.callback, self.verbose, self.time_budget)
 
+        # Set before the work, because a live page shows the forecast while the fit runs.
+        self._forecast = partial(forecast, sizes, recipe.approach, recipe.n_threads)
         with (
             catch_interrupts(monitor.interrupt),
             open_run(self.get_params(deep=False), recipe, rows, weights, monitor) as run,
@@ -657,7 +659,6 @@ class ProjectedKMeans(
         sketched, polished, projection = finished.sketched, finished.polished, recipe.projection
         warn_of_fit(polished, self.n_clusters, monitor.stopped)
         self._stream = None
-        self._forecast = partial(forecast, sizes, recipe.approach, recipe.n_threads)
         self._projection_name = None if projection is None else type(projection).__name__
         self.key_, self.projection_, self.approach_ = recipe.key, projection, recipe.approach
         self.labels_, self.n_samples_seen_ = rows.labels_like_input(polished.labels), rows.shape[0]
