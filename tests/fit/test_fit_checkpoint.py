@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import resource
 import signal
@@ -242,25 +241,6 @@ def test_a_damaged_description_is_written_again(tmp_path: Path) -> None:
     assert set(steps) <= {"check", "polish"}
 
 
-def test_a_checkpoint_is_described_as_it_always_was(tmp_path: Path) -> None:
-    """Checkpoints of earlier versions can be used, because the names that are stored stay."""
-    fit(tmp_path / "steps")
-    header = (tmp_path / "steps" / "run.part").read_bytes().split(b"\n")[0]
-    document = json.loads(header)["document"]
-    approach = document["approach"]
-    assert set(document) == {
-        *("data", "weights", "package_version", "instruction_set", "approach", "random_state"),
-        *("certificate", "certificate_time", "eps", "inertia_tol", "init", "max_iter", "metric"),
-        *("n_clusters", "n_components", "n_init", "polish_candidates", "polish_iter"),
-        *("projection", "solver", "tol"),
-    }
-    assert set(approach) == {
-        *("projection", "n_components", "n_init", "solver", "inertia_tol", "polish_iter"),
-        *("polish_candidates", "rehearsal_rows", "least_breath", "reason"),
-    }
-    assert (approach["rehearsal_rows"], approach["least_breath"]) == (0, "inf")
-
-
 # --- refusals ------------------------------------------------------------------------------------
 
 
@@ -280,8 +260,8 @@ def test_the_command_refuses_what_is_not_its_own(call: Call, data: Path, tmp_pat
     same = ("--threads", 1, "--memory-limit", "1GB", "--time-budget", 9)
     assert call(*words, "-k", 3, *same).code == 0
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(checkpoint_folder, "FORMAT_VERSION", 2)
-        check_refusal(call(*words, "-k", 3), "has format version 1 and this package reads 2")
+        patch.setattr(checkpoint_folder, "FORMAT_VERSION", 3)
+        check_refusal(call(*words, "-k", 3), "has format version 2 and this package reads 3")
 
 
 def test_the_estimator_refuses_what_cannot_be_stored(tmp_path: Path) -> None:

@@ -40,10 +40,6 @@ PARAMETERS_WITHOUT_EFFECT = {
     "verbose",
 }
 
-# Checkpoints name these fields of an `Approach` as earlier versions of this package did, so that
-# checkpoints of these versions can still be used.
-STORED_NAMES = {"subsample_rows": "rehearsal_rows", "min_breathing_gain": "least_breath"}
-
 # The parts that stay when a fit is finished.
 RESULT, MAP = "result", "map"
 
@@ -170,10 +166,7 @@ def _describe_run(
         for name, value in sorted(parameters.items())
         if name not in PARAMETERS_WITHOUT_EFFECT
     }
-    approach = {
-        STORED_NAMES.get(name, name): _describe_value(value)
-        for name, value in asdict(recipe.approach).items()
-    }
+    approach = {name: _describe_value(value) for name, value in asdict(recipe.approach).items()}
     return {
         "data": rows.identity(),
         "weights": None if weights is None else hash_arrays(weights),

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from projected_kmeans.output_files import cannot_write, open_output_folder, write_atomically
 
 FORMAT = "projected_kmeans checkpoint"
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
 
 # The part that describes the run, and the file that a process locks while it uses the folder.
 RUN, LOCK = "run", "lock"
