@@ -156,3 +156,23 @@ def test_arrays_that_are_not_a_matrix(rows: Any, part: str, tmp_path: Path) -> N
     assert part in reading_error(tmp_path / "rows.npy")
     np.savez(tmp_path / "rows.npz", X=rows)
     assert part in reading_error(tmp_path / "rows.npz", variable="X")
+
+
+class Incomplete(SourceDefaults):
+    """A source of ones whose author forgot the element type."""
+
+    shape = (3, 2)
+
+    def read(self, start: int, stop: int) -> Any:
+        """Return rows of ones."""
+        return np.ones((stop - start, 2))
+
+    def identity(self) -> str:
+        """Return a fingerprint."""
+        return "ones"
+
+
+def test_a_source_that_lacks_a_member_gets_one_sentence() -> None:
+    """A class of the user's own is told which member it lacks, before any row is read."""
+    with pytest.raises(TypeError, match=r"Incomplete is a row source without 'dtype'; add it"):
+        ProjectedKMeans(1).fit(Incomplete())

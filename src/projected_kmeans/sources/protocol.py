@@ -6,12 +6,17 @@ table, in a file, in a folder of files. This module opens no file and knows no f
 
 from __future__ import annotations
 
+import inspect
 from types import TracebackType
 from typing import Any, Protocol, Self, TypeAlias, TypeGuard, runtime_checkable
 
 import numpy as np
 import scipy.sparse
 from numpy.typing import NDArray
+
+# What a row source has beside `read` and `identity`.
+MEMBERS = ("shape", "dtype", "sparse", "forward_only", "feature_names", "labels", "close")
+MISSING = object()
 
 Rows: TypeAlias = "NDArray[Any] | scipy.sparse.csr_array[Any]"
 
@@ -122,6 +127,8 @@ class _ReadsRanges(Protocol):
 def is_row_source(data: Any) -> TypeGuard[RowSource]:
     """Return whether data is a row source rather than an array, a table or a list.
 
+    Raise a TypeError if it is one that lacks a member of `RowSource`.
+
     The class is asked and not the object, because a pandas table answers for its columns: one
     with columns called "read" and "identity" is still a table.
 
@@ -133,7 +140,15 @@ def is_row_source(data: Any) -> TypeGuard[RowSource]:
     >>> is_row_source(rows), is_row_source(as_row_source(rows))
     (False, True)
     """
-    return issubclass(type(data), _ReadsRanges)
+    if not issubclass(type(data), _ReadsRanges):
+        return False
+    for name in MEMBERS:  # looked up without calling a property, which may read a file
+        if inspect.getattr_static(data, name, MISSING) is MISSING:
+            raise TypeError(
+                f"X of type {type(data).__name__} is a row source without {name!r}; add it, or "
+                f"derive the class from {SourceDefaults.__module__}.SourceDefaults"
+            )
+    return True
 
 
 def check_range(start: int, stop: int, n_rows: int) -> None:
