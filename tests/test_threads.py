@@ -65,8 +65,12 @@ def two_blas_threads() -> Iterator[None]:
 
 
 def count_blas_threads() -> set[int]:
-    """Return the numbers of threads that the BLAS libraries of this process may use now."""
-    return {pool["num_threads"] for pool in BLAS.info()}
+    """Return the numbers of threads that the BLAS libraries of this process may use now.
+
+    Libraries on OpenMP, such as the one that FAISS brings along, are left out: OpenMP keeps a limit
+    for each thread by itself, so that other threads do not see it. NumPy and SciPy use others.
+    """
+    return {pool["num_threads"] for pool in BLAS.info() if pool["threading_layer"] != "openmp"}
 
 
 def overlap(guard: Callable[[], AbstractContextManager[object]]) -> list[set[int]]:

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import logging
 import re
 import signal
 import threading
@@ -81,9 +82,15 @@ def _connect(distributed: Any, scheduler: str, timeout: float) -> Iterator[Any]:
 
 @contextmanager
 def _start(distributed: Any, n_workers: int | None) -> Iterator[Any]:
+    # Workers log a traceback if a heartbeat fails because the program is ending, as after Ctrl-C.
+    # What goes wrong with the work itself is raised here, so nothing else is lost.
     with _ignored_interrupts():
         cluster = distributed.LocalCluster(
-            n_workers=n_workers, threads_per_worker=1, processes=True, dashboard_address=":0"
+            n_workers=n_workers,
+            threads_per_worker=1,
+            processes=True,
+            dashboard_address=":0",
+            silence_logs=logging.CRITICAL,
         )
     with cluster, distributed.Client(cluster) as client:
         yield client
