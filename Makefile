@@ -20,8 +20,11 @@ help:
 demo: $(VENV)/.built
 	$(BIN)/projected-kmeans demo
 
+# One worker a core, each with one thread of its own, so that workers do not wait for each other's threads.
+# Tests that are about threads ask for more.
 test: $(VENV)/.built
-	$(BIN)/python -m pytest -n auto --maxprocesses 8 --dist worksteal
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 \
+	  $(BIN)/python -m pytest -n auto --maxprocesses 8 --dist worksteal
 
 lint: $(VENV)/.built
 	$(BIN)/ruff check .
