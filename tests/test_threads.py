@@ -141,7 +141,8 @@ def test_the_last_user_restores_the_limit_from_another_thread() -> None:
             return count_blas_threads()
 
     with ThreadPoolExecutor(2) as pool:
-        early, late = pool.submit(first), pool.submit(second)
+        early = pool.submit(first)  # bound before the second thread asks for it
+        late = pool.submit(second)
         assert late.result() == {1}
         assert count_blas_threads() == {2}
 
