@@ -1,0 +1,172 @@
+"""Time ordinary work with two builds of the package that take turns, and store the ratios.
+
+    python benchmarks/compare_versions.py --before OTHER_CLONE/.venv/bin/python
+
+Each build runs in a process of its own, which stays for the whole comparison. The processes take
+turns, so that changes of the machine's load affect both, and the minimum of each counts. Results
+go to results/versions.json.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import scipy.sparse
+
+N_THREADS = 2
+
+
+def make_rows(folder: Path, shrink: int) -> None:
+    """Store the rows of all works, so that both builds read the same ones."""
+    rng = np.random.default_rng(0)
+
+    def mixture(n_rows: int, n_columns: int, n_groups: int) -> np.ndarray[Any, Any]:
+        centers = rng.normal(size=(n_groups, n_columns))
+        rows = centers[rng.integers(n_groups, size=n_rows)]
+        return np.asarray(rows + rng.normal(size=rows.shape), dtype=np.float32)
+
+    np.save(folder / "wide.npy", mixture(60_000 // shrink, 784, 100))
+    np.save(folder / "wider.npy", mixture(20_000 // shrink, 3072, 40))
+    np.save(folder / "small.npy", mixture(2000, 64, 10))
+    words = scipy.sparse.random(
+        30_000 // shrink, 20_000, density=0.004, format="csr", dtype=np.float32, rng=rng
+    )
+    scipy.sparse.save_npz(folder / "words.npz", words, compressed=False)
+
+
+def list_works(folder: Path) -> dict[str, Callable[[], object]]:
+    """Return the works by name; called in the process of a build."""
+    from projected_kmeans import ProjectedKMeans, certify, open_rows
+
+    wide, wider, small = (np.load(folder / f"{name}.npy") for name in ("wide", "wider", "small"))
+    words = scipy.sparse.load_npz(folder / "words.npz")
+    fitted = ProjectedKMeans(100, random_state=0, n_threads=N_THREADS).fit(wide)
+
+    def fit(rows: Any, k: int, **parameters: Any) -> Callable[[], object]:
+        model = ProjectedKMeans(k, random_state=0, n_threads=N_THREADS, **parameters)
+        return lambda: model.fit(rows)
+
+    return {
+        "60,000 x 784, k = 100": fit(wide, 100),
+        "the same by the paper's signs": fit(wide, 100, projection="sign", polish_iter=0),
+        "the same from a file": lambda: fit(open_rows(folder / "wide.npy"), 100)(),
+        "its predict": lambda: fitted.predict(wide),
+        "20,000 x 3,072, k = 40": fit(wider, 40),
+        "20,000 x 3,072, k = 40, cosine": fit(wider, 40, metric="cosine"),
+        "30,000 x 20,000 CSR, k = 20": fit(words, 20),
+        "2,000 x 64, k = 10": fit(small, 10),
+        "certify 2,000 x 64": lambda: certify(
+            small, fitted_labels(small), method="spectral", random_state=0
+        ),
+    }
+
+
+def fitted_labels(rows: Any) -> Any:
+    """Return any partition of the rows into ten clusters."""
+    return np.arange(len(rows)) % 10
+
+
+def serve(folder: Path) -> None:
+    """Do the works that standard input names, and print their seconds."""
+    works = list_works(folder)
+    print(json.dumps(list(works)), flush=True)
+    for line in sys.stdin:
+        work = works[json.loads(line)]
+        start = time.perf_counter()
+        work()
+        print(time.perf_counter() - start, flush=True)
+
+
+class Build:
+    """One build of the package in a process that waits for work."""
+
+    def __init__(self, interpreter: str, folder: Path) -> None:
+        threads = {"OMP_NUM_THREADS": str(N_THREADS), "OPENBLAS_NUM_THREADS": str(N_THREADS)}
+        self._process = subprocess.Popen(
+            [interpreter, __file__, "--serve", str(folder)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            env={**os.environ, **threads},
+        )
+        self.works: list[str] = json.loads(self._read())
+
+    def time(self, work: str) -> float:
+        """Return the seconds of one work."""
+        assert self._process.stdin is not None
+        self._process.stdin.write(json.dumps(work) + "\n")
+        self._process.stdin.flush()
+        return float(self._read())
+
+    def close(self) -> None:
+        """End the process."""
+        self._process.communicate()
+
+    def _read(self) -> str:
+        assert self._process.stdout is not None
+        line = self._process.stdout.readline()
+        if not line:
+            raise RuntimeError(f"a build ended with exit code {self._process.wait()}")
+        return line
+
+
+def compare(before: str, rounds: int, folder: Path) -> list[dict[str, Any]]:
+    """Return, for each work, the seconds of both builds and their ratio."""
+    builds = {"before": Build(before, folder), "now": Build(sys.executable, folder)}
+    table = []
+    for work in builds["now"].works:
+        best = dict.fromkeys(builds, float("inf"))
+        for turn in range(rounds):
+            order = list(builds)[:: 1 if turn % 2 else -1]
+            for name in order:
+                best[name] = min(best[name], builds[name].time(work))
+        table.append({"work": work, **best, "ratio": best["now"] / best["before"]})
+        print(f"{work}: {best['before']:.4f} s, now {best['now']:.4f} s", flush=True)
+    for build in builds.values():
+        build.close()
+    return table
+
+
+def describe(table: list[dict[str, Any]], rounds: int) -> Mapping[str, Any]:
+    """Return the document to store."""
+    from measuring import describe_machine
+
+    return {"machine": describe_machine(N_THREADS), "rounds": rounds, "works": table}
+
+
+def main() -> None:
+    """Compare two builds, or serve as one of them."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--before", help="the Python interpreter of the other build")
+    parser.add_argument("--rounds", type=int, default=9, help="turns of each build")
+    parser.add_argument("--quick", action="store_true", help="few rows and two rounds")
+    parser.add_argument("--serve", type=Path, help=argparse.SUPPRESS)
+    given = parser.parse_args()
+    if given.serve:
+        serve(given.serve)
+        return
+    if not given.before:
+        parser.error("name the interpreter of the other build with --before")
+    from measuring import store_results
+
+    rounds = 2 if given.quick else given.rounds
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        make_rows(folder, shrink=20 if given.quick else 1)
+        table = compare(given.before, rounds, folder)
+    if not given.quick:
+        print(store_results("versions", describe(table, rounds)))
+
+
+if __name__ == "__main__":
+    main()
