@@ -65,3 +65,19 @@ def test_the_live_page_becomes_the_report() -> None:
         live.finish("<p>report</p>")
         assert caller.ask("")[1] == "<p>report</p>"
         assert json.loads(caller.ask("state")[1])["finished"]
+
+
+def test_the_page_does_not_wait_for_the_plan() -> None:
+    """While the planned seconds are computed, the page can ask for the state."""
+    live = LiveFit("rows", 3)
+    seen: list[object] = []
+
+    def planned() -> float:
+        asking = threading.Thread(target=lambda: seen.append(live.state()["step"]))
+        asking.start()
+        asking.join(60)
+        return 4.0
+
+    live.listen(planned)(FitState("seed", 0, 1, 5, None, 1.0))
+    assert seen == [None]
+    assert live.state()["planned"] == 4.0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Iterator
 from urllib.parse import urlsplit
 
@@ -87,3 +88,31 @@ def test_a_closed_server_frees_its_port(caller: Caller) -> None:
         assert urlsplit(again.address).port == port
     with pytest.raises(ValueError, match="port 99999 cannot be opened"):
         PageServer(lambda: "", port=99999)
+
+
+def test_a_page_that_fails_says_so_in_the_browser(capfd: pytest.CaptureFixture[str]) -> None:
+    """An error in what makes the page is an answer, not a traceback, and the server goes on."""
+
+    def page() -> str:
+        raise KeyError("seed")
+
+    with PageServer(page, lambda: {}) as server:
+        status, text, _ = Caller(server.address).ask("")
+        assert (status, text) == (500, "this page cannot be shown (KeyError: 'seed')\n")
+        assert Caller(server.address).ask("state")[0] == 200
+    assert capfd.readouterr() == ("", "")
+
+
+def test_a_head_has_no_content(caller: Caller) -> None:
+    """HEAD gets the headers of the page and nothing else."""
+    status, text, answer = caller.ask("", "HEAD")
+    assert (status, text, answer.headers["Content-Length"]) == (200, "", "11")
+
+
+def test_absent_tornado_is_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without the extra the command that installs it is named."""
+    monkeypatch.setitem(sys.modules, "tornado.httpserver", None)
+    with pytest.raises(
+        ValueError, match=r"needs tornado, .* pip install 'projected_kmeans\[report\]'"
+    ):
+        PageServer(lambda: "")

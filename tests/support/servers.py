@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from asyncio import StreamReader, StreamWriter
 from http.client import HTTPConnection, HTTPResponse
 from urllib.parse import urlsplit
 
@@ -21,3 +22,13 @@ class Caller:
         text = answer.read().decode()
         connection.close()
         return answer.status, text, answer
+
+
+async def read_answer(reader: StreamReader, writer: StreamWriter) -> bytes:
+    """Return the content of an answer, after a check that the server sent all that it announced."""
+    head = (await reader.readuntil(b"\r\n\r\n")).decode()
+    assert head.startswith("HTTP/1.1 200 OK\r\n"), head
+    content = await reader.read()
+    assert f"Content-Length: {len(content)}\r\n" in head
+    writer.close()
+    return content

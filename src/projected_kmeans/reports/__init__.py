@@ -15,7 +15,8 @@ Modules, in the order in which a report is made:
 - ``plots``: the plots of the page, by Bokeh.
 - ``page``: a `Report` -> one HTML page, from ``templates/``.
 - ``live_fit``: the state of a running fit, for the live page.
-- ``page_server``: the web server of the live page, on this machine only.
+- ``page_server``: the web server of the live page, on this machine only: who may ask for what.
+- ``bounded_server``: Tornado's server with limits on what a client may send, and for how long.
 
 To show something new: measure it in ``rows`` or ``clusters``, add a field to `Report`, set it in
 ``build``, and show it in ``templates/report.html``.
@@ -40,5 +41,7 @@ The page sets the colours of its plots itself, because Bokeh draws on a canvas, 
 sheets do not apply.
 
 The live page polls a server on the loopback address. The address contains a secret token, and Host
-and Origin are checked, so that a page of another site cannot read the report or stop the fit.
+and Origin are checked, so that a page of another site cannot read the report or stop the fit. The
+server is one thread with an event loop, so that many or slow clients cost connections, of which
+there are a limited number, and no threads.
 """

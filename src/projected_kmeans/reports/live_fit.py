@@ -45,7 +45,9 @@ class LiveFit:
 
     def __init__(self, name: str, n_clusters: int) -> None:
         self._lock = threading.Lock()
-        self._name, self._n_clusters = name, n_clusters
+        self._live_page = render_template(
+            "live.html", name=name, n_clusters=n_clusters, script=read_script("live.js")
+        )
         self._state: FitState | None = None
         self._began = 0.0
         self._planned: float | None = None
@@ -71,8 +73,9 @@ class LiveFit:
         """
 
         def hear(state: FitState) -> bool:
+            seconds = planned()  # may take long, and the page waits for the lock
             with self._lock:
-                self._planned = planned()
+                self._planned = seconds
                 self._note(state)
                 stop = self._stopping
             return bool(also is not None and also(state)) or stop
@@ -112,14 +115,7 @@ class LiveFit:
     def page(self) -> str:
         """Return the live page, or the report after `finish`."""
         with self._lock:
-            if self._page is not None:
-                return self._page
-        return render_template(
-            "live.html",
-            name=self._name,
-            n_clusters=self._n_clusters,
-            script=read_script("live.js"),
-        )
+            return self._live_page if self._page is None else self._page
 
     def _note(self, state: FitState) -> None:
         """Record a state; keep every ``_stride``-th inertia of the current restart for the plot."""

@@ -1,21 +1,31 @@
 """A small web server for one user on this machine: it serves a page, its state and a stop button.
 
-Knows addresses, tokens and headers; its callers provide the content.
+Knows addresses, tokens and who may ask; its callers provide the content, and `bounded_server` keeps
+clients within limits.
 """
 
 from __future__ import annotations
 
+import asyncio
 import hmac
 import json
 import secrets
+import socket
 import threading
 from collections.abc import Callable, Mapping
 from http import HTTPStatus
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
+
+from projected_kmeans.optional_packages import load_extra
+
+if TYPE_CHECKING:
+    from tornado.httputil import HTTPServerRequest
 
 HOST = "127.0.0.1"
+# As many connections may wait for the server while it is busy.
+LISTEN_QUEUE = 1024
+MAX_PORT = 2**16 - 1
 
 # Sent with every response: browsers do not store or frame it, and do not pass on its address.
 HEADERS = {
@@ -25,20 +35,23 @@ HEADERS = {
         "script-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
     ),
     "Referrer-Policy": "no-referrer",
+    "Server": "projected-kmeans",
     "X-Content-Type-Options": "nosniff",
 }
 
 
 class PageServer:
-    """Serves a page at an address that contains a secret token, in its own threads.
+    """Serves a page at an address that contains a secret token, in one thread of its own.
 
     Only this machine can reach the server. It answers 403 to a request without the token, and to
     one that a page of another site made the browser send (its Host or Origin is not this server).
+    The thread has its own event loop, so that the server also works where one runs already.
 
     Parameters
     ----------
     page : callable
-        Returns the page as HTML.
+        Returns the page as HTML. The three callables must be quick, because all clients wait for
+        them.
     state : callable, optional
         Returns the state, which the page polls, as JSON can hold it.
     stop : callable, optional
@@ -67,31 +80,33 @@ class PageServer:
         stop: Callable[[], None] | None = None,
         port: int = 0,
     ) -> None:
-        token = secrets.token_urlsafe(24)
-        answers: dict[tuple[str, str], Callable[[], tuple[str, str]]] = {
-            ("GET", ""): lambda: ("text/html; charset=utf-8", page())
+        load_extra("tornado.httpserver", "report", "a page in the browser")
+        encode = _Encoder()
+        answers: dict[tuple[str, str], Callable[[], tuple[str, bytes]]] = {
+            ("GET", ""): lambda: ("text/html; charset=utf-8", encode(page()))
         }
         if state is not None:
-            answers["GET", "state"] = lambda: ("application/json", json.dumps(state()))
+            answers["GET", "state"] = lambda: ("application/json", json.dumps(state()).encode())
         if stop is not None:
-            answers["POST", "stop"] = lambda: ("application/json", json.dumps(stop()))
-        try:
-            self._server = _Server((HOST, port), _Handler)
-        except (OSError, OverflowError) as error:
-            reason = (error.strerror if isinstance(error, OSError) else None) or str(error)
-            raise ValueError(
-                f"port {port} cannot be opened ({reason}); choose another, or 0 for a free one"
-            ) from error
-        self._server.token, self._server.answers = token, answers
-        self.address = f"http://{HOST}:{self._server.server_port}/{token}/"
-        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.1,), daemon=True)
+            answers["POST", "stop"] = lambda: ("application/json", json.dumps(stop()).encode())
+        listening = _listen(port)
+        port, token = listening.getsockname()[1], secrets.token_urlsafe(24)
+        self.address = f"http://{HOST}:{port}/{token}/"
+        self._desk = _Desk(token, port, answers)
+        self._loop: asyncio.AbstractEventLoop
+        self._closing: asyncio.Event
+        started = threading.Event()
+        self._thread = threading.Thread(
+            target=lambda: asyncio.run(self._serve(listening, started)), daemon=True
+        )
         self._thread.start()
+        started.wait()
 
     def close(self) -> None:
         """Stop the server, and wait until the port is free again."""
-        self._server.shutdown()
-        self._server.server_close()
-        self._thread.join()
+        if self._thread.is_alive():
+            self._loop.call_soon_threadsafe(self._closing.set)
+            self._thread.join()
 
     def __enter__(self) -> Self:
         return self
@@ -104,56 +119,80 @@ class PageServer:
     ) -> None:
         self.close()
 
+    async def _serve(self, listening: socket.socket, started: threading.Event) -> None:
+        from projected_kmeans.reports.bounded_server import BoundedServer
 
-class _Server(ThreadingHTTPServer):
-    daemon_threads = True  # so that an open connection does not keep the program running
-    token: str
-    answers: Mapping[tuple[str, str], Callable[[], tuple[str, str]]]
+        self._loop, self._closing = asyncio.get_running_loop(), asyncio.Event()
+        started.set()
+        await BoundedServer(self._desk.answer).run(listening, self._closing)
 
 
-class _Handler(BaseHTTPRequestHandler):
-    server: _Server
-    server_version, sys_version = "projected-kmeans", ""
-    timeout = 10
+class _Desk:
+    """Decides who may ask, and sends what was asked for."""
 
-    def do_GET(self) -> None:
-        self._answer("GET")
+    def __init__(
+        self,
+        token: str,
+        port: int,
+        answers: Mapping[tuple[str, str], Callable[[], tuple[str, bytes]]],
+    ) -> None:
+        self._token, self._answers = token.encode(), answers
+        self._hosts = {f"{name}:{port}" for name in (HOST, "localhost")}
+        self._origins = {f"http://{host}" for host in self._hosts}
 
-    def do_POST(self) -> None:
-        self._answer("POST")
+    def answer(self, request: HTTPServerRequest) -> None:
+        """Answer one request."""
+        from projected_kmeans.reports.bounded_server import send
 
-    def log_message(self, format: str, *arguments: Any) -> None:
-        """Log nothing: the terminal shows the fit, and addresses contain the token."""
+        status, kind, content = self._find(request)
+        send(request, status, {**HEADERS, "Content-Type": kind}, content)
 
-    def _answer(self, method: str) -> None:
-        _, _, rest = self.path.partition("/")
-        token, _, place = rest.partition("/")
-        if not self._is_ours() or not hmac.compare_digest(
-            token.encode(), self.server.token.encode()
-        ):
-            self._send(
-                HTTPStatus.FORBIDDEN, "text/plain", "open the printed address, with its token\n"
-            )
-            return
-        answer = self.server.answers.get((method, place.partition("?")[0]))
+    def _find(self, request: HTTPServerRequest) -> tuple[HTTPStatus, str, bytes]:
+        token, _, place = request.path.removeprefix("/").partition("/")
+        if not self._is_ours(request) or not hmac.compare_digest(token.encode(), self._token):
+            return HTTPStatus.FORBIDDEN, "text/plain", b"open the printed address, with its token\n"
+        method = "GET" if request.method == "HEAD" else request.method
+        answer = self._answers.get((method or "", place))
         if answer is None:
-            self._send(HTTPStatus.NOT_FOUND, "text/plain", "this page does not exist\n")
-            return
-        self._send(HTTPStatus.OK, *answer())
+            return HTTPStatus.NOT_FOUND, "text/plain", b"this page does not exist\n"
+        try:
+            return HTTPStatus.OK, *answer()
+        except Exception as error:  # shown in the browser, because the terminal shows the fit
+            reason = f"this page cannot be shown ({type(error).__name__}: {error})\n"
+            return HTTPStatus.INTERNAL_SERVER_ERROR, "text/plain", reason.encode()
 
-    def _is_ours(self) -> bool:
+    def _is_ours(self, request: HTTPServerRequest) -> bool:
         """Return whether the request was made for this server, and not by another site's page."""
-        hosts = {f"{name}:{self.server.server_port}" for name in (HOST, "localhost")}
-        origin = self.headers.get("Origin")
-        return self.headers.get("Host") in hosts and (
-            origin is None or origin in {f"http://{host}" for host in hosts}
+        origin = request.headers.get("Origin")
+        return request.headers.get("Host") in self._hosts and (
+            origin is None or origin in self._origins
         )
 
-    def _send(self, status: HTTPStatus, kind: str, text: str) -> None:
-        content = text.encode()
-        self.send_response(status)
-        for name, value in (*HEADERS.items(), ("Content-Type", kind)):
-            self.send_header(name, value)
-        self.send_header("Content-Length", str(len(content)))
-        self.end_headers()
-        self.wfile.write(content)
+
+class _Encoder:
+    """Encodes a page once, so that all clients who load it at the same time share its bytes."""
+
+    def __init__(self) -> None:
+        self._last = ("", b"")
+
+    def __call__(self, page: str) -> bytes:
+        if self._last[0] is not page:
+            self._last = (page, page.encode())
+        return self._last[1]
+
+
+def _listen(port: int) -> socket.socket:
+    if not 0 <= port <= MAX_PORT:
+        raise _cannot_open(port, f"ports are 0 to {MAX_PORT}")
+    try:
+        listening = socket.create_server((HOST, port), backlog=LISTEN_QUEUE)
+    except OSError as error:
+        raise _cannot_open(port, error.strerror or str(error)) from error
+    listening.setblocking(False)
+    return listening
+
+
+def _cannot_open(port: int, reason: str) -> ValueError:
+    return ValueError(
+        f"port {port} cannot be opened ({reason}); choose another, or 0 for a free one"
+    )
