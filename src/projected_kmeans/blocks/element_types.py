@@ -9,6 +9,7 @@ import scipy.sparse
 from numpy.typing import NDArray
 
 from projected_kmeans import _native
+from projected_kmeans.sources.sparse_layout import check_sparse
 
 NATIVE_TYPES = tuple(np.dtype(name) for name in _native.ELEMENT_TYPES)
 
@@ -25,18 +26,27 @@ def as_native(array: NDArray[Any]) -> NDArray[Any]:
 
 
 def as_native_sparse(rows: Any) -> Any:
-    """Return CSR rows in the form that kernels read.
+    """Return sparse rows in the form that kernels read: CSR; raise if they are damaged.
 
     Entries are float32 or float64, both index arrays have the same type, and the column indices of
-    a row are ascending and unique. The rows given are never changed.
+    a row are ascending and unique. The rows given are never changed. All sparse rows pass through
+    here before SciPy, scikit-learn or a kernel follows their indices.
     """
-    dtype = compute_type(as_native(rows.data[:0]).dtype)
-    native = scipy.sparse.csr_array(rows).astype(dtype, copy=False)
-    index = np.promote_types(native.indices.dtype, native.indptr.dtype)
-    native.indices = native.indices.astype(index, copy=False)
-    native.indptr = native.indptr.astype(index, copy=False)
+    check_sparse(rows, "X")
+    if rows.dtype.kind not in "biuf":
+        raise ValueError(f"X holds values of type {rows.dtype}; give real numbers, such as abs(X)")
+    dtype = compute_type(as_native(np.empty(0, rows.dtype)).dtype)
+    given = rows.tocsr()
+    native: Any = scipy.sparse.csr_array(given.shape, dtype=dtype)
+    # The arrays are set one by one, because the constructor of SciPy may convert the indices.
+    narrow = given.indices.dtype == given.indptr.dtype == np.int32
+    native.indices, native.indptr = (
+        np.ascontiguousarray(part, np.int32 if narrow else np.int64)
+        for part in (given.indices, given.indptr)
+    )
+    native.data = np.ascontiguousarray(given.data, dtype)
     if not native.has_canonical_format:
-        native = native.copy() if np.shares_memory(native.data, rows.data) else native
+        native = native.copy()
         native.sum_duplicates()
     return native
 

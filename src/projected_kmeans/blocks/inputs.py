@@ -13,7 +13,7 @@ import numpy as np
 import scipy.sparse
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
-from sklearn.utils.validation import _check_sample_weight, validate_data
+from sklearn.utils.validation import _check_sample_weight, check_array, validate_data
 
 from projected_kmeans.blocks.block_source import BlockSource
 from projected_kmeans.blocks.element_types import as_native, as_native_sparse
@@ -135,14 +135,22 @@ def check_rows(
         )
     rows = validate_data(
         estimator,
-        X,
+        as_native_sparse(X) if scipy.sparse.issparse(X) else X,
         reset=reset,
         dtype="numeric",
         ensure_all_finite=False,
         order=None,
         accept_sparse="csr" if accept_sparse else False,
     )
-    return as_native_sparse(rows) if scipy.sparse.issparse(rows) else as_native(rows)
+    return rows if scipy.sparse.issparse(rows) else as_native(rows)
+
+
+def as_native_rows(X: ArrayLike) -> Any:
+    """Return X as `check_rows` does, for functions that have no estimator whose columns count."""
+    if scipy.sparse.issparse(X):
+        X = as_native_sparse(X)
+    rows = check_array(X, accept_sparse="csr", dtype="numeric", ensure_all_finite=False)
+    return rows if scipy.sparse.issparse(rows) else as_native(rows)
 
 
 def check_weights(sample_weight: ArrayLike | None, X: Any) -> Floats | None:

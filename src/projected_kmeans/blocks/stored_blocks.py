@@ -155,10 +155,12 @@ class StoredBlocks(LocalBlocks):
 
     def _read_some(self, wanted: NDArray[np.int64]) -> Any:
         start, stop = int(wanted[0]), int(wanted[-1]) + 1
+        if self.sparse:
+            return self.read(start, stop)[wanted - start]
         rows = self.source.read(start, stop)
         some = rows[wanted - start]
         release(rows)
-        return as_native_sparse(some) if self.sparse else as_native(np.asarray(some))
+        return as_native(np.asarray(some))
 
 
 def check_selected(n_rows: int, row_bytes: float, max_selected: int | None) -> None:

@@ -12,10 +12,8 @@ from typing import Any
 
 import scipy.sparse
 from numpy.typing import ArrayLike
-from sklearn.utils import check_array
 
-from projected_kmeans.blocks.element_types import as_native, as_native_sparse
-from projected_kmeans.blocks.inputs import check_weights
+from projected_kmeans.blocks.inputs import as_native_rows, check_weights
 from projected_kmeans.certificates.dense_proof_rows import DenseProofRows
 from projected_kmeans.certificates.proof_rows import ProofRows
 from projected_kmeans.certificates.prover import EFFORTS, N_SUBSETS, Effort, Prover
@@ -112,8 +110,7 @@ def kmeans_lower_bound(
     >>> round(bound.value, 6), bound.method, bound.certain
     (1.0, 'neighbour', True)
     """
-    given = check_array(X, accept_sparse="csr", dtype="numeric", ensure_all_finite=False)
-    rows = as_native_sparse(given) if scipy.sparse.issparse(given) else as_native(given)
+    rows = as_native_rows(X)
     check_count("n_clusters", n_clusters)
     check_choice("method", method, EFFORTS)
     if time_limit is not None:

@@ -8,10 +8,9 @@ import numpy as np
 import scipy.sparse
 from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import linear_sum_assignment
-from sklearn.utils import check_array
 
 from projected_kmeans.blocks.column_scan import scan_columns
-from projected_kmeans.blocks.element_types import as_native, as_native_sparse
+from projected_kmeans.blocks.inputs import as_native_rows
 from projected_kmeans.blocks.memory_blocks import open_blocks
 from projected_kmeans.passes.cluster_sums import ClusterSums, Moments
 
@@ -134,8 +133,7 @@ def indicator_matrix(
 
 
 def _moments(X: ArrayLike, labels: ArrayLike) -> Moments:
-    given = check_array(X, dtype="numeric", ensure_all_finite=False, accept_sparse="csr")
-    source = open_blocks((as_native_sparse if scipy.sparse.issparse(given) else as_native)(given))
+    source = open_blocks(as_native_rows(X))
     codes, n_rows = _as_codes(labels, "labels"), source.shape[0]
     if len(codes) != n_rows:
         raise ValueError(

@@ -11,6 +11,7 @@ Modules
 -------
 protocol         `RowSource`, what every source promises; defaults that sources share; two checks
 row_layout       the layout of rows that are handed on: CSR or C-contiguous, native byte order
+sparse_layout    whether the parts of a sparse matrix fit together, before SciPy follows them
 open_rows        `open_rows`, from a path to a source; `read_matrix`, all rows at once
 file_search      which files a path stands for, and of which format they are
 format_table     `FORMATS`, the table of all file formats

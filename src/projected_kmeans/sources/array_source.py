@@ -24,6 +24,7 @@ from projected_kmeans.sources.protocol import (
     is_row_source,
 )
 from projected_kmeans.sources.row_layout import plain_dtype, plain_rows, to_csr
+from projected_kmeans.sources.sparse_layout import check_sparse
 from projected_kmeans.sources.table_source import TABLES, TableRows, package_of
 
 # A fingerprint looks at 4 MB of an array, in 64 pieces that are spread evenly over it.
@@ -106,6 +107,7 @@ def as_row_source(data: Any) -> RowSource:
     if isinstance(data, np.ndarray):
         return ArrayRows(data)
     if scipy.sparse.issparse(data):
+        check_sparse(data, "X")
         return ArrayRows(to_csr(data))
     if package_of(data) in TABLES:
         return TableRows(data)

@@ -58,5 +58,5 @@ def turn_columns(columns: NDArray[Any], rows: NDArray[Any]) -> None:
 
 
 def to_csr(rows: Any) -> scipy.sparse.csr_array[Any]:
-    """Return any sparse matrix or array as a CSR array, without a copy if it is CSR."""
+    """Return any checked sparse matrix or array as CSR rows, without a copy if they are CSR."""
     return scipy.sparse.csr_array(rows)

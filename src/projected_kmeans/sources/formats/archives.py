@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from projected_kmeans.sources.file_reader import LazyHandle
 from projected_kmeans.sources.protocol import SourceDefaults, UnreadableFile, check_matrix
 from projected_kmeans.sources.row_layout import to_csr
+from projected_kmeans.sources.sparse_layout import check_sparse
 
 MATRIX_NAMES = ("X", "x", "data", "fea", "features")
 LABEL_NAMES = ("y", "Y", "gnd", "labels", "target")
@@ -125,5 +126,6 @@ def _load_matrix(path: Path, name: str, load: Callable[[Path, str], Any]) -> Any
     rows = load(path, name)
     check_matrix(rows.shape, rows.dtype, f"{name} in {path}")
     if scipy.sparse.issparse(rows):
+        check_sparse(rows, f"{name} in {path}")
         return to_csr(rows)
     return np.ascontiguousarray(rows)  # once, because MatLab's order would be turned at each read

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from projected_kmeans.sources.file_format import Format, files_together
 from projected_kmeans.sources.formats.text_index import whole_lines
 from projected_kmeans.sources.protocol import SourceDefaults, UnreadableFile
+from projected_kmeans.sources.sparse_layout import check_sparse
 
 # Text is parsed in pieces of 1 MB, so a single row costs the parsing of 1 MB.
 PIECE_BYTES = 2**20
@@ -83,14 +84,16 @@ class SvmlightRows(SourceDefaults):
                 handle.seek(begin)
                 parts.append(_parse(handle.read(length), path, None)[0])
         before = int(self._starts[first])
-        stacked = [
-            scipy.sparse.csr_array(
-                (part.data, part.indices - self._base, part.indptr),
-                shape=(part.shape[0], self.shape[1]),
-            )
-            for part in parts
-        ]
-        return scipy.sparse.vstack(stacked, format="csr")[start - before : stop - before]
+        stacked = scipy.sparse.vstack([self._as_rows(part) for part in parts], format="csr")
+        return stacked[start - before : stop - before]
+
+    def _as_rows(self, part: Any) -> Any:
+        rows = scipy.sparse.csr_array(
+            (part.data, part.indices - self._base, part.indptr),
+            shape=(part.shape[0], self.shape[1]),
+        )
+        check_sparse(rows, f"{self._pieces[0][0]}, which has changed,")
+        return rows
 
 
 def _walk_pieces(path: Path, n_bytes: int) -> Iterator[tuple[int, int, bytes]]:
