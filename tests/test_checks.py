@@ -57,6 +57,36 @@ def test_what_is_allowed_passes() -> None:
             ValueError,
             "init contains inf at row 0, column 2; use finite centers",
         ),
+        (
+            check_init,
+            ([[0, 0, 1e300]], 1, (5, 3)),
+            ValueError,
+            r"init reaches 1e\+300, so that sums of squares overflow float64; use centers in the",
+        ),
+        (
+            check_init,
+            ([[0, 0, 1j]], 1, (5, 3)),
+            ValueError,
+            "init has entries of type complex128; use integers or real numbers",
+        ),
+        (
+            check_init,
+            ([["0", "1", "2"]], 1, (5, 3)),
+            ValueError,
+            "init has entries of type <U1; use integers or real numbers",
+        ),
+        (
+            check_init,
+            ([[0, 1], [2]], 2, (5, 2)),
+            ValueError,
+            r"init is not an array of numbers \(.*\); pass centers of shape \(2, 2\) or 2 row",
+        ),
+        (
+            check_init,
+            ([[0, 1, None]], 1, (5, 3)),
+            ValueError,
+            "init is not an array of numbers|init contains nan at row 0, column 2; use finite",
+        ),
     ],
 )
 def test_all_else_is_one_sentence(

@@ -72,6 +72,8 @@ def check_components(n_components: Any, n_features: int) -> None:
 def check_init(init: ArrayLike, n_clusters: int, shape: tuple[int, int]) -> NDArray[Any]:
     """Return the first centers (k, d) as float64, or their row indices (k,) as int64.
 
+    Centers are checked as the rows are: they are finite numbers whose squares do not overflow.
+
     Parameters
     ----------
     init : array-like
@@ -81,8 +83,13 @@ def check_init(init: ArrayLike, n_clusters: int, shape: tuple[int, int]) -> NDAr
     shape : (int, int)
         The number of rows and of columns of the data.
     """
-    given = np.asarray(init)
     n_samples, n_features = shape
+    allowed = f"centers of shape ({n_clusters}, {n_features}) or {n_clusters} row indices"
+    try:
+        given = np.asarray(init)
+        given = given.astype(np.float64) if given.dtype == object else given
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"init is not an array of numbers ({error}); pass {allowed}") from error
     if given.shape == (n_clusters,) and np.issubdtype(given.dtype, np.integer):
         if given.min() < 0 or given.max() >= n_samples:
             raise ValueError(
@@ -91,10 +98,9 @@ def check_init(init: ArrayLike, n_clusters: int, shape: tuple[int, int]) -> NDAr
             )
         return given.astype(np.int64)
     if given.shape != (n_clusters, n_features):
-        raise ValueError(
-            f"init has shape {given.shape}; pass centers of shape ({n_clusters}, {n_features}) "
-            f"or {n_clusters} row indices"
-        )
+        raise ValueError(f"init has shape {given.shape}; pass {allowed}")
+    if given.dtype.kind not in "biuf":
+        raise ValueError(f"init has entries of type {given.dtype}; use integers or real numbers")
     centers = np.ascontiguousarray(given, dtype=np.float64)
     if not np.isfinite(centers).all():
         row, column = np.argwhere(~np.isfinite(centers))[0]
@@ -102,4 +108,69 @@ def check_init(init: ArrayLike, n_clusters: int, shape: tuple[int, int]) -> NDAr
             f"init contains {centers[row, column]} at row {row}, column {column}; "
             "use finite centers"
         )
+    largest = float(np.max(np.abs(centers)))
+    if squares_overflow(largest, shape):
+        raise ValueError(
+            f"init reaches {largest:.3g}, so that sums of squares overflow float64; "
+            "use centers in the range of X"
+        )
     return centers
+
+
+def check_centers(name: str, centers: Any, n_features: int, advice: str) -> NDArray[Any]:
+    """Return the centers of a model; raise unless kernels can measure distances to them.
+
+    Parameters
+    ----------
+    name : str
+        Where the centers come from, for the error.
+    centers : object
+        What was stored as centers.
+    n_features : int
+        The number of columns of the model.
+    advice : str
+        What to do, for the error.
+
+    Examples
+    --------
+    >>> check_centers("cluster_centers_", np.array([[1e200]]), 1, "fit the model again")
+    Traceback (most recent call last):
+    ...
+    ValueError: cluster_centers_ reaches 1e+200, so that distances overflow; fit the model again
+    """
+    kind = getattr(centers, "dtype", None)
+    if not isinstance(centers, np.ndarray) or kind not in (np.float32, np.float64):
+        raise ValueError(
+            f"{name} has the type {kind or type(centers).__name__} and not float32 or float64; "
+            f"{advice}"
+        )
+    if centers.ndim != 2 or len(centers) == 0 or centers.shape[1] != n_features:
+        raise ValueError(
+            f"{name} has shape {centers.shape} and not one row for each cluster and "
+            f"{n_features} columns; {advice}"
+        )
+    if not np.isfinite(centers).all():
+        raise ValueError(f"{name} holds NaN or infinity; {advice}")
+    largest = float(np.max(np.abs(centers)))
+    if squares_overflow(largest, (1, n_features)):
+        raise ValueError(f"{name} reaches {largest:.3g}, so that distances overflow; {advice}")
+    return centers
+
+
+def squares_overflow(largest: float, shape: tuple[int, int]) -> bool:
+    """Return whether sums of squared differences in an array of some shape could overflow float64.
+
+    Parameters
+    ----------
+    largest : float
+        The largest absolute value of an entry.
+    shape : (int, int)
+        The number of rows and of columns.
+
+    Examples
+    --------
+    >>> squares_overflow(1e140, (1000, 1000)), squares_overflow(1e150, (1000, 1000))
+    (False, True)
+    """
+    with np.errstate(over="ignore"):  # an overflow gives infinity
+        return not 4 * np.float64(largest) ** 2 * shape[0] * shape[1] < 1e300

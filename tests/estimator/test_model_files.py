@@ -201,6 +201,23 @@ def test_wrong_centers(centers: np.ndarray, part: str, folder: Path) -> None:
     assert part in refusal(folder)
 
 
+@pytest.mark.parametrize(
+    ("centers", "part"),
+    [
+        (np.zeros((3, 12), complex), "has the type complex128 and not float32 or float64"),
+        (np.full((3, 12), "1.5"), "has the type <U3 and not float32 or float64"),
+        (np.zeros((3, 12), np.int64), "has the type int64 and not float32 or float64"),
+        (np.full((3, 12), 1e308), "reaches 1e+308, so that distances overflow"),
+        (np.zeros((0, 12)), "has shape (0, 12) and not one row for each cluster"),
+    ],
+)
+def test_centers_that_no_kernel_can_measure(centers: np.ndarray, part: str, folder: Path) -> None:
+    """Centers are refused by their type, size and range, also where model.json says the same."""
+    replace_centers(folder, centers)
+    edit(folder, dtype=centers.dtype.name, n_clusters=len(centers))
+    assert part in refusal(folder)
+
+
 def test_centers_that_are_no_array(folder: Path) -> None:
     """Centers of other bytes with a fitting checksum are refused."""
     for content in (b"", b"text", b"\x93NUMPY"):

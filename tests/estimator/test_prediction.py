@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from sklearn.cluster import KMeans
@@ -44,6 +46,39 @@ def test_a_converged_fit_predicts_its_labels() -> None:
     np.testing.assert_array_equal(model.predict(X), labels)
     assert model.score(X) == pytest.approx(-model.inertia_, rel=1e-12)
     np.testing.assert_array_equal(model.fit_transform(X), model.transform(X))
+
+
+@pytest.mark.parametrize(
+    ("centers", "sentence"),
+    [
+        (np.zeros((2, 3), complex), "cluster_centers_ has the type complex128 and not float32"),
+        (np.full((2, 3), "1.5"), "cluster_centers_ has the type <U3 and not float32"),
+        ([[0.0, 1.0, 2.0]], "cluster_centers_ has the type list and not float32"),
+        (np.full((2, 3), 1e308), r"cluster_centers_ reaches 1e\+308, so that distances overflow"),
+        (np.full((2, 3), np.nan), "cluster_centers_ holds NaN or infinity"),
+        (np.zeros((0, 3)), r"cluster_centers_ has shape \(0, 3\) and not one row"),
+        (np.zeros((2, 4)), r"cluster_centers_ has shape \(2, 4\) and not .* 3 columns"),
+    ],
+)
+@pytest.mark.parametrize("method", ["predict", "transform", "score"])
+def test_centers_set_by_hand_are_checked(method: str, centers: Any, sentence: str) -> None:
+    """Centers that no kernel can measure distances to get one sentence, not wrong labels."""
+    X, _ = draw_blobs(n=40, d=3, k=2)
+    model = ProjectedKMeans(2, random_state=0).fit(X)
+    model.cluster_centers_ = centers
+    with pytest.raises(ValueError, match=sentence):
+        getattr(model, method)(X)
+
+
+@pytest.mark.parametrize("method", ["predict", "transform", "score"])
+def test_centers_beyond_the_type_of_the_rows(method: str) -> None:
+    """float64 centers that float32 cannot hold are refused for float32 rows, and serve others."""
+    X, _ = draw_blobs(n=40, d=3, k=2)
+    model = ProjectedKMeans(2, random_state=0).fit(X)
+    model.cluster_centers_ = np.array([[1e100, 0, 0], [0, 0, 0]])
+    np.testing.assert_array_equal(model.predict(X), 1)
+    with pytest.raises(ValueError, match=r"centers reach 1e\+100, which float32 cannot hold; give"):
+        getattr(model, method)(X.astype(np.float32))
 
 
 def test_the_distance_to_an_equal_center_is_zero() -> None:

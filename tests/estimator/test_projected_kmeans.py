@@ -164,6 +164,29 @@ def test_of_equal_restarts_the_first_wins() -> None:
     np.testing.assert_array_equal(model.labels_, first.labels_)
 
 
+@pytest.mark.parametrize("projection", [None, "svd", "sign"])
+@pytest.mark.parametrize("far", [1e20, 1e140])
+def test_first_centers_far_from_the_rows(projection: Any, far: float) -> None:
+    """A first center far away gets rows, and costs neither labels nor inertia their digits."""
+    X, _ = draw_blobs(n=300, gap=0.5)
+    centers = X[:5].copy()
+    centers[0, 0] = far
+    model = ProjectedKMeans(5, projection=projection, init=centers, random_state=0).fit(X)
+    assert len(np.unique(model.labels_)) == 5
+    assert model.inertia_ == pytest.approx(reference.inertia(X, model.labels_), rel=1e-12)
+
+
+def test_first_centers_are_checked_like_rows() -> None:
+    """First centers whose squares overflow, in float64 or in the rows' type, get one sentence."""
+    X, _ = draw_blobs()
+    with pytest.raises(ValueError, match=r"init reaches 1e\+300, so that sums of squares overflow"):
+        ProjectedKMeans(5, init=np.full((5, X.shape[1]), 1e300)).fit(X)
+    with pytest.raises(ValueError, match=r"centers reach 1e\+100, which float32 cannot hold; give"):
+        ProjectedKMeans(5, projection=None, init=np.full((5, X.shape[1]), 1e100)).fit(
+            X.astype(np.float32)
+        )
+
+
 def test_hartigan_is_never_worse_than_lloyd() -> None:
     """From the same start, single-point moves end at or below Lloyd's inertia."""
     lower = 0

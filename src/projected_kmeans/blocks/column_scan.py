@@ -10,6 +10,7 @@ import numpy as np
 from projected_kmeans import _native
 from projected_kmeans.blocks.block_source import BlockSource
 from projected_kmeans.blocks.tasks import Block, OnBlock, Task, maximum, minimum
+from projected_kmeans.checks import squares_overflow
 from projected_kmeans.results import Floats
 
 
@@ -86,11 +87,9 @@ class ColumnScan:
 
     def finish(self) -> ColumnRanges:
         """Return the ranges of all rows; raise if sums of their squares could overflow."""
-        with np.errstate(over="ignore"):  # an overflow gives infinity, which is refused below
-            reach = np.maximum(np.abs(self._maximum), np.abs(self._minimum))
-            largest = float(np.max(reach, initial=0.0))
-            bound = 4 * np.float64(largest) ** 2 * self._shape[0] * self._shape[1]
-        if not bound < 1e300:
+        reach = np.maximum(np.abs(self._maximum), np.abs(self._minimum))
+        largest = float(np.max(reach, initial=0.0))
+        if squares_overflow(largest, self._shape):
             raise ValueError(
                 f"X reaches {largest:.3g}, so that sums of squares overflow float64; "
                 "divide X by a large constant"

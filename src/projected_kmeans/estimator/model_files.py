@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from projected_kmeans.certificates.certificate import Certificate
+from projected_kmeans.checks import check_centers
 from projected_kmeans.documents import from_document, read_document
 from projected_kmeans.estimator.fit_document import describe_certificate, describe_parameters
 from projected_kmeans.estimator.projected_kmeans import ProjectedKMeans, read_fitted_model
@@ -234,6 +235,4 @@ def _read_centers(path: Path, stored: ModelDocument) -> NDArray[Any]:
             f"{path} is {centers.dtype.name} {centers.shape} and model.json says "
             f"{stored.dtype} {shape}; {ADVICE}"
         )
-    if not np.isfinite(centers).all():
-        raise ValueError(f"{path} holds NaN or infinity; {ADVICE}")
-    return np.asarray(centers)
+    return check_centers(str(path), centers, stored.n_features, ADVICE)

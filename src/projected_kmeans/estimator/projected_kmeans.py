@@ -28,6 +28,7 @@ from projected_kmeans.blocks.block_source import BlockSource
 from projected_kmeans.blocks.element_types import compute_type
 from projected_kmeans.blocks.inputs import check_weights, open_input, open_weights
 from projected_kmeans.certificates.certificate import Certificate
+from projected_kmeans.checks import check_centers
 from projected_kmeans.estimator.exports import make_faiss, make_onnx, make_sklearn
 from projected_kmeans.estimator.fitted_attributes import FittedAttribute, list_unset_attributes
 from projected_kmeans.estimator.fitted_model import FittedModel
@@ -719,7 +720,9 @@ def read_fitted_model(model: ProjectedKMeans) -> FittedModel:
     names = known.get("feature_names_in_")
     return FittedModel(
         estimator=model,
-        centers=model.cluster_centers_,
+        centers=check_centers(
+            "cluster_centers_", model.cluster_centers_, model.n_features_in_, "fit the model again"
+        ),
         settings=Settings.of(known),
         key=model.key_,
         n_components=model.n_components_,

@@ -59,13 +59,21 @@ class Frame:
         mean = centers.mean(axis=0)
         spread = np.maximum(centers.max(axis=0) - mean, mean - centers.min(axis=0))
         grid = np.ldexp(1.0, np.frexp(spread)[1])
-        origin = np.where(spread > 0, np.rint(mean / grid) * grid, mean).astype(dtype)
+        with np.errstate(over="ignore"):  # an overflow gives infinity, which is refused below
+            origin = np.where(spread > 0, np.rint(mean / grid) * grid, mean).astype(dtype)
         offsets = centers - origin
         reach = [offsets, origin]
         if ranges is not None:
             reach += [ranges.minimum - origin, ranges.maximum - origin]
         largest = max(float(np.max(part)) for part in reach)
-        exponent = math.frexp(max(largest, *(-float(np.min(part)) for part in reach)))[1]
+        largest = max(largest, *(-float(np.min(part)) for part in reach))
+        # Rows of float32 and their differences are below twice the largest float32 number.
+        if not largest < 4 * float(np.finfo(dtype).max):
+            raise ValueError(
+                f"centers reach {float(np.max(np.abs(centers))):.3g}, which {dtype} cannot hold; "
+                "give rows of float64"
+            )
+        exponent = math.frexp(largest)[1]
         # The largest coordinate stays 16 bits below the square root of the largest number, so that
         # the sum of the squares of many columns does not overflow.
         scale = _power_of_two(np.finfo(dtype).maxexp // 2 - 16 - exponent, dtype)

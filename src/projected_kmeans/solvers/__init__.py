@@ -9,6 +9,7 @@ seeding            the table of seedings, greedy k-means++, random rows, ORSS06
 kmeans_plus_plus   rows drawn by squared distance, many in one pass; used by most seedings
 sampled_seeding    k-means|| and AFK-MC^2, which pass over the rows only a few times
 lloyd              `Lloyd`: the method as an object, one pass a `step()`
+empty_clusters     which rows go to clusters that a pass left empty
 hartigan           single-point moves after Lloyd
 breathing          local search after Lloyd: add some centers, remove as many others
 dropped_centers    what it costs to drop a center, and which can be spared

@@ -16,14 +16,14 @@ from projected_kmeans.passes.bounded_search import NearestSearch
 from projected_kmeans.passes.cluster_sums import ClusterSums, Moments
 from projected_kmeans.passes.problem import Problem
 from projected_kmeans.results import Clustering, Floats, Labels, OnPass
-
-# A cluster has no spread if its squared distances to its mean are below this share of those to its
-# center: so small a rest is rounding.
-SPREAD = 1e-13
+from projected_kmeans.solvers.empty_clusters import choose_refills
 
 # Sums are about reference points. When the inertia falls below this share of the squared distances
 # to these points, four bits of it are lost, and sums are opened anew about the means.
 NEAR = 1 / 16
+
+# The first sums are about points whose entries are at most this many times the largest of the rows.
+FAR = 2**10
 
 
 @dataclass(frozen=True)
@@ -139,7 +139,7 @@ class Lloyd:
         # Rows are summed as they are labelled, so that a pass reads them once. Sums that follow
         # the partition only need the rows that moved.
         if self._sums is None or self._sums_lose_bits():
-            before, self._sums = None, self._problem.open_sums(self.centers)
+            before, self._sums = None, self._problem.open_sums(self._choose_references())
         else:
             before = self._labels
         adding = self._sums.adding(self._next_labels, before)
@@ -203,6 +203,18 @@ class Lloyd:
         self._shift = float(np.sum((moments.means - self.centers) ** 2))
         self.centers = moments.means
 
+    def _choose_references(self) -> Floats:
+        """Return the points that sums are about: the centers, or points nearer to the rows.
+
+        Means lie among the rows. First centers that the caller gave may be so far away that sums
+        about them would have no digits left for the rows.
+        """
+        ranges = self._problem.ranges
+        reach = FAR * max(-float(np.min(ranges.minimum)), float(np.max(ranges.maximum)))
+        if self.inertia < math.inf or not reach > 0:
+            return self.centers
+        return np.clip(self.centers, -reach, reach)
+
     def _sums_lose_bits(self) -> bool:
         """Tell whether means have come so far from the references that sums lose digits."""
         moments = self._moments
@@ -249,39 +261,3 @@ def run_lloyd(
         if on_pass is not None and on_pass(len(lloyd.history), lloyd.inertia):
             break
     return lloyd.result()
-
-
-def choose_refills(
-    problem: Problem, moments: Moments, centers: Floats, labels: Labels
-) -> tuple[NDArray[np.int64], Labels]:
-    """Return a row for each cluster without weight, in ascending order, and these clusters.
-
-    The rows farthest from their centers are taken first. A row may only leave a cluster that has
-    some spread and keeps other rows, and no two of the rows are equal, so that the inertia falls.
-    If there are too few distinct rows, some clusters stay empty.
-    """
-    empty = np.flatnonzero(moments.mass <= 0)
-    weights = problem.weights
-    nearness = problem.distances(centers, labels)
-    np.negative(nearness, out=nearness)  # in place, because there may be very many rows
-    if weights is not None:
-        nearness[weights <= 0] = 0
-    mass = moments.mass.copy()
-    spread = moments.cluster_inertia > SPREAD * moments.squares
-    chosen: list[int] = []
-    given: list[Floats] = []
-    for row in np.argsort(nearness, kind="stable"):
-        home, weight = labels[row], 1.0 if weights is None else weights[row]
-        if len(given) == len(empty) or nearness[row] >= 0:
-            break
-        if not spread[home] or mass[home] - weight <= 0:
-            continue
-        values = problem.source.take(np.array([row]))[0]
-        if any(np.array_equal(values, other) for other in given):
-            continue
-        mass[home] -= weight
-        chosen.append(int(row))
-        given.append(values)
-    rows = np.array(chosen, dtype=np.int64)
-    order = np.argsort(rows)
-    return rows[order], empty[: len(rows)][order].astype(np.int32)
