@@ -3,14 +3,24 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+import math
+import os
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from projected_kmeans.documents import (
+    Count,
+    Finite,
+    NotNegative,
+    ParameterName,
+    Seconds,
+    Share,
+    Size,
     from_document,
     join_arrays,
     read_document,
@@ -90,13 +100,22 @@ def test_a_missing_array_is_refused(name: Any) -> None:
     [
         (b"{", "is not valid JSON"),
         (b'{"format": NaN}', "is not valid JSON"),
-        (b'{"size": 1e999}', "is not valid JSON"),
+        (b'{"size": 1e999}', "is not a mine"),
+        (b'{"format": "mine", "format_version": 1, "size": 1e999}', "is not valid JSON"),
+        (b'{"format": "mine", "format_version": 1, "size": ' + b"9" * 5000 + b"}", "out of range"),
+        (b'{"format": "mine", "format_version": 1, "a": "\\ud800"}', "is not valid JSON"),
+        (b'{"format": "mine", "format_version": 1, "a": ' + b"[" * 10**5, "nested too deeply"),
+        (b'\xef\xbb\xbf{"format": "mine", "format_version": 1}', "is not valid JSON"),
+        (b'{"format": "mine", "format_version": 1}}', "is not valid JSON"),
+        (b"", "is not valid JSON"),
         (b'{"format": "\xff"}', "is not valid JSON"),
-        (b"[" * 100_000, "is not valid JSON"),
+        (b"[" * 100_000, "is not a mine"),
         (b"[]", "is not a mine"),
         (b'{"format": "other"}', "is not a mine"),
         (b'{"format": "mine", "format_version": 2}', "has format version 2"),
         (b'{"format": "mine"}', "has format version None"),
+        (b'{"format": "mine", "format_version": true}', "is not a mine"),
+        (b'{"format": "mine", "format_version": "%s"}' % (b"1" * 9999), r"version '1+\.\.\. and"),
     ],
 )
 def test_a_bad_file_gets_one_sentence(tmp_path: Path, content: bytes, problem: str) -> None:
@@ -114,3 +133,77 @@ def test_a_good_file_is_read(tmp_path: Path) -> None:
     path = tmp_path / "file.json"
     path.write_text('{"format": "mine", "format_version": 1, "size": 2.5}')
     assert read_document(path, ["other", "mine"], 1)["size"] == 2.5
+
+
+def test_a_file_that_is_too_large_is_not_read(tmp_path: Path) -> None:
+    """A file of another size class is refused by its size alone."""
+    path = tmp_path / "file.json"
+    with path.open("wb") as handle:
+        handle.truncate(2**40)  # a hole, which takes no space
+    with pytest.raises(ValueError, match="has 1099511627776 bytes, more than any"):
+        read_document(path, ["mine"], 1)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="the system has no named pipes")
+def test_a_pipe_is_not_read(tmp_path: Path) -> None:
+    """A named pipe, which would wait for a writer for ever, is refused."""
+    os.mkfifo(tmp_path / "file.json")
+    with pytest.raises(ValueError, match="is not a file; name"):
+        read_document(tmp_path / "file.json", ["mine"], 1)
+
+
+@dataclass(frozen=True)
+class Limits:
+    """A field of every range."""
+
+    count: Count = 0
+    size: Size = 1
+    finite: Finite = 0.0
+    amount: NotNegative = 0.0
+    share: Share = 0.0
+    seconds: Seconds = 0.0
+    names: dict[ParameterName, int] = field(default_factory=dict)
+    sizes: tuple[Size, ...] = ()
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "problem"),
+    [
+        ("count", -1, "`int` >= 0 - at `count`, got -1"),
+        ("count", 2**63, "`int` <= 9223372036854775807 - at `count`, got 9223372036854775808"),
+        ("count", 10**400, r"at `count`, got 1000000000000000000000000000000000000000..."),
+        ("count", True, "got `bool` - at `count`"),
+        ("count", 1.0, "got `float` - at `count`"),
+        ("size", 0, "`int` >= 1 - at `size`, got 0"),
+        ("finite", 10**400, "out of range - at `finite`, got 1000"),
+        ("finite", math.inf, "at `finite`, got inf"),
+        ("finite", math.nan, "at `finite`, got nan"),
+        ("amount", -0.5, "at `amount`, got -0.5"),
+        ("share", 1.5, "at `share`, got 1.5"),
+        ("seconds", 1e300, "at `seconds`, got 1e+300"),
+        ("names", {"a b": 1}, "matching regex"),
+        ("sizes", [1, 2, 0], "at `sizes[2]`, got 0"),
+    ],
+)
+def test_ranges(name: str, value: Any, problem: str) -> None:
+    """A value outside the range of its field is refused, with the field and what it got."""
+    with pytest.raises(ValueError, match=r"^the limits is damaged \(.*\); fit again$") as caught:
+        from_document(Limits, {name: value}, "the limits")
+    assert problem in str(caught.value)
+
+
+def test_an_array_of_another_type_is_refused() -> None:
+    """An array must have the element type that its field names."""
+    with pytest.raises(ValueError, match="array-0 has type int64, not float64"):
+        join_arrays(
+            Tree,
+            {"leaves": [], "sums": "array-0", "counts": {}},
+            {"array-0": np.zeros(1, np.int64)},
+            "the tree",
+        )
+
+
+def test_an_array_of_any_type_is_taken() -> None:
+    """A field that names no element type takes any array."""
+    found = join_arrays(NDArray[Any], "array-0", {"array-0": np.arange(3)}, "the numbers")
+    assert found.tolist() == [0, 1, 2]

@@ -1,22 +1,41 @@
-"""Frozen values as JSON documents and back, with types checked while a document is decoded.
+"""Frozen values as JSON documents and back, with types and ranges checked while one is decoded.
 
-Every file that the package writes as JSON goes through here: models, results, reports and
-checkpoints. msgspec checks each value against the type of its field, so that a damaged or foreign
-file is refused with one sentence and never becomes an object of the wrong shape.
+Every file that the package writes as JSON and reads again goes through here: models, results,
+reports, checkpoints and stored experiments. msgspec checks each value against the type of its
+field, and against the range that types such as `Count` add, so that a damaged or foreign file is
+refused with one sentence and never becomes an object of the wrong shape. JSON has no NaN and no
+infinity, and msgspec refuses both. Of a key that occurs twice, the last value counts.
 """
 
 from __future__ import annotations
 
+import re
+import stat
+import sys
 from collections.abc import Collection, Mapping
-from dataclasses import asdict, is_dataclass
+from dataclasses import asdict, dataclass, is_dataclass
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar, get_origin
+from typing import Annotated, Any, NamedTuple, TypeAlias, TypeVar, get_args, get_origin
 
 import msgspec
 import numpy as np
+from msgspec import Meta
 from numpy.typing import NDArray
 
 Value = TypeVar("Value")
+
+# Ranges of fields. A count fits into 64 bits with its sign, a key without.
+Count: TypeAlias = Annotated[int, Meta(ge=0, le=2**63 - 1)]
+Size: TypeAlias = Annotated[int, Meta(ge=1, le=2**63 - 1)]
+Key: TypeAlias = Annotated[int, Meta(ge=0)]  # below 2**64; msgspec's own limits have 63 bits
+Finite: TypeAlias = Annotated[float, Meta(ge=-sys.float_info.max, le=sys.float_info.max)]
+NotNegative: TypeAlias = Annotated[float, Meta(ge=0, le=sys.float_info.max)]
+Share: TypeAlias = Annotated[float, Meta(ge=0, le=1)]
+Seconds: TypeAlias = Annotated[float, Meta(ge=0, le=1e18)]
+ParameterName: TypeAlias = Annotated[str, Meta(pattern="^[A-Za-z_][A-Za-z0-9_]*$")]
+
+# No document of this package comes near this size; a larger file is not read at all.
+MAX_BYTES = 2**28
 
 
 class SplitValue(NamedTuple):
@@ -74,7 +93,8 @@ def from_document(kind: type[Value], document: Any, where: str, advice: str = "f
     try:
         return msgspec.convert(document, kind)
     except (msgspec.ValidationError, RecursionError) as error:
-        raise ValueError(f"{where} is damaged ({_describe(error)}); {advice}") from error
+        reason = _describe(error) + _quote_value(error, document)
+        raise ValueError(f"{where} is damaged ({reason}); {advice}") from error
 
 
 def read_document(
@@ -101,22 +121,76 @@ def read_document(
     ValueError: nowhere.json does not exist; name the folder that a fit wrote
     """
     wanted = next(iter(formats))
+    content = _read_content(path)
     try:
-        document = msgspec.json.decode(path.read_bytes())
+        # The head first: the rest of a foreign file is looked through, and never becomes objects.
+        head = msgspec.json.decode(content, type=_Head)
+    except msgspec.ValidationError:
+        head = _Head()
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+        raise ValueError(f"{path} is not valid JSON ({_describe(error)}); {advice}") from error
+    if head.format not in formats:
+        raise ValueError(f"{path} is not a {wanted}; name the folder that a fit wrote")
+    if head.format_version != version:
+        raise ValueError(
+            f"{path} has format version {_shorten(head.format_version)} and this package reads "
+            f"{version}; upgrade projected_kmeans or {advice}"
+        )
+    document: dict[str, Any] = decode_json(content, str(path), advice)
+    return document
+
+
+@dataclass(frozen=True)
+class _Head:
+    """The two fields that say what a document is."""
+
+    format: str = ""
+    format_version: int | float | str | None = None
+
+
+def decode_json(content: bytes, where: str, advice: str = "fit again") -> Any:
+    """Return what JSON holds, as dicts, lists, numbers and strings.
+
+    Parameters
+    ----------
+    content : bytes
+        The JSON.
+    where : str
+        What an error calls it.
+    advice : str, default="fit again"
+        What an error tells the reader to do.
+
+    Examples
+    --------
+    >>> decode_json(b'{"a": [1, 2.5]}', "the list")
+    {'a': [1, 2.5]}
+    >>> decode_json(b'{"a": NaN}', "the list")
+    Traceback (most recent call last):
+    ...
+    ValueError: the list is not valid JSON (invalid character (byte 6)); fit again
+    """
+    try:
+        return msgspec.json.decode(content)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+        raise ValueError(f"{where} is not valid JSON ({_describe(error)}); {advice}") from error
+
+
+def _read_content(path: Path) -> bytes:
+    """Return all bytes of a regular file that is not too large for a document."""
+    try:
+        status = path.stat()
+        if not stat.S_ISREG(status.st_mode):
+            raise ValueError(f"{path} is not a file; name the folder that a fit wrote")
+        if status.st_size > MAX_BYTES:
+            raise ValueError(
+                f"{path} has {status.st_size} bytes, more than any file of this kind; name the "
+                "folder that a fit wrote"
+            )
+        return path.read_bytes()
     except FileNotFoundError:
         raise ValueError(f"{path} does not exist; name the folder that a fit wrote") from None
     except OSError as error:
         raise ValueError(f"{path} cannot be read ({error.strerror}); check its access") from error
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-        raise ValueError(f"{path} is not valid JSON ({_describe(error)}); {advice}") from error
-    if not isinstance(document, dict) or document.get("format") not in formats:
-        raise ValueError(f"{path} is not a {wanted}; name the folder that a fit wrote")
-    if document.get("format_version") != version:
-        raise ValueError(
-            f"{path} has format version {document.get('format_version')!r} and this package reads "
-            f"{version}; upgrade projected_kmeans or {advice}"
-        )
-    return document
 
 
 def split_arrays(value: Any) -> SplitValue:
@@ -155,12 +229,22 @@ def join_arrays(
             raise NotImplementedError(f"a field of type {wanted} cannot be read from JSON")
         if not isinstance(name, str) or name not in arrays:
             raise msgspec.ValidationError(f"no array is named {name!r}")
+        dtype = _dtype_of(wanted)
+        if dtype is not None and arrays[name].dtype != dtype:
+            raise msgspec.ValidationError(f"{name} has type {arrays[name].dtype}, not {dtype}")
         return arrays[name]
 
     try:
         return msgspec.convert(document, kind, dec_hook=find_array)
     except (msgspec.ValidationError, RecursionError) as error:
         raise ValueError(f"{where} is damaged ({_describe(error)}); fit again") from error
+
+
+def _dtype_of(wanted: Any) -> np.dtype[Any] | None:
+    """Return the element type that an annotation such as NDArray[np.float64] names, if it does."""
+    named = [get_args(one) for one in get_args(wanted) if get_origin(one) is np.dtype]
+    kind = named[0][0] if named else None
+    return np.dtype(kind) if isinstance(kind, type) and issubclass(kind, np.generic) else None
 
 
 def _to_plain(value: Any) -> Any:
@@ -172,5 +256,29 @@ def _to_plain(value: Any) -> Any:
 
 def _describe(error: BaseException) -> str:
     """Return the first line of an error, with the path in the document as a reader writes it."""
+    if isinstance(error, RecursionError):
+        return "it is nested too deeply"
     lines = str(error).splitlines() or [type(error).__name__]
-    return lines[0].replace("`$.", "`").replace(" - at `$`", "").rstrip(".")
+    line = lines[0].replace("`$.", "`").replace(" - at `$`", "").removeprefix("JSON is malformed: ")
+    return line.rstrip(".")
+
+
+def _quote_value(error: BaseException, document: Any) -> str:
+    """Return the value that an error is about, where the error does not say what it got."""
+    found = re.search(r" - at `\$((?:\.[^`.\[]+|\[\d+\])+)`$", str(error))
+    if found is None or ", got " in str(error):
+        return ""
+    for name, index in re.findall(r"\.([^.\[]+)|\[(\d+)\]", found[1]):
+        try:
+            document = document[name] if name else document[int(index)]
+        except (LookupError, TypeError):
+            return ""
+    if isinstance(document, dict | list | tuple):
+        return ""
+    return f", got {_shorten(document)}"
+
+
+def _shorten(value: Any) -> str:
+    """Return a number or a text as Python writes it, cut if it is long."""
+    text = repr(value)
+    return text if len(text) <= 40 else f"{text[:40]}..."

@@ -204,11 +204,11 @@ def test_wrong_centers(centers: np.ndarray, part: str, folder: Path) -> None:
 @pytest.mark.parametrize(
     ("centers", "part"),
     [
-        (np.zeros((3, 12), complex), "has the type complex128 and not float32 or float64"),
-        (np.full((3, 12), "1.5"), "has the type <U3 and not float32 or float64"),
-        (np.zeros((3, 12), np.int64), "has the type int64 and not float32 or float64"),
+        (np.zeros((3, 12), complex), "Invalid enum value 'complex128' - at `dtype`"),
+        (np.full((3, 12), "1.5"), "- at `dtype`"),
+        (np.zeros((3, 12), np.int64), "Invalid enum value 'int64' - at `dtype`"),
         (np.full((3, 12), 1e308), "reaches 1e+308, so that distances overflow"),
-        (np.zeros((0, 12)), "has shape (0, 12) and not one row for each cluster"),
+        (np.zeros((0, 12)), "Expected `int` >= 1 - at `n_clusters`, got 0"),
     ],
 )
 def test_centers_that_no_kernel_can_measure(centers: np.ndarray, part: str, folder: Path) -> None:
@@ -220,7 +220,11 @@ def test_centers_that_no_kernel_can_measure(centers: np.ndarray, part: str, fold
 
 def test_centers_that_are_no_array(folder: Path) -> None:
     """Centers of other bytes with a fitting checksum are refused."""
-    for content in (b"", b"text", b"\x93NUMPY"):
+    header = b"{'descr': '<f8', 'fortran_order': False, 'shape': (3, 12"
+    starts = (b"}".rjust(70), b")}".rjust(70), b"000000000000)}".rjust(70), b" 12)".rjust(70))
+    magic = b"\x93NUMPY\x01\x00"
+    numbered = [magic + (len(header + end)).to_bytes(2, "little") + header + end for end in starts]
+    for content in (b"", b"text", b"\x93NUMPY", b"\x93NUMPY\x09\x00", *numbered):
         (folder / "centers.npy").write_bytes(content)
         edit(folder, centers_sha256=hashlib.sha256(content).hexdigest())
         assert "centers.npy is not an array" in refusal(folder)
@@ -241,6 +245,19 @@ def test_centers_that_are_no_array(folder: Path) -> None:
         {"feature_names": ["a", "b"]},
         {"feature_names": 12},
         {"feature_names": [1] * 12},
+        {"n_clusters": 10**400},
+        {"n_features": -12},
+        {"n_components": 0},
+        {"n_iter": True},
+        {"key": 2**64},
+        {"inertia": 10**400},
+        {"inertia": -1.0},
+        {"dtype": "complex128"},
+        {"parameters": {"n clusters": 3}},
+        {"checkpoint": 1, "parameters": {"checkpoint": "/tmp"}},
+        {"callback": 1, "parameters": {"callback": "print"}},
+        {"parameters": {"memory_limit": "9" * 400}},
+        {"certificate": {"ratio": 10**400}},
     ],
 )
 def test_wrong_fields(changes: dict[str, Any], folder: Path) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import dataclasses
 import itertools
 from collections.abc import Callable
 from typing import Any
@@ -326,12 +325,3 @@ def test_a_state_goes_on_to_the_same_bits(n_candidates: int, weighted: bool) -> 
         assert found.centers.tobytes() == whole.centers.tobytes()
         assert (found.inertia, found.history) == (whole.inertia, whole.history)
         assert (found.converged, found.n_iter) == (whole.converged, whole.n_iter)
-
-
-def test_a_state_of_other_rows_is_refused() -> None:
-    """Sums that do not give the inertia of the last pass are not gone on from."""
-    X, _ = draw_clusters(4, 100, 6, 5, 1.0)
-    _, states, begin = follow_states(make_problem(X), X[:5], 0)
-    bad = dataclasses.replace(states[0], totals=states[0].totals + 1)
-    with pytest.raises(ValueError, match="does not agree with itself; use another folder"):
-        begin().resume(bad)

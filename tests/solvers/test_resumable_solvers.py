@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +15,8 @@ from projected_kmeans.running.checkpoint import Checkpoint
 from projected_kmeans.running.checkpoint_folder import CheckpointFolder
 from projected_kmeans.running.monitor import Monitor
 from projected_kmeans.running.run import Run
-from projected_kmeans.solvers.lloyd import run_lloyd
-from projected_kmeans.solvers.resumable_solvers import move_to_plateau, run_to_plateau
+from projected_kmeans.solvers.lloyd import Lloyd, run_lloyd
+from projected_kmeans.solvers.resumable_solvers import move_to_plateau, run_to_plateau, state_fits
 from tests.support.blobs import draw_blobs
 from tests.support.problems import make_problem
 
@@ -90,3 +91,27 @@ def test_passes_count_on_from_those_before() -> None:
     monitor = Monitor()
     run_to_plateau(PROBLEM, CENTERS, Run(monitor), "mine", max_iter=3, inertia_tol=0.0, done=10)
     assert [state.iteration for state in monitor.trace] == [11, 12, 13]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"labels": np.full(400, 12, np.int32)},
+        {"labels": np.zeros(399, np.int32)},
+        {"references": np.zeros((11, 5))},
+        {"references": np.full((12, 5), np.nan)},
+        {"offsets": np.zeros(3)},
+        {"totals": np.zeros((2, 12, 2))},
+        {"history": ()},
+        {"history": (1.0,)},
+        {"refilled": np.array([400]), "targets": np.array([0], np.int32)},
+        {"refilled": np.array([1]), "targets": np.array([12], np.int32)},
+        {"refilled": np.array([1]), "targets": np.empty(0, np.int32)},
+    ],
+)
+def test_a_state_of_other_rows_is_not_used(change: dict[str, Any]) -> None:
+    """A state that does not fit the rows, or that does not agree with itself, is noticed."""
+    lloyd = Lloyd(PROBLEM, CENTERS, max_iter=9)
+    lloyd.step()
+    assert state_fits(PROBLEM, CENTERS.shape, lloyd.state())
+    assert not state_fits(PROBLEM, CENTERS.shape, replace(lloyd.state(), **change))

@@ -30,6 +30,16 @@ class ColumnRanges:
     maximum: Floats
     squared_norm: float = np.inf
 
+    def fits(self, n_columns: int) -> bool:
+        """Return whether these can be ranges of so many columns, in case they were stored."""
+        shapes = {self.minimum.shape, self.maximum.shape}
+        return (
+            shapes == {(n_columns,)}
+            and bool(np.isfinite(self.minimum).all() and np.isfinite(self.maximum).all())
+            and bool((self.minimum <= self.maximum).all())
+            and self.squared_norm >= 0
+        )
+
 
 def scan_columns(
     source: BlockSource, n_threads: int = 0, on_block: OnBlock | None = None

@@ -363,7 +363,8 @@ class ProjectedKMeans(
             open_run(self.get_params(deep=False), recipe, rows, weights, monitor) as run,
             open_storage(recipe.memory, run) as storage,
         ):
-            if (finished := recall_result(run, recipe.projection)) is None:
+            finished = recall_result(run, recipe.projection, rows.shape, self.n_clusters)
+            if finished is None:
                 source = storage.open_rows(rows)
                 original, sketch = reduce_rows(recipe, source, weights, run, storage)
                 finalists = cluster_sketch(recipe, original, sketch, run)

@@ -19,14 +19,20 @@ from projected_kmeans import _native
 from projected_kmeans.blocks.array_hashes import hash_arrays
 from projected_kmeans.blocks.block_source import BlockSource
 from projected_kmeans.certificates.certificate import Certificate
+from projected_kmeans.documents import Seconds, from_document
+from projected_kmeans.passes.stored_partitions import are_centers, is_partition
 from projected_kmeans.planning.recipe import Recipe
 from projected_kmeans.projections.map_protocol import RandomMap, Transformer
 from projected_kmeans.results import Clustering, Floats
 from projected_kmeans.running.checkpoint import Checkpoint
-from projected_kmeans.running.checkpoint_folder import Part, open_checkpoint_folder
+from projected_kmeans.running.checkpoint_folder import (
+    SUFFIX,
+    Part,
+    open_checkpoint_folder,
+    warn_of_damage,
+)
 from projected_kmeans.running.monitor import Monitor
 from projected_kmeans.running.run import Run
-from projected_kmeans.running.stored_values import decode_value
 
 # Parameters of a `ProjectedKMeans` that do not change its result. The key of the recipe stands for
 # `random_state`.
@@ -39,6 +45,9 @@ PARAMETERS_WITHOUT_EFFECT = {
     "time_budget",
     "verbose",
 }
+
+# What a map knows before it looks at rows; what is stored must agree with it.
+FIXED = {"n_features_in_", "n_components_", "key_"}
 
 # The parts that stay when a fit is finished.
 RESULT, MAP = "result", "map"
@@ -113,16 +122,53 @@ def finish_run(run: Run, finished: Finished) -> Finished:
     return finished
 
 
-def recall_result(run: Run, projection: RandomMap | Transformer | None) -> Finished | None:
-    """Return the end of a fit that was finished before; its map gets back what it had learnt."""
+def recall_result(
+    run: Run,
+    projection: RandomMap | Transformer | None,
+    shape: tuple[int, int],
+    n_clusters: int,
+) -> Finished | None:
+    """Return the end of a fit that was finished before; its map gets back what it had learnt.
+
+    Parameters
+    ----------
+    run : Run
+        The run of the fit.
+    projection : RandomMap, Transformer or None
+        The map of the fit.
+    shape : (int, int)
+        The number of rows and of columns, which the result must have.
+    n_clusters : int
+        k.
+    """
     checkpoint, monitor = run.checkpoint, run.monitor
     part = checkpoint.read(RESULT)
-    if checkpoint.folder is None or part is None or not recall_map(checkpoint, projection):
+    if checkpoint.folder is None or part is None:
+        return None
+    finished = checkpoint.decode(RESULT, part, Finished, partial(_fits, shape, n_clusters))
+    if finished is None or not recall_map(checkpoint, projection):
         return None
     checkpoint.folder.clear(RESULT, MAP)  # a process may have been killed before it did that
     monitor.note("checkpoint: the fit was finished")
-    monitor.seconds.update(part.document["seconds"])
-    return decode_value(Finished, part)
+    monitor.seconds.update(_read_seconds(part.document.get("seconds")))
+    return finished
+
+
+def _fits(shape: tuple[int, int], n_clusters: int, found: Finished) -> bool:
+    """Return whether this can be the end of a fit to rows of that shape."""
+    sketched = found.sketched  # its labels were not stored
+    return is_partition(found.polished, shape, n_clusters) and (
+        are_centers(sketched.mass, (n_clusters,))
+        and are_centers(sketched.centers, sketched.centers.shape)
+    )
+
+
+def _read_seconds(stored: Any) -> dict[str, float]:
+    """Return the seconds of the steps; none if they are damaged, because no result needs them."""
+    try:
+        return from_document(dict[str, Seconds], stored, "the checkpoint")
+    except ValueError:
+        return {}
 
 
 def recall_map(checkpoint: Checkpoint, projection: RandomMap | Transformer | None) -> bool:
@@ -130,11 +176,41 @@ def recall_map(checkpoint: Checkpoint, projection: RandomMap | Transformer | Non
     if projection is None:
         return True
     part = checkpoint.read(MAP)
-    if part is None:
+    if part is None or checkpoint.folder is None:
         return False
-    for name, value in (part.document | part.arrays).items():
-        setattr(projection, name, value)
-    return True
+    before = dict(vars(projection))
+    vars(projection).update(part.document | part.arrays)
+    plain = all(isinstance(value, int | float) for value in part.document.values())
+    plain = plain and all(array.dtype.kind in "fiu" for array in part.arrays.values())
+    if plain and isinstance(projection, RandomMap) and _can_project(projection, before):
+        return True
+    vars(projection).clear()
+    vars(projection).update(before)
+    warn_of_damage(checkpoint.folder.path / f"{MAP}{SUFFIX}")
+    return False
+
+
+def _can_project(projection: RandomMap, before: Mapping[str, Any]) -> bool:
+    """Return whether a map can use what was stored of it: tried with one row of zeros.
+
+    It may only have gained fitted attributes, which end in an underscore.
+    """
+    after = vars(projection)
+    gained = after.keys() - before.keys()
+    if any(not np.array_equal(after[name], before[name]) for name in before.keys() & FIXED):
+        return False
+    if any(after[name] is not before[name] for name in before.keys() - FIXED):
+        return False
+    if not all(name.isidentifier() and name[0] != "_" and name[-1] == "_" for name in gained):
+        return False
+    if not gained:  # the map has only its shape and its key
+        return True
+    out = np.full((1, projection.n_components_), np.nan)
+    try:
+        projection.project_block(np.zeros((1, projection.n_features_in_)), out)
+    except (AttributeError, IndexError, TypeError, ValueError):  # arrays of another shape or type
+        return False
+    return bool(np.isfinite(out).all())
 
 
 def keep_map(checkpoint: Checkpoint, projection: RandomMap) -> None:

@@ -6,11 +6,13 @@ Calls the solvers; every choice is made already and stands in the recipe.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 from projected_kmeans.certificates.certificate import Certificate, certify_fit
 from projected_kmeans.fit.first_centers import FirstCenters, sketch_for_seeding
 from projected_kmeans.passes.candidate_search import CandidateSearch, list_candidates
 from projected_kmeans.passes.problem import Problem
+from projected_kmeans.passes.stored_partitions import is_partition
 from projected_kmeans.planning.recipe import Recipe
 from projected_kmeans.planning.settings import Settings
 from projected_kmeans.results import Clustering, Lifted
@@ -47,11 +49,19 @@ def lift_partition(
     """Return the finalist with the lowest inertia in the original space, and its centers there."""
     if sketch is original:
         return _choose_lowest(finalists, finalists)
-    if (known := run.recall("lifted", Lifted)) is not None:
+    known = run.recall("lifted", Lifted, partial(_fits, original, sketch, len(finalists[0].mass)))
+    if known is not None:
         return known
     lifted = _choose_lowest(finalists, _lift(original, finalists, run.monitor))
     run.keep("lifted", lifted)
     return lifted
+
+
+def _fits(original: Problem, sketch: Problem, n_clusters: int, found: Lifted) -> bool:
+    """Return whether partitions that were stored can be those of these rows."""
+    return is_partition(found.sketched, sketch.source.shape, n_clusters) and is_partition(
+        found.original, original.source.shape, n_clusters
+    )
 
 
 def _lift(original: Problem, finalists: Sequence[Clustering], monitor: Monitor) -> list[Clustering]:

@@ -6,6 +6,7 @@ The recipe says which map; where the sketch lies is decided by the storage.
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -97,7 +98,7 @@ def _check_solver(recipe: Recipe, source: BlockSource) -> None:
 def _check_rows(checked: CheckedBlocks, run: Run) -> None:
     """Check all rows; skip stored rows that an earlier run has checked."""
     stored = not checked.source.resident
-    known = run.recall("check", CheckedRows) if stored else None
+    known = run.recall("check", CheckedRows, partial(_fits_rows, checked.shape)) if stored else None
 
     def report(done: int) -> None:
         if stored:
@@ -108,6 +109,11 @@ def _check_rows(checked: CheckedBlocks, run: Run) -> None:
         checked.resume(known.ranges)
         run.monitor.skip(known.n_rows)
     checked.check(report, 0 if known is None else known.n_rows)
+
+
+def _fits_rows(shape: tuple[int, int], found: CheckedRows) -> bool:
+    """Return whether an earlier run can have found this in rows of that shape."""
+    return 0 <= found.n_rows <= shape[0] and found.ranges.fits(shape[1])
 
 
 def _sketch_rows(

@@ -8,6 +8,8 @@ from __future__ import annotations
 import hashlib
 import os
 from dataclasses import dataclass
+from functools import partial
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -79,7 +81,7 @@ class SketchFile:
         self._digests: tuple[str, ...] = ()
         self._file: NDArray[Any] | None = None
         self.ranges: ColumnRanges | None = None
-        found = run.recall(SKETCH, StoredRows)
+        found = run.recall(SKETCH, StoredRows, partial(_fits, shape[0]))
         if found is not None:
             self._use(found)
         self.array = np.empty(shape, dtype) if in_memory else self._open_file()
@@ -90,6 +92,11 @@ class SketchFile:
     def n_rows(self) -> int:
         """How many rows are stored."""
         return self._stops[-1] if self._stops else 0
+
+    def start_again(self) -> None:
+        """Forget the rows that an earlier run has stored."""
+        warn_of_damage(self._path)
+        self._stops, self._digests, self.ranges = (), (), None
 
     def keep(self, n_rows: int, ranges: ColumnRanges) -> None:
         """Store the first ``n_rows`` rows when the next write is due."""
@@ -151,6 +158,13 @@ def new_array_file(path: Path, shape: tuple[int, int], dtype: np.dtype[Any]) -> 
         path.unlink(missing_ok=True)
         raise cannot_write(path, error) from error
     return array
+
+
+def _fits(n_rows: int, found: StoredRows) -> bool:
+    """Return whether this can describe stretches of so many rows."""
+    stops = (0, *found.stops, n_rows)
+    ascending = all(start <= stop for start, stop in pairwise(stops))
+    return ascending and len(found.stops) == len(found.digests)
 
 
 def _hash(rows: NDArray[Any]) -> str:

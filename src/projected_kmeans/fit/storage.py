@@ -80,6 +80,9 @@ class Storage:
         """Return how many rows of the new sketch an earlier run has stored; they are not read."""
         if self._stored is None or self._stored.ranges is None:
             return 0
+        if not self._stored.ranges.fits(checked.shape[1]):
+            self._stored.start_again()
+            return 0
         checked.resume(self._stored.ranges)
         return self._stored.n_rows
 

@@ -19,6 +19,8 @@ cluster_sums
     `ClusterSums` and `Moments`: exact sums over the rows of each cluster, hence means and inertia.
 labelling
     Labels of new rows, block by block.
+stored_partitions
+    Whether arrays that were read from a checkpoint can be a partition of the rows at hand.
 scoring
     The paper's measures F, F~ and P, and the indicator matrix.
 

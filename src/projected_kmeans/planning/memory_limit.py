@@ -36,7 +36,11 @@ def parse_memory(limit: int | str | None) -> int | None:
         check_count("memory_limit", limit)
         return int(limit)
     found = re.fullmatch(r"\s*(\d+(?:\.\d*)?)\s*([a-z]*)\s*", limit, re.IGNORECASE)
-    if found is None or found[2].upper() not in UNITS or not float(found[1]) > 0:
+    if (
+        found is None
+        or found[2].upper() not in UNITS
+        or not 0 < float(found[1]) * UNITS[found[2].upper()] < math.inf
+    ):
         raise ValueError(
             f"memory_limit={limit!r} is not a size; use bytes or a text such as '500MB' or '2GiB'"
         )

@@ -11,6 +11,7 @@ Modules, in the order in which a report is made:
 - ``pass_lines``: the inertia after every pass, one line for each restart.
 - ``theorem``: what Theorem 1 of the paper promises for given sizes.
 - ``files``: ``report.json``, written and read.
+- ``agreement``: whether the parts of a stored report agree with each other.
 - ``sentences``: the texts of the page.
 - ``plots``: the plots of the page, by Bokeh.
 - ``page``: a `Report` -> one HTML page, from ``templates/``.

@@ -12,6 +12,7 @@ from typing import Any
 from projected_kmeans.documents import from_document, read_document, to_document
 from projected_kmeans.estimator.fit_document import FORMAT_VERSION, RESULT_FORMAT
 from projected_kmeans.output_files import write_json
+from projected_kmeans.reports.agreement import find_contradiction
 from projected_kmeans.reports.values import ClusterFacts, FitFacts, Report
 
 REPORT_FORMAT = "projected_kmeans report"
@@ -76,9 +77,14 @@ def load_report(path: str | os.PathLike[str]) -> Report:
         path = stored if stored.is_file() else folder / "result.json"
     document = read_document(path, (RESULT_FORMAT, REPORT_FORMAT), FORMAT_VERSION)
     if document["format"] == REPORT_FORMAT:
-        return from_document(Report, document, str(path))
-    facts = read_facts(document, str(path))
-    return Report(facts, list_clusters(facts))
+        report = from_document(Report, document, str(path))
+    else:
+        facts = read_facts(document, str(path))
+        report = Report(facts, list_clusters(facts))
+    wrong = find_contradiction(report)
+    if wrong is not None:
+        raise ValueError(f"{path} is damaged ({wrong}); fit again")
+    return report
 
 
 def read_facts(document: Any, where: str = "the result") -> FitFacts:

@@ -235,7 +235,7 @@ def write_snippet(facts: FitFacts) -> str:
         if name not in ("callback", "random_state") and value != plain.get(name)
     }
     words = [f"{name}={value!r}" for name, value in changed.items()]
-    words += [f"{name}=...  # {text}" for name, text in facts.unserialised.items()]
+    words += [f"{name}=...  # {' '.join(t.split())}" for name, t in facts.unserialised.items()]
     inside = "".join(f"    {word},\n" for word in (*words, f"random_state={facts.key}"))
     return (
         "from projected_kmeans import ProjectedKMeans\n\n"
@@ -281,7 +281,7 @@ def _planned_work(facts: FitFacts) -> float:
 
 def _round_up(ratio: float) -> float:
     """Return a proven ratio with three decimals, rounded up so that it stays true."""
-    return math.ceil(ratio * 1000) / 1000
+    return math.ceil(ratio * 1000) / 1000 if ratio < 1e12 else ratio
 
 
 def _seconds(value: float) -> str:

@@ -5,8 +5,22 @@ Holds facts and no wording: `build` finds the facts, `sentences` and `page` word
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Annotated, Any
+
+from msgspec import Meta
+
+from projected_kmeans.documents import (
+    Count,
+    Finite,
+    Key,
+    NotNegative,
+    ParameterName,
+    Seconds,
+    Share,
+    Size,
+)
 
 
 @dataclass(frozen=True)
@@ -14,7 +28,7 @@ class DataFacts:
     """The name, shape and element type of the rows."""
 
     name: str
-    shape: tuple[int, int]
+    shape: tuple[Size, Size]
     dtype: str
 
 
@@ -23,10 +37,10 @@ class CertificateFacts:
     """The certificate of a fit; the ratio is None if nothing was proven."""
 
     sentence: str
-    ratio: float | None
+    ratio: Annotated[float, Meta(ge=1, le=sys.float_info.max)] | None
     certain: bool
-    confidence: float
-    lower_bound: float
+    confidence: Share
+    lower_bound: NotNegative
     method: str
 
 
@@ -34,14 +48,14 @@ class CertificateFacts:
 class ResultFacts:
     """The results of a fit, as ``result.json`` holds them."""
 
-    inertia: float
-    normalized_inertia: float
+    inertia: NotNegative
+    normalized_inertia: NotNegative
     projection: str | None
-    n_components: int
-    n_iter: int
+    n_components: Size
+    n_iter: Count
     stopped: str
-    cluster_sizes: tuple[int, ...]
-    accuracy: float | None = None
+    cluster_sizes: Annotated[tuple[Count, ...], Meta(min_length=1)]
+    accuracy: Share | None = None
     certificate: CertificateFacts | None = None
 
 
@@ -50,9 +64,9 @@ class PlanFacts:
     """The plan of a fit: seconds in all, seconds of each step if they were stored, and memory."""
 
     reason: str
-    seconds: float
-    megabytes: float
-    steps: dict[str, float] | None = None
+    seconds: Seconds
+    megabytes: NotNegative
+    steps: dict[str, Seconds] | None = None
 
 
 @dataclass(frozen=True)
@@ -60,10 +74,10 @@ class BaselineFacts:
     """A run of another program on the same rows, for comparison."""
 
     name: str
-    n_components: int
-    seconds: dict[str, float]
-    normalized_inertia: float
-    accuracy: float
+    n_components: Size
+    seconds: dict[str, Seconds]
+    normalized_inertia: NotNegative
+    accuracy: Share
 
 
 @dataclass(frozen=True)
@@ -74,12 +88,12 @@ class FitFacts:
     versions: dict[str, str]
     machine: dict[str, Any]
     data: DataFacts
-    parameters: dict[str, Any]
-    key: int
+    parameters: dict[ParameterName, Any]
+    key: Key
     results: ResultFacts
-    seconds: dict[str, float]
+    seconds: Annotated[dict[str, Seconds], Meta(min_length=1)]
     plan: PlanFacts
-    unserialised: dict[str, str] = field(default_factory=dict)
+    unserialised: dict[ParameterName, str] = field(default_factory=dict)
     original: BaselineFacts | None = None
 
 
@@ -101,11 +115,11 @@ class ClusterFacts:
         The name of the cluster, and its center as a PNG in base64.
     """
 
-    cluster: int
-    rows: int
-    inertia: float | None = None
-    spread: float | None = None
-    farthest: float | None = None
+    cluster: Count
+    rows: Count
+    inertia: NotNegative | None = None
+    spread: NotNegative | None = None
+    farthest: NotNegative | None = None
     name: str | None = None
     picture: str | None = None
 
@@ -114,10 +128,10 @@ class ClusterFacts:
 class Member:
     """A row of a cluster: its index, its distance to the center, and its picture or values."""
 
-    row: int
-    distance: float
+    row: Count
+    distance: NotNegative
     picture: str | None = None
-    values: tuple[float, ...] = ()
+    values: tuple[Finite, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -125,15 +139,15 @@ class ColumnFacts:
     """A column in which a center stands out: the center's value, and the mean of all rows."""
 
     name: str
-    value: float
-    mean: float
+    value: Finite
+    mean: Finite
 
 
 @dataclass(frozen=True)
 class ClusterMembers:
     """The rows nearest to a center, nearest first, and those farthest from it, farthest first."""
 
-    cluster: int
+    cluster: Count
     typical: tuple[Member, ...]
     outlying: tuple[Member, ...]
     columns: tuple[ColumnFacts, ...] = ()
@@ -155,13 +169,13 @@ class RowMap:
         The share of the sketch's variance that lies along the two directions.
     """
 
-    rows: tuple[int, ...]
-    clusters: tuple[int, ...]
-    x: tuple[float, ...]
-    y: tuple[float, ...]
-    center_x: tuple[float, ...]
-    center_y: tuple[float, ...]
-    kept: float
+    rows: tuple[Count, ...]
+    clusters: tuple[Count, ...]
+    x: tuple[Finite, ...]
+    y: tuple[Finite, ...]
+    center_x: tuple[Finite, ...]
+    center_y: tuple[Finite, ...]
+    kept: Share
 
     def __post_init__(self) -> None:
         lengths = {len(self.rows), len(self.clusters), len(self.x), len(self.y)}
@@ -187,10 +201,10 @@ class PassLine:
         Whether the fit kept this run.
     """
 
-    restart: int
-    rows: int
-    passes: tuple[int, ...]
-    inertia: tuple[float, ...]
+    restart: Count
+    rows: Size
+    passes: tuple[Count, ...]
+    inertia: tuple[NotNegative, ...]
     won: bool
 
     def __post_init__(self) -> None:
@@ -213,9 +227,9 @@ class DimensionCurve:
         The number of rows in the sample.
     """
 
-    dimensions: tuple[int, ...]
-    ratios: tuple[float, ...]
-    sample_rows: int
+    dimensions: tuple[Size, ...]
+    ratios: tuple[NotNegative, ...]
+    sample_rows: Size
 
     def __post_init__(self) -> None:
         if len(self.dimensions) != len(self.ratios):
@@ -255,8 +269,8 @@ class Report:
     members: tuple[ClusterMembers, ...] = ()
     row_map: RowMap | None = None
     passes: tuple[PassLine, ...] = ()
-    original_inertia: tuple[float, ...] = ()
+    original_inertia: tuple[NotNegative, ...] = ()
     curve: DimensionCurve | None = None
-    image_shape: tuple[int, ...] | None = None
+    image_shape: tuple[Size, ...] | None = None
     command: str | None = None
     fingerprint: str | None = None

@@ -10,7 +10,12 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, TypeVar
 
-from projected_kmeans.running.checkpoint_folder import CheckpointFolder, Part
+from projected_kmeans.running.checkpoint_folder import (
+    SUFFIX,
+    CheckpointFolder,
+    Part,
+    warn_of_damage,
+)
 from projected_kmeans.running.stored_values import decode_value, encode_value
 
 Value = TypeVar("Value")
@@ -55,21 +60,43 @@ class Checkpoint:
         """Return a part as it was written; None if it was not."""
         return None if self.folder is None else self.folder.read(name)
 
-    def recall(self, name: str, kind: type[Value]) -> Value | None:
-        """Return a value that was stored; None if it was not."""
+    def recall(
+        self, name: str, kind: type[Value], fits: Callable[[Value], bool] | None = None
+    ) -> Value | None:
+        """Return a value that was stored; None if it was not.
+
+        A value that does not have the shape of its type, or that ``fits`` refuses, counts as not
+        stored: a warning says so, and the caller computes it again.
+        """
         part = self.read(name)
-        return None if part is None else decode_value(kind, part)
+        return None if part is None else self.decode(name, part, kind, fits)
 
     def keep(self, name: str, value: Any) -> None:
         """Store a value that does not change any more, when the next write is due."""
         self.write_when_due(name, partial(self.write_now, name, value))
 
-    def recall_running(self, owner: str, kind: type[Value]) -> Value | None:
+    def recall_running(
+        self, owner: str, kind: type[Value], fits: Callable[[Value], bool] | None = None
+    ) -> Value | None:
         """Return the last state of a solver; None if the stored state has another owner."""
         part = self.read(RUNNING)
         if part is None or part.document.get("owner") != owner:
             return None
-        return decode_value(kind, part)
+        return self.decode(RUNNING, part, kind, fits)
+
+    def decode(
+        self, name: str, part: Part, kind: type[Value], fits: Callable[[Value], bool] | None = None
+    ) -> Value | None:
+        """Return the value in a part that was read; warn and return None if it cannot be used."""
+        assert self.folder is not None
+        try:
+            value = decode_value(kind, part)
+        except ValueError:
+            value = None
+        if value is None or not (fits is None or fits(value)):
+            warn_of_damage(self.folder.path / f"{name}{SUFFIX}")
+            return None
+        return value
 
     def keep_running(self, owner: str, state: Any) -> None:
         """Store the state of a solver, in place of any other, if a write is due.

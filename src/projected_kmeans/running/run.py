@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
@@ -33,9 +34,14 @@ class Run:
     monitor: Monitor = field(default_factory=Monitor)
     checkpoint: Checkpoint = field(default_factory=Checkpoint)
 
-    def recall(self, name: str, kind: type[Value]) -> Value | None:
-        """Return a value that an earlier run stored, and log that; None if there is none."""
-        found = self.checkpoint.recall(name, kind)
+    def recall(
+        self, name: str, kind: type[Value], fits: Callable[[Value], bool] | None = None
+    ) -> Value | None:
+        """Return a value that an earlier run stored, and log that; None if there is none.
+
+        A value that ``fits`` refuses counts as not stored.
+        """
+        found = self.checkpoint.recall(name, kind, fits)
         if found is not None:
             self.monitor.note("checkpoint: %s is taken as it was stored", name)
         return found

@@ -7,12 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
+from numpy.typing import NDArray
 
 from projected_kmeans.blocks.memory_blocks import open_blocks
 from projected_kmeans.keys import SUBSAMPLE, open_stream
 from projected_kmeans.passes.problem import Problem
+from projected_kmeans.passes.stored_partitions import are_centers
 from projected_kmeans.results import Clustering, Floats
 from projected_kmeans.running.monitor import Stopped
 from projected_kmeans.running.run import Run
@@ -108,10 +111,13 @@ def run_restarts(
     running: list[Restart] = []
     for index in range(n_init):
         name = f"restart-{index}"
-        restart = run.recall(name, Restart)
+        rows = problem if sample is None else sample
+        fits = partial(Restart.fits, index=index, shape=rows.source.shape, n_clusters=n_clusters)
+        restart = run.recall(name, Restart, fits)
         if restart is None:
             try:
-                centers = _draw_centers(seed, n_clusters, index, run)
+                shape = n_clusters, problem.source.shape[1]
+                centers = _draw_centers(seed, shape, index, run)
             except Stopped:
                 break
             restart = Restart.pack(index, first.advance(index, centers, limit, name))
@@ -126,12 +132,12 @@ def run_restarts(
     return [whole.advance(best.index, best.found.centers, effort.max_iter, "all-rows")]
 
 
-def _draw_centers(seed: Seed, n_clusters: int, index: int, run: Run) -> Floats:
+def _draw_centers(seed: Seed, shape: tuple[int, int], index: int, run: Run) -> Floats:
     """Return the first centers of a restart; raise `Stopped` if the run ends before it begins."""
     name, monitor = f"seeding-{index}", run.monitor
-    centers: Floats | None = run.recall(name, np.ndarray)
+    centers = run.recall(name, NDArray[np.float64], partial(are_centers, shape=shape))
     if centers is None:
-        with monitor.step("seed", n_clusters, index):
+        with monitor.step("seed", shape[0], index):
             # A stopped run still needs one result, so the first seeding is always finished.
             centers = seed(index, monitor.report_or_leave if index else monitor.report)
         run.keep(name, centers)

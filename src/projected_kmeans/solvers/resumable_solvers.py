@@ -11,6 +11,7 @@ from functools import partial
 
 from projected_kmeans.passes.assignment import Search
 from projected_kmeans.passes.problem import Problem
+from projected_kmeans.passes.stored_partitions import are_centers, are_labels, is_partition
 from projected_kmeans.results import Clustering, Floats
 from projected_kmeans.running.monitor import Plateau
 from projected_kmeans.running.run import Run
@@ -53,7 +54,8 @@ def run_to_plateau(
     """
     monitor, checkpoint = run.monitor, run.checkpoint
     plateau = Plateau(monitor.report, inertia_tol, math.inf if start is None else start.inertia)
-    state = checkpoint.recall_running(owner, LloydState)
+    fits = partial(state_fits, problem, centers.shape)
+    state = checkpoint.recall_running(owner, LloydState, fits)
     history = () if state is None else state.history
     plateau.follow(history)  # the last pass may have ended the method before the process ended
     limit = len(history) if plateau.reached else max_iter
@@ -91,7 +93,8 @@ def move_to_plateau(
     run, owner, inertia_tol
         As in `run_to_plateau`.
     """
-    state = run.checkpoint.recall_running(owner, Clustering) or start
+    fits = partial(is_partition, shape=problem.source.shape, n_clusters=len(start.mass))
+    state = run.checkpoint.recall_running(owner, Clustering, fits) or start
     plateau = Plateau(run.monitor.report, inertia_tol, start.inertia)
     plateau.follow(state.history[len(start.history) :])
     run.monitor.skip(len(state.history))
@@ -104,3 +107,31 @@ def move_to_plateau(
             on_state=partial(run.checkpoint.keep_running, owner),
         )
     return replace(state, converged=True) if plateau.reached else state
+
+
+def state_fits(problem: Problem, shape: tuple[int, ...], state: LloydState) -> bool:
+    """Return whether a state that was stored is one of these rows and agrees with itself.
+
+    Parameters
+    ----------
+    problem : Problem
+        The rows.
+    shape : (int, int)
+        The number of clusters and of columns.
+    state : LloydState
+        As it was read.
+    """
+    n_rows, n_clusters = problem.source.shape[0], shape[0]
+    if not (
+        are_centers(state.references, shape)
+        and are_labels(state.labels, (n_rows,), n_clusters)
+        and are_labels(state.refilled, state.targets.shape, n_rows)
+        and are_labels(state.targets, state.refilled.shape, n_clusters)
+        and state.history
+    ):
+        return False
+    sums = problem.open_sums(state.references)
+    if [part.shape for part in sums.parts] != [state.offsets.shape, state.totals.shape]:
+        return False
+    sums.resume(state.offsets.copy(), state.totals.copy())
+    return sums.moments().inertia == state.history[-1]

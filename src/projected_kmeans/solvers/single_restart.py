@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from numpy.typing import NDArray
 
 from projected_kmeans.keys import LOCAL_SEARCH, open_stream
 from projected_kmeans.passes.problem import Problem
+from projected_kmeans.passes.stored_partitions import is_partition
 from projected_kmeans.results import Clustering, Floats
 from projected_kmeans.running.run import Run
 from projected_kmeans.solvers.breathing import breathe
@@ -66,6 +68,11 @@ class Restart:
         narrow = np.min_scalar_type(len(found.mass) - 1)
         return cls(index, replace(found, labels=found.labels[:0]), found.labels.astype(narrow))
 
+    def fits(self, index: int, shape: tuple[int, int], n_clusters: int) -> bool:
+        """Return whether this can be a restart on rows of that shape, in case it was stored."""
+        whole = self.labels.dtype.kind in "iu" and self.labels.dtype.itemsize <= 4
+        return self.index == index and whole and is_partition(self.clustering, shape, n_clusters)
+
     @property
     def clustering(self) -> Clustering:
         """What was found, with labels of int32."""
@@ -109,7 +116,8 @@ class Solver:
         to_the_end = effort.solver != "lloyd" and limit == effort.max_iter
         done = 0 if start is None else start.n_iter
         with run.monitor.step("cluster", effort.max_iter, index):
-            found = run.recall(f"{name}-lloyd", Clustering) if to_the_end else None
+            fits = partial(is_partition, shape=self.problem.source.shape, n_clusters=len(centers))
+            found = run.recall(f"{name}-lloyd", Clustering, fits) if to_the_end else None
             if found is None and start is not None and (start.converged or done >= limit):
                 found = start
             elif found is None:
@@ -137,7 +145,7 @@ class Solver:
         if self.run.monitor.stopped:
             return restart
         name = f"restart-{restart.index}-round-{n_rounds}"
-        known = self.run.recall(name, Restart)
+        known = self._recall(name, restart)
         if known is not None:
             return known
         start = restart.clustering
@@ -152,7 +160,7 @@ class Solver:
         if math.isinf(effort.min_breathing_gain) or run.monitor.stopped:
             return restart
         name = f"restart-{restart.index}-mended"
-        known = run.recall(name, Restart)
+        known = self._recall(name, restart)
         if known is not None:
             return known
         with run.monitor.step("cluster", effort.max_iter, restart.index):
@@ -170,6 +178,12 @@ class Solver:
         mended = Restart.pack(restart.index, found)
         run.keep(name, mended)
         return mended
+
+    def _recall(self, name: str, before: Restart) -> Restart | None:
+        """Return what an earlier run has made of a restart, if it was stored."""
+        shape, n_clusters = self.problem.source.shape, len(before.found.mass)
+        fits = partial(Restart.fits, index=before.index, shape=shape, n_clusters=n_clusters)
+        return self.run.recall(name, Restart, fits)
 
     def _search(self, found: Clustering, index: int, name: str) -> Clustering:
         """Improve a partition by the local search of the solver."""

@@ -41,7 +41,9 @@ def test_a_run_is_stored_with_what_it_depends_on(tmp_path: Path) -> None:
     assert document["results"] == {"total": 10}
     assert document["key"] == 7
     assert {"version", "versions", "machine", "parameters", "seconds"} <= set(document)
-    assert json.loads((tmp_path / "lengths.json").read_text()) == document
+    stored = json.loads((tmp_path / "lengths.json").read_text())
+    assert len(stored.pop("sha256")) == 64
+    assert stored == document == load_document(tmp_path / "lengths.json")
     assert [file.name for file in tmp_path.iterdir()] == ["lengths.json"]
 
 
@@ -93,11 +95,42 @@ def test_a_stored_result_is_shown_unless_fresh(tmp_path: Path) -> None:
     assert len(calls) == 8
 
 
-def test_a_damaged_document_is_measured_again(tmp_path: Path) -> None:
+@pytest.mark.parametrize("content", ["{", "[" * 10**5, "[1]", '{"format": "x"}', "\ud800", ""])
+def test_a_damaged_document_is_measured_again(content: str, tmp_path: Path) -> None:
     """A file that is no document of ours is replaced."""
-    (tmp_path / "lengths.json").write_text("{")
+    (tmp_path / "lengths.json").write_text(content, errors="surrogatepass")
     assert load_document(tmp_path / "lengths.json") is None
     assert run_experiment(plan([]), tmp_path)["results"] == {"total": 10}
+
+
+def test_a_changed_document_is_measured_again(tmp_path: Path) -> None:
+    """A result in which anything was changed, or that lacks a field, is not shown."""
+    run_experiment(plan([]), tmp_path)
+    path = tmp_path / "lengths.json"
+    whole = json.loads(path.read_text())
+    for changed in (
+        {**whole, "results": {"total": 10**400}},
+        {**whole, "seconds": None},
+        {name: value for name, value in whole.items() if name != "results"},
+        {name: value for name, value in whole.items() if name != "sha256"},
+    ):
+        path.write_text(json.dumps(changed))
+        assert load_document(path) is None
+        assert run_experiment(plan([]), tmp_path)["results"] == {"total": 10}
+
+
+@pytest.mark.parametrize(
+    "line", ["[]", "{}", "[" * 10**5, '{"unit": "ccc"}', '{"unit": [], "result": 1, "seconds": 1}']
+)
+def test_a_changed_unit_is_measured_again(line: str, tmp_path: Path) -> None:
+    """Lines after the first one that was not written by a run count as not measured."""
+    calls: list[str] = []
+    with pytest.raises(KeyboardInterrupt):
+        run_experiment(plan(calls, fail_at="ccc"), tmp_path)
+    with open(tmp_path / "lengths.partial.jsonl", "a") as lines:
+        lines.write(f"{line}\n")
+    assert run_experiment(plan(calls), tmp_path)["results"] == {"total": 10}
+    assert calls == ["a", "bb", "ccc", "dddd"]
 
 
 def test_identity_is_what_json_holds() -> None:

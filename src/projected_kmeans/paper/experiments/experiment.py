@@ -5,6 +5,7 @@ Handles files and parameters; the experiments decide what is measured, the views
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import platform
@@ -17,10 +18,14 @@ from pathlib import Path
 from typing import Any
 
 from projected_kmeans import _native
+from projected_kmeans.documents import decode_json
 from projected_kmeans.output_files import write_json
 
 FORMAT = "projected_kmeans reproduction"
 FORMAT_VERSION = 1
+
+# The field that holds the checksum of all others. A record that was changed is measured again.
+SEAL = "sha256"
 
 # Called with the name of the experiment, the number of finished units, and that of all units.
 OnUnit = Callable[[str, int, int], object]
@@ -122,7 +127,7 @@ def run_experiment(
     results = {unit.name: found[unit.name]["result"] for unit in experiment.units}
     seconds = sum(found[unit.name]["seconds"] for unit in experiment.units)
     document = {**identity, "seconds": seconds, "results": experiment.summarize(results)}
-    write_json(path, document)
+    write_json(path, _seal(document))
     progress.unlink()
     return document
 
@@ -138,7 +143,7 @@ def _measure_missing(
                 begin = time.perf_counter()
                 result = unit.measure()
                 found[unit.name] = {"result": result, "seconds": time.perf_counter() - begin}
-                lines.write(_as_line({"unit": unit.name, **found[unit.name]}))
+                lines.write(_as_line(_seal({"unit": unit.name, **found[unit.name]})))
                 lines.flush()
             if on_unit is not None:
                 on_unit(experiment.name, done, total)
@@ -169,29 +174,46 @@ def identify(experiment: Experiment) -> dict[str, Any]:
 
 
 def load_document(path: Path) -> dict[str, Any] | None:
-    """Return a stored document, or None if there is none that can be read."""
+    """Return a stored document, or None if there is none whose checksum fits."""
     with suppress(OSError, ValueError):
-        document = json.loads(path.read_text(encoding="utf-8"))
-        if isinstance(document, dict) and document.get("format") == FORMAT:
+        document = _open_seal(decode_json(path.read_bytes(), str(path)))
+        if document.get("format") == FORMAT:
             return document
     return None
 
 
 def _load_units(path: Path, identity: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the units of a stopped run with the same identity; skip a half-written last line."""
+    """Return the units of a stopped run with the same identity, up to the first damaged line."""
     found: dict[str, Any] = {}
-    with suppress(OSError, ValueError), open(path, encoding="utf-8") as lines:
-        if json.loads(next(lines, "null")) != identity:
+    with suppress(OSError, ValueError), open(path, "rb") as lines:
+        if decode_json(next(lines, b"null"), str(path)) != identity:
             return {}
         for line in lines:
-            record = json.loads(line)
-            found[record.pop("unit")] = record
+            record = _open_seal(decode_json(line, str(path)))
+            if record.keys() != {"unit", "result", "seconds"}:
+                break
+            found[str(record.pop("unit"))] = record
     return found
+
+
+def _seal(record: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a record with its checksum."""
+    text = json.dumps(record, sort_keys=True, allow_nan=False)
+    return {**record, SEAL: hashlib.sha256(text.encode()).hexdigest()}
+
+
+def _open_seal(stored: Any) -> dict[str, Any]:
+    """Return a record without its checksum; raise a ValueError if the checksum does not fit."""
+    if isinstance(stored, dict):
+        record = {name: value for name, value in stored.items() if name != SEAL}
+        if _seal(record) == stored:
+            return record
+    raise ValueError("the checksum does not fit")
 
 
 def _start_file(path: Path, identity: Mapping[str, Any], found: Mapping[str, Any]) -> None:
     """Write the identity of the run and the units that are already measured."""
-    kept = [_as_line({"unit": name, **record}) for name, record in found.items()]
+    kept = [_as_line(_seal({"unit": name, **record})) for name, record in found.items()]
     path.write_text(_as_line(identity) + "".join(kept), encoding="utf-8")
 
 
