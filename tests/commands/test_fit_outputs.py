@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import pytest
 
 from projected_kmeans import ProjectedKMeans
+from projected_kmeans.commands import fit_outputs
 from projected_kmeans.commands.fit_outputs import open_outputs
 from projected_kmeans.demo.glyphs import draw_glyphs
+from projected_kmeans.estimator.model_files import load_model
 from tests.support.commands import ROWS, Call, check_refusal
 
 
@@ -20,6 +24,27 @@ def test_fit_writes_a_report(call: Call, data: Path, tmp_path: Path) -> None:
     page = (tmp_path / "page.html").read_text("utf-8")
     assert f"projected-kmeans fit {data} -k 3 --seed 4" in page
     assert 'id="plot-map"' in page
+
+
+@pytest.mark.parametrize("failure", [ValueError("no page; draw it"), KeyboardInterrupt()])
+def test_a_failing_report_does_not_lose_the_fit(
+    failure: BaseException, call: Call, data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """If a report fails or is interrupted, model, labels and result are written and printed."""
+
+    def fail(*arguments: Any, **options: Any) -> None:
+        raise failure
+
+    monkeypatch.setattr(fit_outputs, "describe_report", fail)
+    places = ("--out", tmp_path / "m", "--out-labels", tmp_path / "l.npy", "--report")
+    run = call("fit", data, "-k", 3, *places, tmp_path / "page.html", "--seed", 1)
+    assert run.code == (2 if isinstance(failure, ValueError) else 130)
+    assert f"written to {tmp_path / 'm'}: labels.npy, centers.npy, model.json" in run.out
+    assert len(np.load(tmp_path / "l.npy")) == 60
+    assert load_model(tmp_path / "m").predict(ROWS).tolist() == np.load(tmp_path / "l.npy").tolist()
+    assert not (tmp_path / "page.html").exists()
+    monkeypatch.undo()
+    assert call("report", tmp_path / "m").code == 0
 
 
 def test_image_shapes_on_the_command_line(call: Call, tmp_path: Path) -> None:

@@ -67,6 +67,28 @@ def test_rows_before_the_damage_are_used(row: int, n_left: int, tmp_path: Path) 
     assert (file.ranges is None) == (n_left == 0)
 
 
+@pytest.mark.parametrize("place", range(0, 128, 3))
+def test_a_damaged_header_is_only_damage(place: int, tmp_path: Path) -> None:
+    """Any byte of the header may be blanked: the rows are computed again, and nothing raises."""
+    store(tmp_path, 10)
+    path = tmp_path / "sketch.part.npy"
+    content = bytearray(path.read_bytes())
+    content[place] = 0 if content[place] == ord(" ") else ord(" ")
+    path.write_bytes(content)
+    with pytest.warns(UserWarning, match=r"sketch\.part\.npy is damaged and is ignored"):
+        assert open_file(tmp_path)[0].n_rows == 0
+
+
+@pytest.mark.parametrize("n_bytes", [0, 5, 100, 200])
+def test_a_cut_file_is_only_damage(n_bytes: int, tmp_path: Path) -> None:
+    """A file that ends early is computed again."""
+    store(tmp_path, 10)
+    with open(tmp_path / "sketch.part.npy", "r+b") as handle:
+        handle.truncate(n_bytes)
+    with pytest.warns(UserWarning, match=r"sketch\.part\.npy is damaged and is ignored"):
+        assert open_file(tmp_path)[0].n_rows == 0
+
+
 def test_a_file_of_another_shape_is_not_used(tmp_path: Path) -> None:
     """A file that does not fit its description is damaged."""
     store(tmp_path, 10)

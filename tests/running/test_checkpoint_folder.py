@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import errno
+import fcntl
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from projected_kmeans.running.checkpoint_folder import (
-    CheckpointFolder,
-    Part,
-    open_checkpoint_folder,
-)
+from projected_kmeans.file_locks import Locked
+from projected_kmeans.running import checkpoint_folder
+from projected_kmeans.running.checkpoint_folder import CheckpointFolder, open_checkpoint_folder
+from projected_kmeans.running.part_files import Part
 
 RUN = {"data": "mine", "n_clusters": 3}
 
@@ -76,6 +77,40 @@ def test_a_folder_is_held_by_one(tmp_path: Path) -> None:
             pass
     with open_checkpoint_folder(tmp_path / "a", RUN) as folder:
         assert folder.read("some") is not None
+
+
+def test_a_file_system_without_locks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where there are no locks, as on some NFS, a checkpoint works and warns; it is not in use."""
+
+    def refuse(descriptor: int, operation: int) -> None:
+        raise OSError(errno.ENOLCK, "No locks available")
+
+    monkeypatch.setattr(fcntl, "flock", refuse)
+    with (
+        pytest.warns(UserWarning, match="has no locks: let only one process at a time"),
+        open_checkpoint_folder(tmp_path / "a", RUN) as folder,
+    ):
+        folder.write("some", Part({}))
+    assert (tmp_path / "a" / "some.part").exists()
+
+
+def test_a_lock_that_its_holder_removes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A lock file that loses its name before it is locked holds nobody off, so it is not used."""
+    plain, removed = checkpoint_folder.try_lock, list[Path]()
+
+    def lock(descriptor: int) -> Locked:
+        if not removed:
+            removed.append(tmp_path / "a" / "lock")
+            removed[0].unlink()  # as the process before does at its end
+        return plain(descriptor)
+
+    monkeypatch.setattr(checkpoint_folder, "try_lock", lock)
+    with (
+        open_checkpoint_folder(tmp_path / "a", RUN),
+        pytest.raises(ValueError, match="in use by another process"),
+        open_checkpoint_folder(tmp_path / "a", RUN),
+    ):
+        pass
 
 
 def test_nothing_stays_of_nothing(tmp_path: Path) -> None:

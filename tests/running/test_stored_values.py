@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from projected_kmeans.running.checkpoint_folder import Part
+from projected_kmeans.running.part_files import Part
 from projected_kmeans.running.stored_values import decode_value, encode_value
 
 

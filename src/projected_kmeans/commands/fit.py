@@ -6,6 +6,8 @@ The clustering is the estimator's; what a result file holds is decided in `estim
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +17,11 @@ from numpy.typing import NDArray
 from projected_kmeans.blocks.dask.clusters import open_client
 from projected_kmeans.commands.command_table import INTERRUPTED
 from projected_kmeans.commands.data import open_data
-from projected_kmeans.commands.fit_outputs import open_outputs, resolve_image_shape
+from projected_kmeans.commands.fit_outputs import (
+    FitOutputs,
+    open_outputs,
+    resolve_image_shape,
+)
 from projected_kmeans.commands.label_files import open_label_folder, read_label_file, write_labels
 from projected_kmeans.commands.options import (
     AUTO_COUNT,
@@ -225,21 +231,52 @@ def fit(
                 model.set_params(callback=None, checkpoint=None)
                 accuracy = None if truth is None else clustering_accuracy(truth, model.labels_)
                 document = describe_fit(model, rows, name=name, accuracy=accuracy)
-                files = outputs.write(document, rows, shape)
-            if out_labels is not None:
-                labelled = [LabelledBlock(0, model.labels_)]
-                given = None if ids is None else ids.take_ids()
-                write_labels(Path(out_labels), len(model.labels_), labelled, given)
-            if as_json:
-                click.echo(json.dumps(document))
-            elif not quiet:
-                click.echo(summarize_fit(document, files, report))
-                if out_labels is not None:
-                    click.echo(f"{rows.shape[0]} labels written to {out_labels}")
+                delivery = _Delivery(outputs, document, out_labels, quiet, as_json)
+                delivery.write(rows, ids, shape, report)
             if model.stopped_ == "interrupted":
                 return INTERRUPTED
             outputs.wait()
     return 0
+
+
+@dataclass(frozen=True)
+class _Delivery:
+    """What becomes of a finished fit: its files, its report, and what is printed."""
+
+    outputs: FitOutputs
+    document: dict[str, Any]
+    out_labels: str | None
+    quiet: bool
+    as_json: bool
+
+    def write(
+        self,
+        rows: RowSource,
+        ids: SideColumn | None,
+        image_shape: tuple[int, ...] | str | None,
+        report: str | None,
+    ) -> None:
+        """Write the fit first and then its report, whose failure must not lose the fit."""
+        files = self.outputs.save(self.document, rows)
+        if self.out_labels is not None:
+            labels = self.outputs.model.labels_
+            given = None if ids is None else ids.take_ids()
+            write_labels(Path(self.out_labels), len(labels), [LabelledBlock(0, labels)], given)
+        try:
+            files += self.outputs.report(self.document, rows, image_shape)
+        except BaseException:
+            self._print(files, None)
+            raise
+        self._print(files, report)
+
+    def _print(self, files: Sequence[Path], report: str | None) -> None:
+        if self.as_json:
+            click.echo(json.dumps(self.document))
+        elif not self.quiet:
+            click.echo(summarize_fit(self.document, files, report))
+            if self.out_labels is not None:
+                n_rows = self.document["data"]["shape"][0]
+                click.echo(f"{n_rows} labels written to {self.out_labels}")
 
 
 def _find_truth(

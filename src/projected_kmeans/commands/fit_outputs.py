@@ -59,10 +59,26 @@ class FitOutputs:
 
         return self.live.listen(lambda: float(self.model.forecast_.total), callback)
 
-    def write(
+    def save(self, document: Mapping[str, Any], rows: RowSource) -> tuple[Path, ...]:
+        """Write the fit into the folder, if there is one; return the files.
+
+        This comes first, so that a report that fails or is interrupted does not lose the fit.
+
+        Parameters
+        ----------
+        document : mapping
+            The description of the fit that `describe_fit` returned.
+        rows : RowSource
+            The rows of the fit.
+        """
+        if self.folder is None:
+            return ()
+        return save_fit(self.model, document, self.folder, rows.feature_names)
+
+    def report(
         self, document: Mapping[str, Any], rows: RowSource, image_shape: ImageShape | str | None
     ) -> tuple[Path, ...]:
-        """Write the files and pages that were asked for; return the files in the folder.
+        """Write the reports and pages that were asked for; return the files in the folder.
 
         Parameters
         ----------
@@ -83,10 +99,7 @@ class FitOutputs:
             image_shape=image_shape,
             command=_command(),
         )
-        files: tuple[Path, ...] = ()
-        if self.folder is not None:
-            stored = save_report(report, self.folder)
-            files = (*save_fit(self.model, document, self.folder, rows.feature_names), stored)
+        files = () if self.folder is None else (save_report(report, self.folder),)
         if self.page is not None or self.live is not None:
             page = render_report(report)
             if self.page is not None:

@@ -16,8 +16,10 @@ import numpy as np
 from numpy.lib import format as npy
 from numpy.typing import NDArray
 
+from projected_kmeans.estimator.fit_folder import check_fit_file
 from projected_kmeans.optional_packages import load_extra
 from projected_kmeans.output_files import open_output_folder, write_atomically
+from projected_kmeans.output_group import read_group
 from projected_kmeans.passes.labelling import LabelledBlock
 from projected_kmeans.sources.label_formats import read_labels
 from projected_kmeans.sources.side_columns import Ids
@@ -27,8 +29,13 @@ N_LINES = 2**16
 
 
 def read_label_file(path: str, n_samples: int) -> NDArray[Any]:
-    """Return the labels of a file; refuse a file that has not exactly one for each row."""
-    truth = read_labels(path)
+    """Return the labels of a file; refuse a file that has not exactly one for each row.
+
+    Labels that lie beside the model of another fit are refused, too.
+    """
+    with read_group(Path(path).parent) as group:
+        check_fit_file(group, Path(path).name)
+        truth = read_labels(path)
     if len(truth) != n_samples:
         raise ValueError(f"{path} has {len(truth)} labels for {n_samples} rows; give one for each")
     return truth

@@ -15,6 +15,8 @@ of its methods is a few lines that call a function of another module.
 `plan_fit`               what a fit would do and cost, and what else could be done
 `fit_document`           the document of a fit, which is result.json and the source of reports
 `model_files`            save_model and load_model: centers.npy and model.json
+`model_document`         what the files of a stored model say, each field checked
+`fit_folder`             which files of a folder are of one fit; a mixture is refused
 =======================  ===========================================================================
 
 What it promises:
@@ -24,7 +26,8 @@ What it promises:
 - A fit that fails leaves the results of an earlier fit as they were: all are set at the end.
 - Reading an attribute runs a clustering only if it is a documented attribute of a stream whose rows
   are pending. ``hasattr`` of another name, ``clone``, ``repr``, copying and pickling never do.
-- Files are not trusted. Types, shapes and a checksum are verified, and an error is one sentence.
+- Files are not trusted. Types, shapes and checksums are verified, and an error is one sentence.
+- The files of a fit are replaced together. Files of two fits in one folder are refused.
 
 Why it is built so:
 

@@ -5,6 +5,7 @@ Describes a fitted model as plain values; it reads and writes no file.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import platform
@@ -16,6 +17,7 @@ import numpy as np
 from projected_kmeans import _native
 from projected_kmeans.estimator.fitted_model import FittedModel
 from projected_kmeans.estimator.projected_kmeans import ProjectedKMeans, read_fitted_model
+from projected_kmeans.output_files import hash_array
 
 RESULT_FORMAT = "projected_kmeans result"
 FORMAT_VERSION = 1
@@ -67,6 +69,7 @@ def describe_fit(
         "data": {"name": name, "shape": list(rows.shape), "dtype": rows.dtype.name},
         **describe_parameters(model),
         "key": int(fitted.key),
+        "fit": identify_fit(fitted),
         "results": {
             "inertia": float(fitted.inertia),
             "normalized_inertia": float(fitted.normalized_inertia),
@@ -86,6 +89,15 @@ def describe_fit(
             "steps": {step: float(time) for step, time in planned.seconds.items()},
         },
     }
+
+
+def identify_fit(model: FittedModel) -> str:
+    """Return a hash of the centers, the inertia and the key, by which files of one fit match.
+
+    Equal fits have equal hashes: no time and no parameter is part of it.
+    """
+    found = [hash_array(model.centers), float(model.inertia), int(model.key)]
+    return hashlib.sha256(json.dumps(found).encode()).hexdigest()
 
 
 def describe_certificate(model: FittedModel) -> dict[str, Any] | None:

@@ -27,11 +27,11 @@ from projected_kmeans.results import Clustering, Floats
 from projected_kmeans.running.checkpoint import Checkpoint
 from projected_kmeans.running.checkpoint_folder import (
     SUFFIX,
-    Part,
     open_checkpoint_folder,
     warn_of_damage,
 )
 from projected_kmeans.running.monitor import Monitor
+from projected_kmeans.running.part_files import Part
 from projected_kmeans.running.run import Run
 
 # Parameters of a `ProjectedKMeans` that do not change its result. The key of the recipe stands for

@@ -6,6 +6,8 @@ Knows how many rows of the sketch are stored and intact; it does not know how ro
 from __future__ import annotations
 
 import hashlib
+import io
+import math
 import os
 from dataclasses import dataclass
 from functools import partial
@@ -118,12 +120,8 @@ class SketchFile:
 
     def _use(self, found: StoredRows) -> None:
         """Use the stored rows up to the first stretch that is damaged."""
-        try:
-            self._file = np.load(self._path, mmap_mode="r+")
-        except (OSError, ValueError):
-            self._file = None
-        if self._file is None or (self._file.shape, self._file.dtype) != (self._shape, self._dtype):
-            self._file = None
+        self._file = open_array_file(self._path, self._shape, self._dtype)
+        if self._file is None:
             warn_of_damage(self._path)
             return
         start = 0
@@ -165,6 +163,35 @@ def _fits(n_rows: int, found: StoredRows) -> bool:
     stops = (0, *found.stops, n_rows)
     ascending = all(start <= stop for start, stop in pairwise(stops))
     return ascending and len(found.stops) == len(found.digests)
+
+
+def open_array_file(
+    path: Path, shape: tuple[int, int], dtype: np.dtype[Any]
+) -> NDArray[Any] | None:
+    """Return a file that `new_array_file` made as a memory map; None if it is another or damaged.
+
+    The header is compared with the one that the file must have, and not parsed: damage in it then
+    cannot confuse a parser.
+    """
+    header = _header(shape, dtype)
+    n_bytes = len(header) + math.prod(shape) * dtype.itemsize
+    try:
+        with open(path, "rb") as handle:
+            found = handle.read(len(header))
+            if found != header or os.fstat(handle.fileno()).st_size != n_bytes:
+                return None
+        return np.memmap(path, dtype, "r+", offset=len(header), shape=shape)
+    except OSError:
+        return None
+
+
+def _header(shape: tuple[int, int], dtype: np.dtype[Any]) -> bytes:
+    """Return the header of a ``.npy`` file of this shape and type."""
+    stream = io.BytesIO()
+    kind = np.lib.format.dtype_to_descr(dtype)
+    fields = {"descr": kind, "fortran_order": False, "shape": shape}
+    np.lib.format.write_array_header_1_0(stream, fields)
+    return stream.getvalue()
 
 
 def _hash(rows: NDArray[Any]) -> str:

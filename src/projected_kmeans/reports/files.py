@@ -11,11 +11,15 @@ from typing import Any
 
 from projected_kmeans.documents import from_document, read_document, to_document
 from projected_kmeans.estimator.fit_document import FORMAT_VERSION, RESULT_FORMAT
-from projected_kmeans.output_files import write_json
+from projected_kmeans.estimator.fit_folder import (
+    REPORT_FORMAT,
+    check_fit_file,
+    read_head,
+)
+from projected_kmeans.output_files import encode_json
+from projected_kmeans.output_group import GroupReader, read_group, replace_group
 from projected_kmeans.reports.agreement import find_contradiction
 from projected_kmeans.reports.values import ClusterFacts, FitFacts, Report
-
-REPORT_FORMAT = "projected_kmeans report"
 
 
 def save_report(report: Report, folder: str | os.PathLike[str]) -> Path:
@@ -26,7 +30,7 @@ def save_report(report: Report, folder: str | os.PathLike[str]) -> Path:
     report : Report
         The report to store.
     folder : str or path
-        The folder of the fit's other files.
+        The folder of the fit's other files; the folder of another fit is refused.
 
     Examples
     --------
@@ -40,10 +44,17 @@ def save_report(report: Report, folder: str | os.PathLike[str]) -> Path:
     >>> load_report(file) == report
     True
     """
-    path = Path(folder) / "report.json"
-    head = {"format": REPORT_FORMAT, "format_version": FORMAT_VERSION}
-    write_json(path, {**head, **to_document(report)})
-    return path
+    stamp = {"format": REPORT_FORMAT, "format_version": FORMAT_VERSION}
+    content = encode_json({**stamp, **to_document(report)})
+    with replace_group(folder) as group:
+        head = read_head(GroupReader(group.folder))
+        if head is not None and head.fit not in (None, report.facts.fit):
+            raise ValueError(
+                f"{group.folder} holds another fit by now, so that this report is not written; "
+                "use one folder for each fit"
+            )
+        group.add("report.json", lambda handle: handle.write(content))
+    return group.folder / "report.json"
 
 
 def load_report(path: str | os.PathLike[str]) -> Report:
@@ -71,11 +82,14 @@ def load_report(path: str | os.PathLike[str]) -> Report:
         raise ValueError(
             f"{path} does not exist; name the folder that a fit wrote, or its result.json"
         )
-    if path.is_dir() or path.name == "result.json":
-        folder = path if path.is_dir() else path.parent
-        stored = folder / "report.json"
-        path = stored if stored.is_file() else folder / "result.json"
-    document = read_document(path, (RESULT_FORMAT, REPORT_FORMAT), FORMAT_VERSION)
+    folder = path if path.is_dir() else path.parent
+    with read_group(folder) as group:
+        name = path.name
+        if path.is_dir() or name == "result.json":
+            name = "report.json" if group.find("report.json").is_file() else "result.json"
+        check_fit_file(group, name)
+        path = group.find(name)
+        document = read_document(path, (RESULT_FORMAT, REPORT_FORMAT), FORMAT_VERSION)
     if document["format"] == REPORT_FORMAT:
         report = from_document(Report, document, str(path))
     else:

@@ -95,6 +95,7 @@ class FitFacts:
     plan: PlanFacts
     unserialised: dict[ParameterName, str] = field(default_factory=dict)
     original: BaselineFacts | None = None
+    fit: str | None = None
 
 
 @dataclass(frozen=True)

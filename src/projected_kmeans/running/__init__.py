@@ -12,7 +12,8 @@ interrupts          Ctrl-C as a wish to stop
 deadlines           a time limit that is checked between blocks of work
 checkpoint          `Checkpoint`: which values wait, when they are written, how they are read
 stored_values       frozen values to parts of a checkpoint and back, by the codec of `documents`
-checkpoint_folder   a folder of named, checksummed parts that one process may use at a time
+checkpoint_folder   a folder of named parts that one process may use at a time
+part_files          one part as a file: a document, arrays and a checksum
 
 Promises
 --------

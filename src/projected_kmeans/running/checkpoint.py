@@ -13,9 +13,9 @@ from typing import Any, TypeVar
 from projected_kmeans.running.checkpoint_folder import (
     SUFFIX,
     CheckpointFolder,
-    Part,
     warn_of_damage,
 )
+from projected_kmeans.running.part_files import Part
 from projected_kmeans.running.stored_values import decode_value, encode_value
 
 Value = TypeVar("Value")

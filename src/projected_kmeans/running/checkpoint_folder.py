@@ -1,6 +1,6 @@
-"""A folder of named parts: each is a JSON document with arrays, complete and checksummed.
+"""A folder of named parts, which one process at a time may use.
 
-Knows files, checksums and locks; it does not know what the parts mean.
+Knows files and locks; it does not know what the parts mean, and `part_files` how they are stored.
 """
 
 from __future__ import annotations
@@ -12,42 +12,19 @@ import re
 import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, BinaryIO
 
-import numpy as np
-from numpy.lib import format as npy
-from numpy.typing import NDArray
-
-from projected_kmeans.output_files import cannot_write, open_output_folder, write_atomically
-
-FORMAT = "projected_kmeans checkpoint"
-FORMAT_VERSION = 2
+from projected_kmeans.file_locks import Locked, try_lock
+from projected_kmeans.output_files import TEMPORARY, cannot_write, open_output_folder
+from projected_kmeans.running.part_files import DamagedPart, Part, read_part, write_part
 
 # The part that describes the run, and the file that a process locks while it uses the folder.
 RUN, LOCK = "run", "lock"
 SUFFIX, ARRAY_SUFFIX = ".part", ".part.npy"
 
-DIGEST_BYTES = 32
-PIECE_BYTES = 2**20
-TEMPORARY = re.compile(r"\..+\.[0-9a-f]{8}\.tmp")
-
-
-@dataclass(frozen=True)
-class Part:
-    """A document of values that JSON can hold, and arrays by name."""
-
-    document: dict[str, Any]
-    arrays: dict[str, NDArray[Any]] = field(default_factory=dict)
-
-
-class DamagedPart(Exception):
-    """A part ends early, or its bytes are not those that were written."""
-
-
-class OtherVersion(ValueError):
-    """A part was written in another format version."""
+# Temporary files of earlier versions, which nothing else in the folder of a checkpoint resembles.
+OLD_TEMPORARY = re.compile(r"\..+\.[0-9a-f]{8}\.tmp")
 
 
 class CheckpointFolder:
@@ -64,6 +41,7 @@ class CheckpointFolder:
     Examples
     --------
     >>> import pathlib, tempfile
+    >>> import numpy as np
     >>> folder = CheckpointFolder(pathlib.Path(tempfile.mkdtemp()), {"data": "mine"})
     >>> folder.write("sums", Part({"rows": 3}, {"totals": np.array([1.0, 2.0])}))
     >>> folder.read("sums").document, folder.read("sums").arrays["totals"]
@@ -82,7 +60,7 @@ class CheckpointFolder:
         """Return a part; None if this run has none. Warns if the part is damaged."""
         path = self._place(name)
         try:
-            run, part = _read(path)
+            run, part = read_part(path)
         except FileNotFoundError:
             return None
         except DamagedPart:
@@ -93,8 +71,8 @@ class CheckpointFolder:
     def write(self, name: str, part: Part) -> None:
         """Store a part in place of an earlier one, completely or not at all."""
         if not self._place(RUN).exists():
-            _write(self._place(RUN), self._run, self._described)
-        _write(self._place(name), self._run, part)
+            write_part(self._place(RUN), self._run, self._described)
+        write_part(self._place(name), self._run, part)
 
     def array_file(self, name: str) -> Path:
         """Return the file of an array that is too large for a part."""
@@ -128,7 +106,7 @@ def open_checkpoint_folder(
     with open_output_folder(path) as folder, _hold(folder):
         _check_run(folder, json.loads(json.dumps(run)))
         for file in folder.iterdir():  # files that a killed process was writing
-            if TEMPORARY.fullmatch(file.name):
+            if _is_temporary(file):
                 file.unlink()
         yield CheckpointFolder(folder, run)
 
@@ -145,42 +123,53 @@ def warn_of_damage(path: Path) -> None:
 @contextmanager
 def _hold(folder: Path) -> Iterator[None]:
     """Lock a folder. The system releases the lock when the process ends, for whatever reason."""
-    with _open_lock(folder) as handle:
-        _lock(handle, folder)
+    with _open_lock(folder):
         try:
             yield
         finally:
             if not (folder / f"{RUN}{SUFFIX}").exists():  # no part was stored
-                (folder / LOCK).unlink()
+                (folder / LOCK).unlink(missing_ok=True)
 
 
 def _open_lock(folder: Path) -> BinaryIO:
-    try:
-        return open(folder / LOCK, "ab")
-    except OSError as error:
-        raise cannot_write(folder, error) from error
+    """Return the locked file of a folder; raise if another process has locked it."""
+    while True:
+        try:
+            handle = open(folder / LOCK, "ab")  # noqa: SIM115 - it stays open
+        except OSError as error:
+            raise cannot_write(folder, error) from error
+        state = try_lock(handle.fileno())
+        if state is Locked.BUSY:
+            handle.close()
+            raise ValueError(
+                f"the checkpoint {folder} is in use by another process; wait for it, or use "
+                "another folder"
+            )
+        if state is Locked.UNSUPPORTED:
+            warnings.warn(
+                f"the file system of {folder} has no locks: let only one process at a time use "
+                "this checkpoint",
+                UserWarning,
+                stacklevel=2,
+            )
+        if state is Locked.UNSUPPORTED or _is_same_file(handle, folder / LOCK):
+            return handle
+        handle.close()  # the process before has just removed this file
 
 
-def _lock(handle: BinaryIO, folder: Path) -> None:
-    """Raise if another process has locked the folder."""
+def _is_same_file(handle: BinaryIO, path: Path) -> bool:
+    """Tell whether an open file still has its name."""
     try:
-        import fcntl
-    except ImportError:  # Windows has no such lock: there, two runs are not kept apart
-        return
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        raise ValueError(
-            f"the checkpoint {folder} is in use by another process; wait for it, or use "
-            "another folder"
-        ) from None
+        return os.path.samestat(os.fstat(handle.fileno()), os.stat(path))
+    except FileNotFoundError:
+        return False
 
 
 def _check_run(folder: Path, run: dict[str, Any]) -> None:
     """Raise if a folder holds the checkpoint of another run, or files but no checkpoint."""
     place = folder / f"{RUN}{SUFFIX}"
     try:
-        stored = _read(place)[1].document
+        stored = read_part(place)[1].document
     except FileNotFoundError:
         others = [file.name for file in folder.iterdir() if not _is_ours(file)]
         if others:
@@ -203,63 +192,8 @@ def _check_run(folder: Path, run: dict[str, Any]) -> None:
 
 
 def _is_ours(file: Path) -> bool:
-    return file.name == LOCK or TEMPORARY.fullmatch(file.name) is not None
+    return file.name == LOCK or _is_temporary(file)
 
 
-class _Hashing:
-    """A binary file whose content is hashed while it is written."""
-
-    def __init__(self, handle: BinaryIO) -> None:
-        self.digest = hashlib.sha256()
-        self._handle = handle
-
-    def write(self, content: Any) -> int:
-        self.digest.update(content)
-        return self._handle.write(content)
-
-
-def _write(path: Path, run: str, part: Part) -> None:
-    header = {
-        "format": FORMAT,
-        "format_version": FORMAT_VERSION,
-        "run": run,
-        "document": part.document,
-        "arrays": list(part.arrays),
-    }
-
-    def write(handle: BinaryIO) -> None:
-        hashing: Any = _Hashing(handle)
-        hashing.write(json.dumps(header).encode() + b"\n")
-        for array in part.arrays.values():
-            npy.write_array(hashing, np.ascontiguousarray(array), allow_pickle=False)
-        handle.write(hashing.digest.digest())
-
-    write_atomically(path, write)
-
-
-def _read(path: Path) -> tuple[str, Part]:
-    """Return the hash of a part's run, and the part; raise `DamagedPart` if bytes have changed."""
-    with open(path, "rb") as handle:
-        _check_digest(handle)
-        handle.seek(0)
-        header = json.loads(handle.readline())
-        if header.get("format_version") != FORMAT_VERSION:
-            raise OtherVersion(
-                f"{path} has format version {header.get('format_version')!r} and this package "
-                f"reads {FORMAT_VERSION}; use another folder, or the package that wrote it"
-            )
-        arrays = {name: npy.read_array(handle, allow_pickle=False) for name in header["arrays"]}
-        return header["run"], Part(header["document"], arrays)
-
-
-def _check_digest(handle: BinaryIO) -> None:
-    left = os.fstat(handle.fileno()).st_size - DIGEST_BYTES
-    digest = hashlib.sha256()
-    while left > 0:
-        piece = handle.read(min(left, PIECE_BYTES))
-        digest.update(piece)
-        left -= len(piece)
-        if not piece:
-            break
-    if left or handle.read() != digest.digest():
-        raise DamagedPart
+def _is_temporary(file: Path) -> bool:
+    return any(pattern.fullmatch(file.name) for pattern in (TEMPORARY, OLD_TEMPORARY))

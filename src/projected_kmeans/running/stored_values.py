@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any, TypeVar
 
 from projected_kmeans.documents import join_arrays, split_arrays
-from projected_kmeans.running.checkpoint_folder import Part
+from projected_kmeans.running.part_files import Part
 
 Value = TypeVar("Value")
 
