@@ -11,6 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from projected_kmeans import ProjectedKMeans
+from projected_kmeans.commands.label_files import guard_cell
 from projected_kmeans.estimator.model_files import load_model
 from tests.support.command_tables import IDS, make_table
 from tests.support.commands import ROWS, Call, check_refusal, read_json, store_model
@@ -97,6 +98,48 @@ def test_ids_that_look_like_text(call: Call, tmp_path: Path) -> None:
     assert run.code == 0, run
     assert [cells[0] for cells in read_csv(out)] == ["label", *ids]
     assert read_csv(out)[0][1] == "cluster"
+
+
+FORMULAS = ["=1+1", "+a", "-a", "@SUM(A1)", "\uff1d1", "'quoted", '=HYPERLINK("x","y")']
+HARMLESS = ["-5", "+3.5e4", "-.5", "a=1", "plain", "a;=1+1"]
+
+
+def test_cells_that_begin_with_white_space() -> None:
+    """Spreadsheets skip tabs and line ends before a formula."""
+    assert [guard_cell(f"{space}=1") for space in "\t\r\n"] == ["'\t=1", "'\r=1", "'\n=1"]
+
+
+def test_ids_that_look_like_formulas(call: Call, tmp_path: Path) -> None:
+    """Ids come back as they are, or guarded from spreadsheets if that is asked for."""
+    ids = [*FORMULAS, *HARMLESS, *(f"row {index}" for index in range(60))][:60]
+    table = make_table().drop(columns=["kind", "name"])
+    table.insert(0, "=id", ids)
+    table.to_csv(tmp_path / "t.csv", index=False)
+    out, safe = tmp_path / "labels.csv", tmp_path / "safe.csv"
+    fit = ("fit", tmp_path / "t.csv", "-k", 3, "--id-column", "=id", "--out", tmp_path / "m")
+    assert call(*fit, "--out-labels", out).code == 0
+    assert [cells[0] for cells in read_csv(out)] == ["=id", *ids]
+    assert call(*fit, "--out-labels", safe, "--spreadsheet-safe").code == 0
+    cells = [cells[0] for cells in read_csv(safe)]
+    others = [one for one in ids if one not in FORMULAS]
+    assert cells == ["'=id", *(f"'{one}" for one in FORMULAS), *others]
+    assert [cell.removeprefix("'") for cell in cells] == ["=id", *ids]
+    assert '"a;=1+1",' in safe.read_text("utf-8")  # some spreadsheets split at semicolons
+    predict = ("predict", tmp_path / "m", tmp_path / "t.csv", "--id-column", "=id")
+    assert call(*predict, "--spreadsheet-safe").out == safe.read_text("utf-8")
+    assert call(*predict).out == out.read_text("utf-8")
+
+
+def test_guards_for_files_without_text_ids(call: Call, table: Path) -> None:
+    """--spreadsheet-safe is refused where it would do nothing."""
+    out = table.parent / "labels.parquet"
+    for words in (
+        ("--id-column", "name", "--out-labels", out),
+        ("--out-labels", table.parent / "labels.csv"),
+        ("--id-column", "name"),
+    ):
+        run = call("fit", table, "-k", 3, *words, "--spreadsheet-safe")
+        check_refusal(run, "--spreadsheet-safe guards ids in text; give --id-column and a .csv")
 
 
 def test_labels_of_a_fit_in_every_format(call: Call, data: Path) -> None:

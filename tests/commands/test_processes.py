@@ -12,6 +12,7 @@ import time
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 from tests.support.commands import COMMAND, GENERATOR, ROWS
 
@@ -47,7 +48,9 @@ def test_process_whose_reader_leaves(model: Path, tmp_path: Path) -> None:
         assert process.stderr.read() == ""
 
 
-def start_long_fit(tmp_path: Path, k: int, *options: str, terminal: int) -> subprocess.Popen[bytes]:
+def start_long_fit(
+    tmp_path: Path, k: int, *options: str, terminal: int, scratch: Path | None = None
+) -> subprocess.Popen[bytes]:
     """Start a fit that takes minutes, with its progress on a terminal."""
     np.save(tmp_path / "rows.npy", GENERATOR.normal(size=(20000, 200)).astype(np.float32))
     command = [*COMMAND, "fit", str(tmp_path / "rows.npy"), "-k", str(k), "--n-init", "1000"]
@@ -55,7 +58,9 @@ def start_long_fit(tmp_path: Path, k: int, *options: str, terminal: int) -> subp
         [*command, *options, "--out", str(tmp_path / "out")],
         stdout=subprocess.PIPE,
         stderr=terminal,
-        env=os.environ | {"TERM": "xterm", "COLUMNS": "100"},
+        env=os.environ
+        | {"TERM": "xterm", "COLUMNS": "100"}
+        | ({} if scratch is None else {"TMPDIR": str(scratch)}),
     )
 
 
@@ -97,3 +102,39 @@ def test_process_interrupted_before_a_result(tmp_path: Path) -> None:
         assert process.wait(timeout=60) == 130
     os.close(ours)
     assert not (tmp_path / "out").exists()
+
+
+def open_children(process: int) -> list[int]:
+    """Return descriptors of the processes that a process has started, to wait for their end."""
+    tasks = Path(f"/proc/{process}/task").iterdir()
+    children = [child for task in tasks for child in (task / "children").read_text().split()]
+    return [os.pidfd_open(int(child)) for child in children]
+
+
+SPILLED = ("--memory-limit", "22MB", "--projection", "sign", "--components", "150")
+
+
+@pytest.mark.parametrize("options", [SPILLED, ("--dask-workers", "2")])
+def test_process_that_is_terminated(options: tuple[str, ...], tmp_path: Path) -> None:
+    """SIGTERM ends a fit with 143: no folder, no temporary file and no child process is left."""
+    ours, theirs = pty.openpty()
+    scratch = tmp_path / "scratch"
+    scratch.mkdir()
+    with start_long_fit(tmp_path, 200, *options, terminal=theirs, scratch=scratch) as process:
+        os.close(theirs)
+        read_until(b"cluster", ours)
+        children = open_children(process.pid)
+        if options == SPILLED:
+            assert str(scratch) in Path(f"/proc/{process.pid}/maps").read_text()
+        else:
+            assert len(children) >= 2
+        process.send_signal(signal.SIGTERM)
+        read_until(b"projected-kmeans: terminated", ours)
+        assert process.wait(timeout=60) == 143
+    os.close(ours)
+    for child in children:
+        assert select.select([child], [], [], 60)[0], "a child process has not ended"
+        os.close(child)
+    assert not (tmp_path / "out").exists()
+    # Dask keeps two empty lock files for its next use.
+    assert [file for file in scratch.rglob("*") if file.is_file() and file.stat().st_size] == []

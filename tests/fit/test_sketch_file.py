@@ -97,22 +97,32 @@ def test_a_file_of_another_shape_is_not_used(tmp_path: Path) -> None:
         assert open_file(tmp_path)[0].n_rows == 0
 
 
-def test_a_sketch_without_room(tmp_path: Path) -> None:
+@pytest.mark.parametrize("named", [True, False])
+def test_a_sketch_without_room(named: bool, tmp_path: Path) -> None:
     """A sketch whose file finds no space on the disk raises one sentence and kills no process."""
     program = (
-        "import resource, sys\n"
+        "import resource, sys, tempfile\n"
         "from pathlib import Path\n"
         "import numpy as np\n"
-        "from projected_kmeans.fit.sketch_file import new_array_file\n"
+        "from projected_kmeans.fit.sketch_file import new_array_file, new_unnamed_array\n"
         "resource.setrlimit(resource.RLIMIT_FSIZE, (5000, 5000))\n"
+        "path = Path(sys.argv[1])\n"
+        "tempfile.tempdir = str(path.parent)\n"
         "try:\n"
-        "    new_array_file(Path(sys.argv[1]), (1000, 8), np.dtype(float))\n"
+        "    if int(sys.argv[2]):\n"
+        "        new_array_file(path, (1000, 8), np.dtype(float))\n"
+        "    else:\n"
+        "        new_unnamed_array((1000, 8), np.dtype(float))\n"
         "except ValueError as error:\n"
         "    print(error)\n"
     )
     path = tmp_path / "sketch.npy"
     run = subprocess.run(
-        [sys.executable, "-c", program, str(path)], capture_output=True, text=True, check=False
+        [sys.executable, "-c", program, str(path), str(int(named))],
+        capture_output=True,
+        text=True,
+        check=False,
     )
-    assert run.stdout.strip() == f"{path} cannot be written (File too large); choose another place"
-    assert not path.exists()
+    place = path if named else tmp_path
+    assert run.stdout.strip() == f"{place} cannot be written (File too large); choose another place"
+    assert list(tmp_path.iterdir()) == []

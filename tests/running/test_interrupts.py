@@ -7,7 +7,11 @@ import threading
 
 import pytest
 
-from projected_kmeans.running.interrupts import catch_interrupts
+from projected_kmeans.running.interrupts import (
+    Terminated,
+    catch_interrupts,
+    raise_at_termination,
+)
 
 
 def test_every_ctrl_c_is_taken() -> None:
@@ -55,3 +59,43 @@ def test_other_threads_change_nothing() -> None:
     thread.start()
     thread.join()
     assert entered == [True]
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_that_ends_is_raised(number: int) -> None:
+    """What is open when the signal comes is closed, and the code is that of shells."""
+    closed = []
+
+    def end() -> None:
+        with raise_at_termination():
+            try:
+                signal.raise_signal(number)
+            finally:
+                closed.append(signal.getsignal(number))
+
+    with pytest.raises(Terminated) as caught:
+        end()
+    assert caught.value.exit_code == 128 + number
+    assert closed == [signal.SIG_DFL]  # a second signal ends the process at once
+    assert signal.getsignal(number) is signal.SIG_DFL
+
+
+def test_other_handlers_of_termination_stay() -> None:
+    """A signal that is ignored, as by nohup, stays ignored, and threads set no handler."""
+    before = signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    try:
+        with raise_at_termination():
+            signal.raise_signal(signal.SIGTERM)
+        assert signal.getsignal(signal.SIGTERM) is signal.SIG_IGN
+    finally:
+        signal.signal(signal.SIGTERM, before)
+    seen = []
+
+    def look() -> None:
+        with raise_at_termination():
+            seen.append(signal.getsignal(signal.SIGTERM))
+
+    thread = threading.Thread(target=look)
+    thread.start()
+    thread.join()
+    assert seen == [before]

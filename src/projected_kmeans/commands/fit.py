@@ -40,6 +40,7 @@ from projected_kmeans.commands.options import (
     seed_option,
     share_or_auto,
     side_options,
+    spreadsheet_option,
     take_choices,
     threads_option,
 )
@@ -168,6 +169,7 @@ from projected_kmeans.sources.side_columns import SideColumn
     help="Write labels, centers, model and result to this folder.",
 )
 @label_file_option("--out-labels")
+@spreadsheet_option
 @report_options
 @quiet_option
 @json_option
@@ -178,6 +180,7 @@ def fit(
     n_workers: int | None,
     out: str | None,
     out_labels: str | None,
+    spreadsheet_safe: bool,
     report: str | None,
     serve: int | None,
     image_shape: tuple[int, ...] | str | None,
@@ -212,7 +215,8 @@ def fit(
     """
     if labels is not None and parameters["label_column"] is not None:
         raise ValueError("--labels and --label-column both give true labels; give one of them")
-    with open_label_folder(out_labels, with_ids=parameters["id_column"] is not None):
+    with_ids = parameters["id_column"] is not None and (out_labels is not None)
+    with open_label_folder(out_labels, with_ids=with_ids, spreadsheet_safe=spreadsheet_safe):
         choice, ids, truths = take_choices(data, parameters)
         name, model = Path(data).name, ProjectedKMeans(**parameters)
         # Dask workers read DATA themselves, so that it is not loaded here.
@@ -232,7 +236,7 @@ def fit(
                 accuracy = None if truth is None else clustering_accuracy(truth, model.labels_)
                 document = describe_fit(model, rows, name=name, accuracy=accuracy)
                 delivery = _Delivery(outputs, document, out_labels, quiet, as_json)
-                delivery.write(rows, ids, shape, report)
+                delivery.write(rows, ids, shape, report, spreadsheet_safe)
             if model.stopped_ == "interrupted":
                 return INTERRUPTED
             outputs.wait()
@@ -255,13 +259,21 @@ class _Delivery:
         ids: SideColumn | None,
         image_shape: tuple[int, ...] | str | None,
         report: str | None,
+        spreadsheet_safe: bool,
     ) -> None:
         """Write the fit first and then its report, whose failure must not lose the fit."""
         files = self.outputs.save(self.document, rows)
         if self.out_labels is not None:
             labels = self.outputs.model.labels_
             given = None if ids is None else ids.take_ids()
-            write_labels(Path(self.out_labels), len(labels), [LabelledBlock(0, labels)], given)
+            blocks = [LabelledBlock(0, labels)]
+            write_labels(
+                Path(self.out_labels),
+                len(labels),
+                blocks,
+                given,
+                spreadsheet_safe=spreadsheet_safe,
+            )
         try:
             files += self.outputs.report(self.document, rows, image_shape)
         except BaseException:

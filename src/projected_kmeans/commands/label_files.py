@@ -1,14 +1,20 @@
 """Read files of labels, and write labels as .npy, .csv or .parquet, with the ids of rows.
 
 Labels are written block by block as they are computed, to a file that appears when it is whole.
+
+Ids are written as they are, because programs join tables by them: an id such as "@home" must come
+back as "@home". A spreadsheet runs a cell that begins with =, +, - or @ as a formula. Who opens
+ids of others in a spreadsheet asks for guarded cells, by ``--spreadsheet-safe``.
 """
 
 from __future__ import annotations
 
 import csv
 import io
+import re
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, nullcontext
+from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -27,6 +33,11 @@ from projected_kmeans.sources.side_columns import Ids
 # Number of labels, with their ids, that are turned into text at a time.
 N_LINES = 2**16
 
+# Beginnings of cells that spreadsheets take for formulas, also after a tab or a line end, or in
+# full width. An apostrophe is among them, so that removing one apostrophe gives every id back.
+FORMULA = re.compile(r"[=+\-@\t\r\n'\uff1d\uff0b\uff0d\uff20]")
+NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
+
 
 def read_label_file(path: str, n_samples: int) -> NDArray[Any]:
     """Return the labels of a file; refuse a file that has not exactly one for each row.
@@ -41,8 +52,15 @@ def read_label_file(path: str, n_samples: int) -> NDArray[Any]:
     return truth
 
 
-def open_label_folder(out: str | None, *, with_ids: bool) -> AbstractContextManager[Path | None]:
+def open_label_folder(
+    out: str | None, *, with_ids: bool, spreadsheet_safe: bool
+) -> AbstractContextManager[Path | None]:
     """Check, before the long work, that labels can be written to a file; None writes no file."""
+    if spreadsheet_safe and not (with_ids and (out is None or Path(out).suffix == ".csv")):
+        raise ValueError(
+            "--spreadsheet-safe guards ids in text; give --id-column and a .csv file, or leave it "
+            "out"
+        )
     if out is None:
         return nullcontext()
     return open_output_folder(check_label_file(out, with_ids=with_ids).parent)
@@ -65,13 +83,37 @@ def check_label_file(out: str, *, with_ids: bool = False) -> Path:
 
 
 def write_labels(
-    path: Path, n_rows: int, blocks: Iterable[LabelledBlock], ids: Ids | None = None
+    path: Path,
+    n_rows: int,
+    blocks: Iterable[LabelledBlock],
+    ids: Ids | None = None,
+    *,
+    spreadsheet_safe: bool = False,
 ) -> None:
     """Write the labels of all rows, block by block, to a file that appears when it is whole."""
-    write_atomically(path, lambda handle: WRITERS[path.suffix](handle, n_rows, blocks, ids))
+    write = partial(_write_lines, spreadsheet_safe=True) if spreadsheet_safe else None
+    writer: Writer = write or WRITERS[path.suffix]
+    write_atomically(path, lambda handle: writer(handle, n_rows, blocks, ids))
 
 
-def format_labels(blocks: Iterable[LabelledBlock], ids: Ids | None = None) -> Iterator[str]:
+def guard_cell(cell: Any) -> Any:
+    """Return a cell that no spreadsheet takes for a formula: with an apostrophe if need be.
+
+    Numbers are harmless, also as text. Removing one leading apostrophe gives the cell back.
+
+    Examples
+    --------
+    >>> [guard_cell(cell) for cell in ("=1+1", "-5", "-5+1", "@home", "x=1", "'x", -5)]
+    ["'=1+1", '-5', "'-5+1", "'@home", 'x=1', "''x", -5]
+    """
+    if not isinstance(cell, str) or not FORMULA.match(cell) or NUMBER.fullmatch(cell):
+        return cell
+    return f"'{cell}"
+
+
+def format_labels(
+    blocks: Iterable[LabelledBlock], ids: Ids | None = None, *, spreadsheet_safe: bool = False
+) -> Iterator[str]:
     """Yield text with one label per line; with ids, a header and the id before each label.
 
     Parameters
@@ -80,19 +122,29 @@ def format_labels(blocks: Iterable[LabelledBlock], ids: Ids | None = None) -> It
         The labels of all rows, in their order.
     ids : Ids, optional
         The ids of the same rows.
+    spreadsheet_safe : bool, default=False
+        Whether ids are guarded by `guard_cell`, and quoted: some spreadsheets split at ";", too.
     """
     text = io.StringIO(newline="")
-    table = csv.writer(text, lineterminator="\n")
+    if spreadsheet_safe:
+        table = csv.writer(text, lineterminator="\n", quoting=csv.QUOTE_NONNUMERIC)
+    else:
+        table = csv.writer(text, lineterminator="\n")
+    guard = guard_cell if spreadsheet_safe else _keep_cell
     if ids is not None:
-        table.writerow([ids.name, _label_name(ids)])
+        table.writerow([guard(ids.name), _label_name(ids)])
     for block in blocks:
         for start in range(0, len(block.labels), N_LINES):
             labels = block.labels[start : start + N_LINES].tolist()
-            columns = [labels] if ids is None else [ids.take(len(labels)), labels]
+            columns = [labels] if ids is None else [map(guard, ids.take(len(labels))), labels]
             table.writerows(zip(*columns, strict=True))
             yield text.getvalue()
             text.seek(0)
             text.truncate()
+
+
+def _keep_cell(cell: Any) -> Any:
+    return cell
 
 
 def _label_name(ids: Ids | None) -> str:
@@ -111,9 +163,14 @@ def _write_array(
 
 
 def _write_lines(
-    handle: BinaryIO, n_rows: int, blocks: Iterable[LabelledBlock], ids: Ids | None
+    handle: BinaryIO,
+    n_rows: int,
+    blocks: Iterable[LabelledBlock],
+    ids: Ids | None,
+    *,
+    spreadsheet_safe: bool = False,
 ) -> None:
-    for text in format_labels(blocks, ids):
+    for text in format_labels(blocks, ids, spreadsheet_safe=spreadsheet_safe):
         handle.write(text.encode())
 
 

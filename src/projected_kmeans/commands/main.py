@@ -1,7 +1,7 @@
 """The entry point: find the command, run it, and turn every error into one sentence.
 
 It computes nothing and shows no traceback. Exit codes: 0 done, 1 the reader of the output has
-closed the pipe, 2 an error, 130 stopped by Ctrl-C.
+closed the pipe, 2 an error, 130 stopped by Ctrl-C, 143 by SIGTERM.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from projected_kmeans.commands.command_table import (
     function_of,
     module_of,
 )
+from projected_kmeans.running.interrupts import Terminated, raise_at_termination
 from projected_kmeans.suggestions import suggest
 
 
@@ -37,7 +38,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
         warnings.simplefilter("ignore")
         warnings.simplefilter("default", UserWarning)
         warnings.showwarning = _show_warning
-        sys.exit(_run(arguments))
+        with raise_at_termination():
+            code = _run(arguments)
+        sys.exit(code)
 
 
 def _run(arguments: Sequence[str] | None) -> int:
@@ -56,6 +59,9 @@ def _run(arguments: Sequence[str] | None) -> int:
     except (click.Abort, KeyboardInterrupt):
         click.echo(f"{PROGRAM}: interrupted", err=True)
         return INTERRUPTED
+    except Terminated as ended:
+        click.echo(f"{PROGRAM}: terminated", err=True)
+        return ended.exit_code
     except BrokenPipeError:  # the reader has closed the pipe, as head does
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1

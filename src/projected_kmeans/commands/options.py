@@ -136,6 +136,13 @@ def label_file_option(name: str) -> Callable[..., Any]:
     )
 
 
+spreadsheet_option = click.option(
+    "--spreadsheet-safe",
+    is_flag=True,
+    help="Put an apostrophe before ids that a spreadsheet takes for a formula, and quote all ids. "
+    "By default ids are written as they are.",
+)
+
 # The parameters of `open_rows` that `data_options` adds to a command.
 DATA_CHOICES = ("variable", "format", "columns", "drop", "image_size", "n_features")
 

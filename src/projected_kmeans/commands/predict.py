@@ -25,6 +25,7 @@ from projected_kmeans.commands.options import (
     memory_option,
     quiet_option,
     side_options,
+    spreadsheet_option,
     take_choices,
 )
 from projected_kmeans.commands.progress import show_progress
@@ -40,6 +41,7 @@ from projected_kmeans.sources.side_columns import Ids
 @click.argument("model", metavar="MODEL", type=click.Path())
 @data_argument
 @label_file_option("--out")
+@spreadsheet_option
 @data_options
 @side_options
 @memory_option
@@ -49,6 +51,7 @@ def predict(
     model: str,
     data: str,
     out: str | None,
+    spreadsheet_safe: bool,
     memory_limit: str | None,
     quiet: bool,
     as_json: bool,
@@ -69,7 +72,8 @@ def predict(
       projected-kmeans predict model lake/ --format parquet --out labels.parquet
       projected-kmeans predict model table.csv --id-column name --out clusters.csv
     """
-    with open_label_folder(out, with_ids=options["id_column"] is not None):
+    with_ids = options["id_column"] is not None
+    with open_label_folder(out, with_ids=with_ids, spreadsheet_safe=spreadsheet_safe):
         choice, id_column, truths = take_choices(data, options)
         ids = None if id_column is None else id_column.take_ids()
         truth = None if truths is None else truths.read_labels()
@@ -86,11 +90,11 @@ def predict(
             if as_json or truth is not None:
                 blocks = _keep(blocks, kept)
             if out is not None:
-                write_labels(Path(out), n_rows, blocks, ids)
+                write_labels(Path(out), n_rows, blocks, ids, spreadsheet_safe=spreadsheet_safe)
             elif as_json:
                 deque(blocks, maxlen=0)  # compute all blocks; `_keep` holds their labels
             else:
-                for text in format_labels(blocks, ids):
+                for text in format_labels(blocks, ids, spreadsheet_safe=spreadsheet_safe):
                     click.echo(text, nl=False)
     labels = np.concatenate(kept) if kept else None
     accuracy = None if truth is None or labels is None else clustering_accuracy(truth, labels)

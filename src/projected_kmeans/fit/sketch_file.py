@@ -9,6 +9,7 @@ import hashlib
 import io
 import math
 import os
+import tempfile
 from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
@@ -163,6 +164,21 @@ def _fits(n_rows: int, found: StoredRows) -> bool:
     stops = (0, *found.stops, n_rows)
     ascending = all(start <= stop for start, stop in pairwise(stops))
     return ascending and len(found.stops) == len(found.digests)
+
+
+def new_unnamed_array(shape: tuple[int, int], dtype: np.dtype[Any]) -> NDArray[Any]:
+    """Return an array in a file without a name, in the place that TMPDIR names.
+
+    The system frees the file when the process ends, also if it is killed.
+    """
+    try:
+        with tempfile.TemporaryFile(prefix="projected-kmeans-") as handle:
+            n_bytes = math.prod(shape) * dtype.itemsize
+            if hasattr(os, "posix_fallocate"):
+                os.posix_fallocate(handle.fileno(), 0, n_bytes)
+            return np.memmap(handle, dtype, "r+", shape=shape)
+    except OSError as error:
+        raise cannot_write(Path(tempfile.gettempdir()), error) from error
 
 
 def open_array_file(

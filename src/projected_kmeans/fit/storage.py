@@ -5,10 +5,8 @@ Follows a memory plan and cleans up after the fit; it computes nothing from rows
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
-from pathlib import Path
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -18,7 +16,7 @@ from projected_kmeans.blocks.block_source import BlockSource
 from projected_kmeans.blocks.checked_blocks import CheckedBlocks
 from projected_kmeans.blocks.memory_blocks import ArrayBlocks
 from projected_kmeans.blocks.stored_blocks import StoredBlocks, release
-from projected_kmeans.fit.sketch_file import SketchFile, new_array_file
+from projected_kmeans.fit.sketch_file import SketchFile, new_unnamed_array
 from projected_kmeans.planning.memory_plan import MemoryPlan
 from projected_kmeans.running.run import Run
 from projected_kmeans.sources.array_source import as_row_source
@@ -34,21 +32,17 @@ class Storage:
     ----------
     plan : MemoryPlan, optional
         The size of blocks, and whether the sketch stays in memory.
-    folder : Path, optional
-        Where the file of a sketch lies that does not stay in memory.
     run : Run, optional
-        If its checkpoint has a folder, the sketch is stored there and not in ``folder``.
+        If its checkpoint has a folder, the sketch is stored there.
     """
 
     def __init__(
         self,
         plan: MemoryPlan | None = None,
-        folder: Path | None = None,
         run: Run | None = None,
     ) -> None:
         self._run = run or Run()
         self._plan = plan or MemoryPlan()
-        self._folder = folder
         self._opened: list[BlockSource] = []
         self._rows: BlockSource | None = None
         self._mapped: NDArray[Any] | None = None  # a sketch in a file, while it is filled
@@ -69,11 +63,11 @@ class Storage:
             self._stored = SketchFile(self._run, shape, dtype, in_memory=in_memory)
             self._mapped = None if in_memory else self._stored.array
             return self._stored.array
-        if self._folder is None:
+        if self._plan.sketch_in_memory:
             return np.empty(shape, dtype)
         if self._rows is not None and self._rows.keeps_new_rows:
             return self._rows.new_rows(shape[1], dtype)
-        self._mapped = new_array_file(self._folder / "sketch.npy", shape, dtype)
+        self._mapped = new_unnamed_array(shape, dtype)
         return self._mapped
 
     def resume_sketch(self, checked: CheckedBlocks) -> int:
@@ -100,7 +94,8 @@ class Storage:
         if not isinstance(sketch, np.memmap):
             return ArrayBlocks(sketch)
         self._mapped = None
-        source = as_row_source(np.load(str(sketch.filename), mmap_mode="r"))
+        sketch.flags.writeable = False
+        source = as_row_source(sketch)
         found = StoredBlocks(source, block_bytes=self._plan.block_bytes)
         self._opened.append(found)
         return found
@@ -118,18 +113,13 @@ def open_storage(plan: MemoryPlan, run: Run | None = None) -> Iterator[Storage]:
     Parameters
     ----------
     plan : MemoryPlan
-        If the sketch does not stay in memory, it lies in a temporary folder, in the place that the
-        environment variable TMPDIR names.
+        If the sketch does not stay in memory, it lies in a file without a name, in the place that
+        the environment variable TMPDIR names.
     run : Run, optional
         If its checkpoint has a folder, the sketch lies there instead.
     """
-    with ExitStack() as stack:
-        folder = None
-        if not plan.sketch_in_memory and (run is None or run.checkpoint.folder is None):
-            temporary = tempfile.TemporaryDirectory(
-                prefix="projected-kmeans-", ignore_cleanup_errors=True
-            )
-            folder = Path(stack.enter_context(temporary))
-        storage = Storage(plan, folder, run)
-        stack.callback(storage.close)
+    storage = Storage(plan, run)
+    try:
         yield storage
+    finally:
+        storage.close()

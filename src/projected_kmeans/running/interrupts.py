@@ -1,4 +1,4 @@
-"""Ctrl-C during a fit stops it gently, so that what was found is not lost.
+"""Signals: Ctrl-C stops a fit gently, and SIGTERM ends a command after it has cleaned up.
 
 Knows signals and threads; what a fit does at a Ctrl-C is decided by its monitor.
 """
@@ -10,7 +10,64 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-__all__ = ["catch_interrupts"]
+__all__ = ["Terminated", "catch_interrupts", "raise_at_termination"]
+
+# What a system or a closed terminal sends to end a process. Windows has no SIGHUP.
+ENDING = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name))
+
+
+class Terminated(BaseException):
+    """A signal asks the process to end.
+
+    Parameters
+    ----------
+    number : int
+        The number of the signal.
+
+    Attributes
+    ----------
+    exit_code : int
+        What shells give a process that this signal ended: 143 for SIGTERM.
+    """
+
+    def __init__(self, number: int) -> None:
+        super().__init__(f"signal {number}")
+        self.exit_code = 128 + number
+
+
+@contextmanager
+def raise_at_termination() -> Iterator[None]:
+    """Raise `Terminated` at SIGTERM or SIGHUP inside the block, so that all is cleaned up.
+
+    Without it the system ends the process at once, and temporary files and child processes stay.
+    A second signal does so. Nothing changes outside the main thread, and for signals that have a
+    handler or are ignored already, as by nohup.
+
+    Examples
+    --------
+    >>> import signal
+    >>> try:
+    ...     with raise_at_termination():
+    ...         signal.raise_signal(signal.SIGTERM)
+    ... except Terminated as ended:
+    ...     print(ended.exit_code)
+    143
+    """
+    is_main = threading.current_thread() is threading.main_thread()
+    ours = [one for one in ENDING if is_main and signal.getsignal(one) is signal.SIG_DFL]
+
+    def end(number: int, frame: object) -> None:
+        for one in ours:
+            signal.signal(one, signal.SIG_DFL)
+        raise Terminated(number)
+
+    try:
+        for one in ours:
+            signal.signal(one, end)
+        yield
+    finally:
+        for one in ours:
+            signal.signal(one, signal.SIG_DFL)
 
 
 @contextmanager
