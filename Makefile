@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 CPP := $(shell find src/native -name '*.cpp' -o -name '*.hpp')
 
-.PHONY: demo test lint format bench reproduce docs clean help
+.PHONY: demo test lint format bench reproduce docs fuzz stress faults campaigns clean help
 .DEFAULT_GOAL := help
 
 help:
@@ -15,6 +15,10 @@ help:
 	@echo "make bench   time maps, k-means and whole fits beside their peers and renew docs/benchmarks.md"
 	@echo "make reproduce  run the paper's experiments and renew docs/reproduction.md"
 	@echo "make docs    write the manual page and docs/reference.md, and build docs/ as a site in build/site"
+	@echo "make fuzz    damage files of every format and have them read; SECONDS=60 sets the length"
+	@echo "make stress  make fits in many threads on a busy machine and compare their bits; SECONDS=60"
+	@echo "make faults  end commands, workers, writes and allocations at bad moments; SECONDS=60"
+	@echo "make campaigns  fuzz, stress and faults, and renew docs/reliability.md"
 	@echo "make clean   remove .venv, builds and caches"
 
 demo: $(VENV)/.built
@@ -54,6 +58,27 @@ docs: $(VENV)/.built
 	$(BIN)/python tools/reference_page.py
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 	@echo "open build/site/index.html"
+
+# Campaigns try to break what docs/reliability.md promises, and store what they found in campaigns/results.
+SECONDS ?= 60
+SEED ?= 0
+ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
+
+fuzz: $(VENV)/.built
+	$(ONE_THREAD) $(BIN)/python campaigns/fuzz_files.py --seconds $(SECONDS) --seed $(SEED) --processes $$(nproc)
+	$(ONE_THREAD) $(BIN)/python campaigns/fuzz_certificates.py --seconds $(SECONDS)
+
+stress: $(VENV)/.built
+	$(BIN)/python campaigns/stress_fits.py --seconds $(SECONDS)
+
+faults: $(VENV)/.built
+	$(BIN)/python campaigns/kill_runs.py --seconds $(SECONDS)
+	$(BIN)/python campaigns/inject_faults.py
+	$(BIN)/python campaigns/kill_workers.py
+	$(BIN)/python campaigns/fail_allocations.py
+
+campaigns: fuzz stress faults
+	$(BIN)/python campaigns/reliability_page.py
 
 clean:
 	rm -rf $(VENV) build .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -133,7 +133,7 @@ def read_document(
         raise ValueError(f"{path} is not a {wanted}; name the folder that a fit wrote")
     if head.format_version != version:
         raise ValueError(
-            f"{path} has format version {_shorten(head.format_version)} and this package reads "
+            f"{path} has format version {quote(head.format_version)} and this package reads "
             f"{version}; upgrade projected_kmeans or {advice}"
         )
     document: dict[str, Any] = decode_json(content, str(path), advice)
@@ -275,10 +275,16 @@ def _quote_value(error: BaseException, document: Any) -> str:
             return ""
     if isinstance(document, dict | list | tuple):
         return ""
-    return f", got {_shorten(document)}"
+    return f", got {quote(document)}"
 
 
-def _shorten(value: Any) -> str:
-    """Return a number or a text as Python writes it, cut if it is long."""
+def quote(value: Any) -> str:
+    """Return a value of a document as Python writes it, cut if it is long.
+
+    Examples
+    --------
+    >>> quote("x"), quote(10**50)
+    ("'x'", '1000000000000000000000000000000000000000...')
+    """
     text = repr(value)
     return text if len(text) <= 40 else f"{text[:40]}..."

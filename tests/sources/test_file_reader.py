@@ -37,6 +37,7 @@ def raise_inside(error: Exception) -> None:
         (RuntimeError("bad block.\nmore of it"), "bad block"),
         (KeyError("X"), "'X'"),
         (IndexError(), "IndexError"),
+        (ValueError("x" * 9999), "x" * 300 + "..."),
     ],
 )
 def test_whatever_a_parser_raises_becomes_one_sentence(error: Exception, reason: str) -> None:

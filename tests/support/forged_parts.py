@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.lib import format as npy
 
-from projected_kmeans.running.checkpoint_folder import DIGEST_BYTES
+DIGEST_BYTES = 32  # of SHA-256, at the end of a part
 
 Change = Callable[[dict[str, Any], dict[str, np.ndarray]], object]
 

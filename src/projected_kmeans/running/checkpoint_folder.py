@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from projected_kmeans.documents import quote
 from projected_kmeans.file_locks import Locked, try_lock
 from projected_kmeans.output_files import TEMPORARY, cannot_write, open_output_folder
 from projected_kmeans.running.part_files import DamagedPart, Part, read_part, write_part
@@ -185,7 +186,9 @@ def _check_run(folder: Path, run: dict[str, Any]) -> None:
     if different:
         name = different[0]
         short = isinstance(run[name], int | float | str | None) and len(str(run[name])) < 40
-        detail = f"{name}={stored.get(name)!r}, not {run[name]!r}" if short else f"other {name}"
+        detail = (
+            f"{name}={quote(stored.get(name))}, not {run[name]!r}" if short else f"other {name}"
+        )
         raise ValueError(
             f"the checkpoint {folder} belongs to {detail}; repeat that call, or use another folder"
         )

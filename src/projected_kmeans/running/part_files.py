@@ -19,6 +19,7 @@ import numpy as np
 from numpy.lib import format as npy
 from numpy.typing import NDArray
 
+from projected_kmeans.documents import quote
 from projected_kmeans.output_files import Hashing, write_atomically
 
 FORMAT = "projected_kmeans checkpoint"
@@ -90,7 +91,7 @@ def read_part(path: Path) -> tuple[str, Part]:
             raise DamagedPart from None
         if found != FORMAT_VERSION:
             raise OtherVersion(
-                f"{path} has format version {found!r} and this package "
+                f"{path} has format version {quote(found)} and this package "
                 f"reads {FORMAT_VERSION}; use another folder, or the package that wrote it"
             )
         if not (isinstance(document, dict) and isinstance(names, list)):

@@ -21,6 +21,9 @@ from projected_kmeans.sources.protocol import UnreadableFile
 
 Handle = TypeVar("Handle")
 
+# Characters of another package's message that a sentence quotes.
+MAX_REASON = 300
+
 
 class Reader(Protocol):
     """What a format knows of its opened files.
@@ -103,8 +106,19 @@ def explain_errors(path: str | Path, format: str) -> Iterator[None]:
     except MissingExtra as error:
         raise MissingReader(str(error)) from error
     except Exception as error:  # parsers raise nearly anything if a file is damaged
-        reason = (str(error).splitlines() or [type(error).__name__])[0].rstrip(".")
         raise UnreadableFile(
-            f"{path} cannot be read as {format} ({reason}); check that it is complete and of that "
-            "format, or write it again"
+            f"{path} cannot be read as {format} ({first_line(error)}); check that it is complete "
+            "and of that format, or write it again"
         ) from error
+
+
+def first_line(error: BaseException) -> str:
+    """Return what an error says first, without its full stop and cut if it quotes a whole file.
+
+    Examples
+    --------
+    >>> first_line(ValueError("no such column.\\nSee the manual."))
+    'no such column'
+    """
+    line = (str(error).splitlines() or [""])[0].strip().rstrip(".") or type(error).__name__
+    return line if len(line) <= MAX_REASON else f"{line[:MAX_REASON]}..."

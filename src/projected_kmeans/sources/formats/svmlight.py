@@ -15,6 +15,7 @@ import scipy.sparse
 from numpy.typing import NDArray
 
 from projected_kmeans.sources.file_format import Format, files_together
+from projected_kmeans.sources.file_reader import first_line
 from projected_kmeans.sources.formats.text_index import whole_lines
 from projected_kmeans.sources.protocol import SourceDefaults, UnreadableFile
 from projected_kmeans.sources.sparse_layout import check_sparse
@@ -123,7 +124,7 @@ def _parse(text: bytes, path: Path, n_lines: int | None) -> tuple[Any, NDArray[n
             except ValueError as culprit:
                 raise UnreadableFile(
                     f"{path} has {line.strip()[:40].decode(errors='replace')!r} on line {number} "
-                    f"({culprit}); write a label and index:value pairs"
+                    f"({first_line(culprit)}); write a label and index:value pairs"
                 ) from error
         raise
     return rows, labels

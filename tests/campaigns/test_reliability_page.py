@@ -1,0 +1,60 @@
+"""The page on reliability shows what campaigns have stored, and nothing else."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import reliability_page
+
+PAGE = f"# Page\n\n{reliability_page.START}\nstale\n{reliability_page.STOP}\n\nEnd.\n"
+STAMP = {"date": "2026-01-02", "command": "x", "machine": {}, "campaign": "x"}
+FILES: dict[str, Any] = {
+    **STAMP,
+    "files": 1500,
+    "by_command": 30,
+    "outcomes": {"rows": 500, "sentence": 999, "crash": 1},
+    "formats": {"npy": {"rows": 500, "sentence": 999, "crash": 1}},
+    "failures": [{"seed": "npy"}],
+}
+
+
+def test_the_page_is_what_the_script_writes() -> None:
+    """docs/reliability.md holds the figures of the stored results."""
+    page = reliability_page.PAGE.read_text()
+    assert page == reliability_page.render_page(page, reliability_page.load_results())
+
+
+def test_what_was_not_measured_is_told() -> None:
+    """Without results, every campaign says so, and stale figures are gone."""
+    page = reliability_page.render_page(PAGE, {})
+    assert page.count("not measured | not measured") == len(reliability_page.CAMPAIGNS)
+    assert "stale" not in page
+    assert page.endswith("\n\nEnd.\n")
+    assert page == reliability_page.render_page(page, {})
+
+
+def test_figures_and_failures_are_shown() -> None:
+    """Counts have their names; failures are counted; one line a kind of file."""
+    results = {
+        "fuzz_files": FILES,
+        "kill_runs": {**STAMP, "kills": 512, "torn_files": 0, "failures": []},
+        "sanitize": {
+            **STAMP,
+            "compiler": "clang 14",
+            "runs": [{"run": "asan", "tests": 1065, "failures": []}],
+            "failures": [],
+        },
+    }
+    page = reliability_page.render_page(PAGE, results)
+    assert "| 512 kills, 0 torn files | nothing | 2026-01-02 |" in page
+    assert "| 1,065 tests (asan), built with clang 14 | nothing |" in page
+    assert "1,500 files of 1 kinds, 30 of them by the command line: 500 were read, 999 got" in page
+    assert "| 1 | 2026-01-02 |" in page
+    assert "| npy | 1,500 | 500 | 999 | 0 |" in page
+
+
+def test_a_page_without_marks_is_refused() -> None:
+    """Nothing is written where the marks are missing."""
+    with pytest.raises(ValueError, match="has no <!-- figures"):
+        reliability_page.render_page("# Page", {})
