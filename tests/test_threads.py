@@ -15,11 +15,28 @@ from typing import Any
 
 import numpy as np
 import pytest
+import scipy.linalg
+from numpy.typing import NDArray
 from threadpoolctl import ThreadpoolController, threadpool_limits
 
-from projected_kmeans import GaussianProjection, ProjectedKMeans, SignProjection, _native
-from projected_kmeans.blas_threads import multiply_rows, one_blas_thread
+from projected_kmeans import (
+    GaussianProjection,
+    ProjectedKMeans,
+    SignProjection,
+    _native,
+    blas_threads,
+)
+from projected_kmeans.blas_threads import (
+    Libraries,
+    _let_any_thread_set_limits,
+    multiply,
+    multiply_by_transpose,
+    multiply_rows,
+    one_blas_thread,
+    strictly,
+)
 from projected_kmeans.blocks.column_scan import scan_columns
+from projected_kmeans.projections import centred_rows
 from tests.support.blobs import assert_same_fit, draw_blobs
 from tests.support.problems import make_problem
 
@@ -155,6 +172,151 @@ def test_an_error_restores_the_number_of_blas_threads() -> None:
     assert count_blas_threads() == {2}
 
 
+@pytest.mark.usefixtures("two_blas_threads")
+def test_work_is_repeated_if_other_code_changes_the_limit() -> None:
+    """A result that was computed while BLAS had more threads is thrown away, in every thread."""
+    disturbed, tries = threading.Barrier(2), [0, 0]
+
+    def work(user: int) -> int:
+        tries[user] += 1
+        if tries[user] == 1:
+            disturbed.wait(10)
+            if user == 0:
+                _set_blas_threads(3)
+            disturbed.wait(10)
+        return tries[user]
+
+    with ThreadPoolExecutor(2) as pool:
+        assert list(pool.map(lambda user: strictly(partial(work, user)), range(2))) == [2, 2]
+    assert count_blas_threads() == {3}  # what the other code had set
+
+
+@pytest.mark.usefixtures("two_blas_threads")
+def test_a_limit_that_other_code_sets_at_the_end_is_kept() -> None:
+    """The guard restores its own limit only: what others set meanwhile stays."""
+    with one_blas_thread():
+        _set_blas_threads(3)
+    assert count_blas_threads() == {3}
+
+
+@pytest.mark.usefixtures("two_blas_threads")
+def test_a_limit_of_other_code_may_end_inside_the_guard() -> None:
+    """Another limit of one that ends first, as in scikit-learn's KMeans, leaves no trace."""
+    other = threadpool_limits(limits=1, user_api="blas")
+    with one_blas_thread():
+        _let_any_thread_set_limits()
+        other.restore_original_limits()
+    assert count_blas_threads() == {2}
+
+
+@pytest.mark.usefixtures("two_blas_threads")
+def test_disturbances_without_end_are_an_error() -> None:
+    """Code that changes the limit again and again gets a sentence, and no endless loop."""
+    with pytest.raises(RuntimeError, match="changed the number of BLAS threads during each of"):
+        strictly(partial(_set_blas_threads, 2))
+    assert count_blas_threads() == {2}
+
+
+class BlasOnOpenMP:
+    """A BLAS library that keeps its limit for each thread, as those on OpenMP do."""
+
+    threading_layer = "openmp"
+
+    def __init__(self) -> None:
+        self._own = threading.local()
+
+    def get_num_threads(self) -> int:
+        """Return the limit of the calling thread."""
+        return int(getattr(self._own, "limit", 4))
+
+    def set_num_threads(self, number: int) -> None:
+        """Set the limit of the calling thread."""
+        self._own.limit = number
+
+
+@pytest.mark.parametrize("shape", [(3000, 60), (300, 400)])
+def test_every_thread_limits_a_blas_on_openmp(
+    shape: tuple[int, int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A limit of one holds in every thread that calls BLAS, and nowhere afterwards."""
+    library, seen = BlasOnOpenMP(), set()
+    monkeypatch.setattr(blas_threads, "_libraries", lambda: Libraries([], [library]))
+    X = np.random.default_rng(0).normal(size=shape)
+
+    def see_before(function: Callable[..., Any]) -> Callable[..., Any]:
+        def seen_function(*arguments: Any, **options: Any) -> Any:
+            seen.add(library.get_num_threads())
+            return function(*arguments, **options)
+
+        return seen_function
+
+    for module, name in ((np, "matmul"), (centred_rows, "_multiply_signs")):
+        monkeypatch.setattr(module, name, see_before(getattr(module, name)))
+    multiply_rows(X, X.T[:, :50], 3)
+    multiply_by_transpose(X, 3)
+    ProjectedKMeans(5, projection="svd", n_threads=3, random_state=0).fit(X)
+    assert seen == {1}
+    assert library.get_num_threads() == 4
+    with ThreadPoolExecutor(1) as pool:
+        assert pool.submit(library.get_num_threads).result() == 4
+
+
+FORK = """
+import os, sys, threading
+import numpy as np
+from threadpoolctl import ThreadpoolController, threadpool_limits
+from projected_kmeans.blas_threads import multiply, one_blas_thread
+
+BLAS = ThreadpoolController().select(user_api="blas")
+threadpool_limits(limits=2, user_api="blas")
+entered, leave = threading.Event(), threading.Event()
+
+def stay():
+    with one_blas_thread():
+        entered.set()
+        leave.wait()
+
+def fork_and_count():
+    child = os.fork()
+    if child == 0:
+        before = {pool["num_threads"] for pool in BLAS.info()}
+        assert multiply(np.ones(3), np.ones(3)) == 3
+        after = {pool["num_threads"] for pool in BLAS.info()}
+        os._exit(0 if (before, after) == ({EXPECTED}, {EXPECTED}) else 1)
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+
+if EXPECTED == 2:  # another thread is inside the guard
+    thread = threading.Thread(target=stay)
+    thread.start()
+    entered.wait()
+    code = fork_and_count()
+    leave.set()
+    thread.join()
+else:  # this thread is
+    with one_blas_thread(), one_blas_thread():
+        code = fork_and_count()
+assert {pool["num_threads"] for pool in BLAS.info()} == {2}
+sys.exit(code)
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+@pytest.mark.parametrize("expected", [1, 2])
+def test_a_forked_child_can_use_the_guard(expected: int) -> None:
+    """A child of a fork has the limit of its own thread, not that of threads which it lost."""
+    program = f"EXPECTED = {expected}\n{FORK}"
+    done = subprocess.run([sys.executable, "-c", program], timeout=120, check=False)
+    assert done.returncode == 0
+
+
+def _set_blas_threads(number: int) -> None:
+    """Set the limit as other code does, which does not know the guard."""
+    _let_any_thread_set_limits()
+    for library in BLAS.lib_controllers:
+        library.set_num_threads(number)
+    _let_any_thread_set_limits()
+
+
 @pytest.mark.parametrize("n_threads", [1, 2, 3, 8])
 @pytest.mark.parametrize("shape", [(0, 5, 3), (1, 300, 40), (700, 60, 50), (4001, 30, 9)])
 def test_rows_multiplied_in_threads(shape: tuple[int, int, int], n_threads: int) -> None:
@@ -166,27 +328,54 @@ def test_rows_multiplied_in_threads(shape: tuple[int, int, int], n_threads: int)
     found = multiply_rows(rows, matrix, n_threads)
     assert found.dtype == np.float32
     np.testing.assert_array_equal(found, rows @ matrix)
+    np.testing.assert_array_equal(multiply_by_transpose(rows, n_threads), rows @ rows.T)
 
 
-@pytest.mark.usefixtures("two_blas_threads")
-@pytest.mark.parametrize("n_threads", [1, 3])
-def test_rows_are_multiplied_with_one_blas_thread(
-    n_threads: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """While a Gaussian sketch is computed on several threads, each calls BLAS with one thread."""
-    X = np.random.default_rng(0).normal(size=(3000, 100))
-    seen: list[set[int]] = []
-    plain = np.matmul
+def shift(array: NDArray[Any], n_bytes: int) -> NDArray[Any]:
+    """Return a copy whose first entry lies some bytes after an address divisible by 64."""
+    memory = np.empty(array.nbytes + 128, np.uint8)
+    start = -memory.ctypes.data % 64 + n_bytes
+    copy = memory[start : start + array.nbytes].view(array.dtype).reshape(array.shape)
+    copy[...] = array
+    return copy
 
-    def matmul(*arguments: Any, **options: Any) -> Any:
-        seen.append(count_blas_threads())
-        return plain(*arguments, **options)
 
-    projection = GaussianProjection(12, random_state=0, n_threads=n_threads).fit(X)
-    monkeypatch.setattr(np, "matmul", matmul)
-    projection.transform(X)
-    assert seen == [{1}] * n_threads
-    assert count_blas_threads() == {2}
+def test_bits_do_not_depend_on_addresses() -> None:
+    """Products and decompositions have the same bits wherever their factors lie in memory."""
+    stream = np.random.default_rng(0)
+    found: dict[str, set[bytes]] = {}
+    wide, square = stream.normal(size=(301, 203)), stream.normal(size=(150, 150))
+    for n_bytes in (0, 8, 16, 24, 40, 56):
+        rows, matrix = shift(wide, n_bytes), shift(square + square.T, 64 - n_bytes)
+        with one_blas_thread():
+            results = {
+                "product": multiply_rows(rows, rows.T, 2),
+                "transpose": multiply_by_transpose(rows.T, 2),
+                "vector": multiply(rows, rows[0]),
+                "dot": multiply(rows[:, 1], rows[:, 2]),
+                "sum": multiply(rows[:, 0], rows),
+                "eigenvalues": np.linalg.eigvalsh(matrix),
+                "eigenvectors": scipy.linalg.eigh(matrix)[1],
+                "basis": scipy.linalg.qr(rows, mode="economic")[0],
+                "singular": scipy.linalg.svd(rows, full_matrices=False)[0],
+                "einsum": np.einsum("ij,ij->i", rows, rows),
+                "squares": np.sum(rows * rows, axis=1),
+            }
+        for name, result in results.items():
+            found.setdefault(name, set()).add(np.asarray(result).tobytes())
+    assert {name: len(bits) for name, bits in found.items()} == dict.fromkeys(found, 1)
+
+
+@pytest.mark.parametrize("dtype", [np.uint8, np.float32, np.float64])
+def test_gaussian_sketches_do_not_depend_on_threads_or_blocks(dtype: Any) -> None:
+    """The Gaussian sketch of a row has the same bits for any threads and in any block."""
+    X = np.random.default_rng(0).integers(0, 200, size=(2000, 300)).astype(dtype)
+    sketches = [
+        GaussianProjection(40, random_state=0, n_threads=n).fit_transform(X) for n in (1, 2, 7)
+    ]
+    assert len({sketch.tobytes() for sketch in sketches}) == 1
+    part = GaussianProjection(40, random_state=0).fit(X).transform(X[123:456])
+    np.testing.assert_array_equal(part, sketches[0][123:456])
 
 
 @pytest.fixture

@@ -1,35 +1,82 @@
-"""One BLAS thread while results must have the same bits every time, also while other fits run.
+"""BLAS and LAPACK on one thread, so that results have the same bits every time.
+
+The rounding of a product or a decomposition depends on how many threads BLAS uses. All that the
+package computes with BLAS or LAPACK is computed here or inside `one_blas_thread`, and
+``tests/test_strict_algebra.py`` looks for calls that are not. Large products are cut into parts by
+their shape, and several threads compute the parts with one BLAS thread each.
 
 The number of BLAS threads is a setting of the whole process. If every fit set and restored it by
-itself, one fit could give BLAS its threads back in the middle of another fit's decomposition,
-whose last bits would then differ, and two overlapping fits could leave BLAS at one thread for
-good. So all users share one counter: the first to enter sets the limit, the last to leave
-restores what was there before.
+itself, one fit could give BLAS its threads back in the middle of another fit's decomposition, and
+two overlapping fits could leave BLAS at one thread for good. So all users share one counter: the
+first to enter sets the limit, the last to leave restores what was there before.
 
-These two may be different Python threads. From version 3.8 on, threadpoolctl obeys only the first
-thread that sets a limit for OpenBLAS and silently ignores all others while that thread lives. So
-the guard takes that control away before it sets or restores the limit, and gives it up afterwards.
+Other programs in the process, such as scikit-learn's KMeans in another Python thread, set and
+restore the limit, too. `strictly` looks at the limit after the work, and repeats the work if
+somebody else has changed the limit meanwhile. A limit that somebody else has changed is not
+restored to an earlier value.
+
+A BLAS that runs on OpenMP (conda's, for example) keeps the limit for each thread by itself. So
+every thread that enters sets it for itself as well.
+
+From version 3.8 on, threadpoolctl obeys only the first thread that sets a limit for OpenBLAS and
+silently ignores all others while that thread lives. So the guard takes that control away before it
+sets a limit, and gives it up afterwards.
 """
 
 from __future__ import annotations
 
+import os
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from functools import cache
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import threadpoolctl
 from numpy.typing import NDArray
 
-# multiply_rows gives a thread at least this many multiplications; fewer are not worth a thread.
+# A part of a product has at least this many multiplications; fewer are not worth a thread.
 MIN_MULTIPLICATIONS = 2**20
+# The most parts of a product. More parts would share the work better among many threads, but each
+# part prepares the whole right factor anew.
+MAX_PARTS = 16
+
+# `strictly` gives up after this many disturbances in a row.
+MAX_TRIES = 100
+
+Found = TypeVar("Found")
+
+
+class Libraries(NamedTuple):
+    """The BLAS libraries of the process, as threadpoolctl controls them.
+
+    Attributes
+    ----------
+    shared : list
+        Those whose limit is one for the whole process.
+    of_threads : list
+        Those on OpenMP, which keep a limit for each thread.
+    """
+
+    shared: list[Any]
+    of_threads: list[Any]
+
+
+class Limits(threading.local):
+    """What a thread has set for itself: how often it has entered, and the limits before."""
+
+    depth = 0
+    before: tuple[int, ...] = ()
+
 
 _lock = threading.Lock()
+_own = Limits()
 _n_users = 0
-_limits: Any = None
+_n_disturbances = 0
+_before: dict[int, int] = {}  # from the index of a shared library to its limit before
 
 
 @contextmanager
@@ -51,24 +98,157 @@ def one_blas_thread() -> Iterator[None]:
         _leave()
 
 
+def strictly(compute: Callable[[], Found]) -> Found:
+    """Return what a function computes on one BLAS thread, whatever other code sets meanwhile.
+
+    Parameters
+    ----------
+    compute : callable
+        Called again if other code changed the limit while it ran.
+
+    Examples
+    --------
+    >>> strictly(lambda: float(np.dot([1.0, 2.0], [3.0, 4.0])))
+    11.0
+    """
+    with one_blas_thread():
+        for _ in range(MAX_TRIES):
+            seen = _n_disturbances
+            found = compute()
+            _hold()
+            if seen == _n_disturbances:
+                return found
+    raise RuntimeError(
+        f"other code changed the number of BLAS threads during each of {MAX_TRIES} tries; set it "
+        "once and not again and again"
+    )
+
+
+def multiply(left: NDArray[Any], right: NDArray[Any]) -> Any:
+    """Return ``left @ right`` for small arrays, computed on one thread."""
+    return strictly(lambda: left @ right)
+
+
+def multiply_rows(rows: NDArray[Any], matrix: NDArray[Any], n_threads: int) -> NDArray[Any]:
+    """Return ``rows @ matrix``, the same bits for any number of threads.
+
+    Parameters
+    ----------
+    rows : ndarray (n, d)
+        The rows. They are cut into parts, whose number follows from the shapes.
+    matrix : ndarray (d, t)
+        The matrix that they are multiplied by.
+    n_threads : int
+        The maximum number of threads, each of which calls BLAS with one thread.
+    """
+    out = np.empty((rows.shape[0], matrix.shape[1]), np.result_type(rows, matrix))
+
+    def multiply_part(span: slice) -> None:
+        with one_blas_thread():
+            np.matmul(rows[span], matrix, out=out[span])
+
+    _share(multiply_part, rows.shape[0], rows.shape[0] * matrix.size, n_threads)
+    return out
+
+
+def multiply_by_transpose(rows: NDArray[Any], n_threads: int) -> NDArray[Any]:
+    """Return ``rows @ rows.T``, symmetric, the same bits for any number of threads.
+
+    Parameters are those of `multiply_rows`. Only the upper half is computed.
+    """
+    n_rows = rows.shape[0]
+    out = np.empty((n_rows, n_rows), rows.dtype)
+
+    def multiply_part(span: slice) -> None:
+        with one_blas_thread():
+            np.matmul(rows[span], rows[span.start :].T, out=out[span, span.start :])
+        out[span.stop :, span] = out[span, span.stop :].T
+
+    _share(multiply_part, n_rows, n_rows * rows.size, n_threads)
+    return out
+
+
+def _share(
+    compute: Callable[[slice], None], n_rows: int, n_multiplications: int, n_threads: int
+) -> None:
+    """Compute parts of a product in some threads; the parts follow from the size alone."""
+    n_parts = max(1, min(MAX_PARTS, n_rows, n_multiplications // MIN_MULTIPLICATIONS))
+    bounds = np.linspace(0, n_rows, n_parts + 1).astype(int).tolist()
+    spans = [slice(first, last) for first, last in pairwise(bounds)]
+    n_workers = min(n_threads, n_parts)
+
+    def compute_all() -> None:
+        if n_workers <= 1:
+            for span in spans:
+                compute(span)
+            return
+        with ThreadPoolExecutor(n_workers) as pool:
+            list(pool.map(compute, spans))
+
+    strictly(compute_all)
+
+
 def _enter() -> None:
-    global _n_users, _limits
+    global _n_users
     with _lock:
         if _n_users == 0:
-            _let_any_thread_set_limits()
-            _limits = threadpoolctl.threadpool_limits(limits=1, user_api="blas")
+            _limit_shared()
         _n_users += 1
+    if _own.depth == 0:
+        of_threads = _libraries().of_threads
+        _own.before = tuple(library.get_num_threads() for library in of_threads)
+        _set_limits(of_threads, [1] * len(of_threads))
+    _own.depth += 1
 
 
 def _leave() -> None:
-    global _n_users, _limits
+    global _n_users
+    _own.depth -= 1
+    if _own.depth == 0:
+        _set_limits(_libraries().of_threads, _own.before)
     with _lock:
         _n_users -= 1
         if _n_users == 0:
-            _let_any_thread_set_limits()
-            _limits.restore_original_limits()
-            _limits = None
-            _let_any_thread_set_limits()
+            _restore_shared()
+
+
+def _hold() -> None:
+    """Set the limit again if other code has changed it, and count that as a disturbance."""
+    global _n_disturbances
+    with _lock:
+        if _limit_shared():
+            _n_disturbances += 1
+
+
+def _limit_shared() -> bool:
+    """Limit the shared libraries to one thread; return whether any had more. Needs the lock."""
+    shared = _libraries().shared
+    now = {index: library.get_num_threads() for index, library in enumerate(shared)}
+    found = {index: number for index, number in now.items() if number != 1}
+    _before.update(found)
+    _set_limits([shared[index] for index in found], [1] * len(found))
+    return bool(found)
+
+
+def _restore_shared() -> None:
+    """Give the shared libraries what they had, unless other code changed it. Needs the lock."""
+    shared = _libraries().shared
+    left = {index: before for index, before in _before.items() if _is_limited(shared[index])}
+    _before.clear()
+    _set_limits([shared[index] for index in left], left.values())
+
+
+def _is_limited(library: Any) -> bool:
+    return bool(library.get_num_threads() == 1)
+
+
+def _set_limits(libraries: list[Any], numbers: Any) -> None:
+    if not libraries:
+        return
+    _let_any_thread_set_limits()
+    for library, number in zip(libraries, numbers, strict=True):
+        library.set_num_threads(number)
+    _let_any_thread_set_limits()
 
 
 def _let_any_thread_set_limits() -> None:
@@ -78,27 +258,24 @@ def _let_any_thread_set_limits() -> None:
         owned.clear_controlling_thread(force=True)
 
 
-def multiply_rows(rows: NDArray[Any], matrix: NDArray[Any], n_threads: int) -> NDArray[Any]:
-    """Return ``rows @ matrix``, computed by several threads that each call BLAS with one thread.
+@cache
+def _libraries() -> Libraries:
+    """Return the libraries that NumPy and SciPy call, and others that are loaded by now."""
+    import scipy.linalg  # noqa: F401, because it loads SciPy's BLAS
 
-    Parameters
-    ----------
-    rows : ndarray (n, d)
-        The rows, which are cut into one contiguous part for each thread.
-    matrix : ndarray (d, t)
-        The matrix that they are multiplied by.
-    n_threads : int
-        The maximum number of threads. Small products use fewer.
-    """
-    size = rows.shape[0] * matrix.size
-    n_parts = max(1, min(n_threads, rows.shape[0], size // MIN_MULTIPLICATIONS))
-    out = np.empty((rows.shape[0], matrix.shape[1]), np.result_type(rows, matrix))
-    bounds = np.linspace(0, rows.shape[0], n_parts + 1).astype(int)
-    with one_blas_thread():
-        if n_parts == 1:
-            np.matmul(rows, matrix, out=out)
-            return out
-        with ThreadPoolExecutor(n_parts) as pool:
-            spans = [slice(first, last) for first, last in pairwise(bounds)]
-            list(pool.map(lambda span: np.matmul(rows[span], matrix, out=out[span]), spans))
-    return out
+    found = threadpoolctl.ThreadpoolController().select(user_api="blas").lib_controllers
+    of_threads = [one for one in found if getattr(one, "threading_layer", None) == "openmp"]
+    return Libraries([one for one in found if one not in of_threads], of_threads)
+
+
+def _forget_other_threads() -> None:
+    """Make the guard usable in a forked child, where only the thread that forked lives on."""
+    global _lock, _n_users
+    _lock = threading.Lock()
+    held, _n_users = _n_users > 0, _own.depth
+    if held and _n_users == 0:
+        _restore_shared()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget_other_threads)

@@ -26,11 +26,12 @@ class Clustering:
     labels : ndarray of int32 (n,)
         The cluster of every row.
     centers : ndarray of float64 (k, columns)
-        The weighted mean of every cluster. A cluster without weight keeps its previous center.
+        The weighted mean of every cluster. A cluster without weight keeps its previous center. If
+        rows were labelled once more at the end, the means before that.
     mass : ndarray of float64 (k,)
         The total weight of every cluster; its number of rows if rows have no weights.
     inertia : float
-        F, the weighted sum of squared distances of rows to the mean of their cluster.
+        F, the weighted sum of squared distances of rows to the center of their cluster.
     sum_of_squares : float
         The weighted sum of squared norms of the rows, the paper's ||A||_F^2.
     n_iter : int
@@ -39,6 +40,8 @@ class Clustering:
         Whether the solver converged before it reached its maximum number of iterations.
     history : tuple of float
         The inertia after each of these passes.
+    settled : bool
+        Whether every row is known to have the label of a nearest center.
     """
 
     labels: Labels
@@ -49,6 +52,7 @@ class Clustering:
     n_iter: int = 0
     converged: bool = False
     history: tuple[float, ...] = ()
+    settled: bool = False
 
 
 @dataclass(frozen=True)

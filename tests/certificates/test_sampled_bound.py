@@ -5,10 +5,19 @@ from __future__ import annotations
 import math
 
 import numpy as np
+import scipy.sparse
 
 from projected_kmeans import inertia
 from projected_kmeans.certificates.dense_proof_rows import DenseProofRows
+from projected_kmeans.certificates.proof_rows import ProofRows
 from projected_kmeans.certificates.sampled_bound import draw_subsets, lower_mean, sampled_bound
+from projected_kmeans.certificates.sparse_proof_rows import SparseProofRows
+from projected_kmeans.keys import CERTIFICATE, open_stream
+
+
+def bound_by_variance(one: ProofRows) -> float:
+    """Return the least inertia of a subset as one cluster."""
+    return one.to_original(one.squares - one.drift)
 
 
 def test_sampled_bounds_fail_as_rarely_as_they_say() -> None:
@@ -23,11 +32,46 @@ def test_sampled_bounds_fail_as_rarely_as_they_say() -> None:
     values = []
     for key in range(200):
         subsets = draw_subsets(whole, 2, 40, key)
-        values.append(
-            sampled_bound(whole, subsets, lambda one: one.to_original(one.squares - one.drift), 0.9)
-        )
+        values.append(sampled_bound(whole, subsets, bound_by_variance, 0.9))
     assert sum(value > optimum for value in values) <= 35
     assert max(values) > 0
+
+
+def test_rows_made_for_a_key() -> None:
+    """If only the rows that a key would draw are spread, the bound of that key still holds.
+
+    Drawn by the key alone, these rows give a bound far above the minimum. Draws that depend on the
+    rows hit few of the spread rows.
+    """
+    n_rows, n_drawn = 20_000, 4 * 256
+    drawn = open_stream(0, CERTIFICATE).choice(n_rows, n_drawn, replace=False)
+    X = np.zeros((n_rows, 1))
+    X[drawn] = np.random.default_rng(0).choice([-1.0, 1.0], size=(n_drawn, 1))
+    optimum = inertia(X, np.zeros(n_rows, dtype=int))
+    whole = DenseProofRows(X)
+    aimed = [whole.take(part) for part in drawn.reshape(4, 256)]
+    assert sampled_bound(whole, aimed, bound_by_variance, 0.99) > 5 * optimum
+    subsets = draw_subsets(whole, 4, 256, 0)
+    assert 0 < sampled_bound(whole, subsets, bound_by_variance, 0.99) <= optimum
+
+
+def test_draws_follow_from_the_key_and_the_rows() -> None:
+    """Dense and sparse rows of any type have the same draws; other rows and keys have others."""
+    X = np.random.default_rng(0).integers(0, 3, size=(500, 4)).astype(np.float64)
+    X[:, 0] = np.arange(500)  # tells which rows were drawn
+
+    def list_drawn(rows: ProofRows, key: int = 0) -> list[int]:
+        subsets = draw_subsets(rows, 2, 20, key)
+        return [subset.fingerprint() for subset in subsets]
+
+    expected = list_drawn(DenseProofRows(X))
+    for same in (X.astype(np.float32), X.astype(np.int16), np.asfortranarray(X)):
+        assert list_drawn(DenseProofRows(same)) == expected
+    assert list_drawn(SparseProofRows(scipy.sparse.csr_array(X))) == expected
+    assert list_drawn(DenseProofRows(X), key=1) != expected
+    other = X.copy()
+    other[499, 3] += 1
+    assert list_drawn(DenseProofRows(other)) != expected
 
 
 def test_the_tail_inequality_holds_for_coins() -> None:

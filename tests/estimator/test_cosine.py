@@ -75,6 +75,30 @@ def test_directions_are_found(projection: str | None, kind: Any) -> None:
     np.testing.assert_allclose(cosines, unit @ model.cluster_centers_.T, atol=1e-9)
 
 
+@pytest.mark.parametrize("projection", ["svd", None])
+@pytest.mark.parametrize("kind", [np.asarray, scipy.sparse.csr_array])
+def test_normalized_inertia_is_the_mean_of_1_minus_cosine(projection: Any, kind: Any) -> None:
+    """F~ is the mean of 1 - cosine, also where unit rows lie farther than 1 from their centers."""
+    X = np.random.default_rng(0).normal(size=(200, 30))
+    model = ProjectedKMeans(3, metric="cosine", projection=projection, random_state=0).fit(kind(X))
+    assert model.inertia_ > len(X)
+    own = np.take_along_axis(model.transform(X), model.labels_[:, None], axis=1)
+    assert model.normalized_inertia_ == pytest.approx(np.mean(own**2) / 2, rel=1e-9)
+    stream = ProjectedKMeans(3, metric="cosine", projection=projection, random_state=0)
+    stream.partial_fit(kind(X))
+    assert stream.normalized_inertia_ == pytest.approx(model.normalized_inertia_, rel=1e-9)
+
+
+def test_normalized_inertia_is_at_most_1() -> None:
+    """Rows that cancel, and rows of zeros, are almost as far from any center as rows can be."""
+    X = np.concatenate([np.eye(4), -np.eye(4), np.eye(1, 4), np.zeros((20, 4))])
+    model = ProjectedKMeans(1, metric="cosine", random_state=0).fit(X)
+    assert model.inertia_ == pytest.approx(2 * 8 + 20)
+    assert model.normalized_inertia_ == pytest.approx(36 / 38)
+    stream = ProjectedKMeans(1, metric="cosine", random_state=0).partial_fit(X)
+    assert stream.normalized_inertia_ == pytest.approx(36 / 38)
+
+
 def test_lengths_do_not_matter() -> None:
     """Rows scaled by powers of two give the same bits."""
     X, _ = draw_directions(noise=1.5, d=200)

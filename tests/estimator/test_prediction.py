@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import scipy.sparse
 from sklearn.cluster import KMeans
 from sklearn.exceptions import NotFittedError
 
@@ -46,6 +47,35 @@ def test_a_converged_fit_predicts_its_labels() -> None:
     np.testing.assert_array_equal(model.predict(X), labels)
     assert model.score(X) == pytest.approx(-model.inertia_, rel=1e-12)
     np.testing.assert_array_equal(model.fit_transform(X), model.transform(X))
+
+
+@pytest.mark.parametrize("max_iter", [1, 2])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"init": "random"},
+        {"init": "random", "metric": "cosine"},
+        {"solver": "hartigan"},
+        {"solver": "breathing"},
+        {"solver": "lloyd", "polish_iter": 1},
+    ],
+    ids=str,
+)
+def test_a_fit_that_ends_early_predicts_its_labels(
+    options: dict[str, Any], dtype: str, max_iter: int
+) -> None:
+    """Without a projection, labels_ and inertia_ are those of the nearest centers, as predict's."""
+    X = np.random.default_rng(1).normal(size=(500, 4)).astype(dtype)
+    searches = options.get("solver") in ("hartigan", "breathing")  # which take dense rows only
+    for rows in (X,) if searches else (X, scipy.sparse.csr_array(X)):
+        model = ProjectedKMeans(
+            6, projection=None, max_iter=max_iter, random_state=0, **options
+        ).fit(rows)
+        np.testing.assert_array_equal(model.labels_, model.predict(rows))
+        assert model.inertia_ == pytest.approx(-model.score(rows), rel=1e-12)
+        if "polish_iter" not in options:
+            assert model.inertia_ <= model.history_[-1]
 
 
 @pytest.mark.parametrize(

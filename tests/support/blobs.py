@@ -35,7 +35,16 @@ def assert_same_fit(one: ProjectedKMeans, other: ProjectedKMeans) -> None:
 
 
 def assert_consistent(model: ProjectedKMeans, X: NDArray[Any]) -> None:
-    """Check that centers and inertia are those of the labels, in the original space."""
+    """Check that centers, labels and inertia belong together, in the original space.
+
+    If nothing was projected, labels are those of the nearest centers. Otherwise centers are means.
+    """
+    if model.projection_ is None:
+        np.testing.assert_array_equal(model.labels_, model.predict(X))
+        assert model.inertia_ == pytest.approx(-model.score(X), rel=1e-10)
+        squares = float(np.sum(X.astype(float) ** 2))
+        assert model.normalized_inertia_ == pytest.approx(model.inertia_ / squares, rel=1e-10)
+        return
     k = model.n_clusters
     filled = np.bincount(model.labels_, minlength=k) > 0
     means = reference.means(X, model.labels_, k)

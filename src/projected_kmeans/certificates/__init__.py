@@ -15,6 +15,7 @@ Modules, in the order in which a certificate is made:
 - ``spectral_bound``: a bound from singular values.
 - ``neighbour_bound``: a bound from distances between rows, by a dual of k-means.
 - ``tightened_bound``: the neighbour bound, improved by subgradient steps.
+- ``row_fingerprint``: a hash of the rows, on which the draws of the sampled bound depend.
 - ``sampled_bound``: a bound for many rows from random subsets; it holds with a stated probability.
 
 To add a bound, write a module ``<name>_bound`` with a function from `ProofRows` and k to a number,

@@ -15,6 +15,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from projected_kmeans import _native
+from projected_kmeans.blas_threads import multiply, multiply_by_transpose, multiply_rows
 from projected_kmeans.blocks.column_scan import scan_columns
 from projected_kmeans.blocks.memory_blocks import ArrayBlocks
 from projected_kmeans.blocks.tasks import Block
@@ -29,6 +31,7 @@ from projected_kmeans.certificates.proof_rows import (
     scale_weights,
     sum_error,
 )
+from projected_kmeans.certificates.row_fingerprint import fingerprint_rows
 from projected_kmeans.results import Floats
 
 # Numbers in one block of rows: 16 MB.
@@ -92,7 +95,7 @@ class DenseProofRows:
         """Return the mean of the rows with the present shift and exponent."""
         sums = np.zeros(self.shape[1])
         for block in self:
-            sums += self.weights[block.span] @ block.rows
+            sums += multiply(self.weights[block.span], block.rows)
         return sums / self._total_weight
 
     def _measure(self) -> None:
@@ -102,14 +105,14 @@ class DenseProofRows:
         for block in self:
             weights = self.weights[block.span]
             norms = np.einsum("ij,ij->i", block.rows, block.rows)
-            squares.append(float(weights @ norms))
-            sums += weights @ block.rows
-            sizes += weights @ np.abs(block.rows)
+            squares.append(float(multiply(weights, norms)))
+            sums += multiply(weights, block.rows)
+            sizes += multiply(weights, np.abs(block.rows))
             self._largest = max(self._largest, float(norms.max()))
         self.squares = math.fsum(squares)
         self._largest *= 1 + sum_error(self.shape[1])
         drift = np.abs(sums) + sum_error(self.shape[0]) * sizes
-        self.drift = float(drift @ drift) / self._total_weight * (1 + sum_error(self.shape[1]))
+        self.drift = math.fsum(drift * drift) / self._total_weight * (1 + sum_error(self.shape[1]))
 
     def __iter__(self) -> Iterator[Block]:
         """Yield the blocks of rows y."""
@@ -117,6 +120,11 @@ class DenseProofRows:
             self._check()
             moved = np.ldexp(block.rows - self._first, -self._exponent)
             yield Block(block.start, moved - self._second)
+
+    def fingerprint(self) -> int:
+        """Return a number that follows from the content of the rows x and their weights."""
+        weights = self.weights if self.is_weighted else None
+        return fingerprint_rows(self._source, self.shape, weights, self._check)
 
     def gram(self) -> Gram:
         """Return the smaller Gram matrix.
@@ -132,11 +140,11 @@ class DenseProofRows:
             for first in range(0, n_rows, STRETCH_ROWS):
                 self._check()
                 some = slice(first, first + STRETCH_ROWS)
-                np.matmul(rows[some], rows.T, out=matrix[some])
+                matrix[some] = multiply_rows(rows[some], rows.T, _native.max_threads())
         else:
             for block in self:
                 part = roots[block.span] * block.rows
-                matrix += part.T @ part
+                matrix += multiply_by_transpose(part.T, _native.max_threads())
         error = 2 * sum_error(n_rows + n_columns) * float(np.trace(matrix))
         return Gram(matrix, error, self.drift + error)
 
@@ -148,7 +156,8 @@ class DenseProofRows:
         length = min(STRETCH_ROWS, max(64, STRETCH_PRODUCTS // (n_rows * n_columns)))
         for first in range(0, n_rows, length):
             self._check()
-            products = rows[first : first + length] @ rows.T
+            some = rows[first : first + length]
+            products = multiply_rows(some, rows.T, _native.max_threads())
             yield bound_half_squares(products, squares, first, n_columns)
 
     def take(self, indices: NDArray[np.int64]) -> DenseProofRows:

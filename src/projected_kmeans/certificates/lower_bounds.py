@@ -93,7 +93,8 @@ def kmeans_lower_bound(
     confidence : float, default=0.99
         The probability with which a bound from random subsets has to hold, in (0, 1).
     random_state : int, RandomState instance or None, default=None
-        Fixes the random subsets.
+        Fixes the random subsets, together with the content of X. The probability of a sampled bound
+        is taken over these draws. None draws a new key, so that nobody can have made X for it.
     callback : callable, optional
         Called with a `FitState` after every unit of work. A true return value stops the work, as
         the time limit does.

@@ -33,6 +33,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from projected_kmeans.blas_threads import multiply
 from projected_kmeans.certificates.proof_rows import (
     ROUNDING,
     UNDERFLOW,
@@ -169,7 +170,7 @@ class Neighbours:
                     break
         set_weights[shares > self._max_shares] = np.inf
         np.minimum(shares, self._max_shares, out=shares)
-        value = float(self.weights @ shares) - price * self.n_clusters
+        value = float(multiply(self.weights, shares)) - price * self.n_clusters
         return Dual(price, shares, set_weights, value)
 
     def prove(self, dual: Dual) -> float:
@@ -250,9 +251,11 @@ class Neighbours:
         own = self.weights[piece]
         savings = shares[:, None] - self.costs[piece]
         inside = savings > 0
-        # Counting is faster than a product, if all weights are 1.
-        others = inside.sum(axis=1) if self._has_equal_weights else inside @ self._list_weights
-        saved = np.maximum(savings, 0.0, out=savings) @ self._list_weights
+        if self._has_equal_weights:  # counting is faster than a product, if all weights are 1
+            others = inside.sum(axis=1)
+        else:
+            others = multiply(inside, self._list_weights)
+        saved = multiply(np.maximum(savings, 0.0, out=savings), self._list_weights)
         return Slacks(price - own * shares - saved, saved, own + others)
 
 

@@ -92,6 +92,9 @@ class ProofRows(Protocol):
     def original_weight(self) -> float:
         """The sum of the weights as they were given."""
 
+    def fingerprint(self) -> int:
+        """Return a number that follows from the content of the rows x and their weights."""
+
     def gram(self) -> Gram:
         """Return the smaller Gram matrix."""
 

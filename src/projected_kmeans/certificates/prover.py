@@ -124,7 +124,7 @@ class Prover:
         confidence : float
             The probability with which the bound has to hold.
         key : int
-            Fixes the random subsets.
+            Fixes the random subsets, together with the content of the rows.
         """
         size = min(self._effort.subset_rows, whole.shape[0] // N_SUBSETS)
         if self._covers(whole):

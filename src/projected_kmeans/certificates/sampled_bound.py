@@ -2,6 +2,15 @@
 
 It holds with a stated probability over the random draws; the other bounds are certain.
 
+Draws. They follow from the key and from a fingerprint of the rows, a hash of all their entries. If
+they followed from the key alone, anyone who knows the key could make rows for which the bound is
+false: spread the rows that will be drawn, and move all others together. With the fingerprint,
+moving any row changes all draws. The probability is taken over the draws as if the hash were a
+random function: for rows that were not chosen with this program in view, it is as stated. What is
+left to an adversary who knows the key is to try many data sets until the draws of one are bad: one
+in a hundred is, at a confidence of 0.99. A key that was drawn after the rows were fixed
+(``random_state=None``) leaves nothing to try.
+
 Inequality. Let N rows be drawn uniformly (in proportion to their weights, if they have any) and
 divided into subsets. Let x be the sum of certain lower bounds on the minimum inertia of each
 subset, divided by N. Let mu be the minimum inertia of all rows, divided by their weight, and R an
@@ -83,9 +92,9 @@ def draw_subsets(whole: ProofRows, n_subsets: int, size: int, key: int) -> list[
     n_subsets, size : int
         The number of subsets, and of rows in each.
     key : int
-        Fixes the draws.
+        Fixes the draws, together with the content of the rows.
     """
-    stream = open_stream(key, CERTIFICATE)
+    stream = open_stream(key, CERTIFICATE, whole.fingerprint())
     n_rows, total = whole.shape[0], n_subsets * size
     if whole.is_weighted:
         drawn = stream.choice(n_rows, total, p=whole.weights / whole.weights.sum())

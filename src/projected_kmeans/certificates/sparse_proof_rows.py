@@ -20,6 +20,7 @@ import numpy as np
 import scipy.sparse
 from numpy.typing import NDArray
 
+from projected_kmeans.blas_threads import multiply
 from projected_kmeans.blocks.column_scan import scan_columns
 from projected_kmeans.blocks.memory_blocks import open_blocks
 from projected_kmeans.certificates.proof_rows import (
@@ -32,6 +33,7 @@ from projected_kmeans.certificates.proof_rows import (
     scale_weights,
     sum_error,
 )
+from projected_kmeans.certificates.row_fingerprint import fingerprint_rows
 from projected_kmeans.results import Floats
 
 
@@ -66,7 +68,7 @@ class SparseProofRows:
     ) -> None:
         check()
         scan_columns(open_blocks(rows))
-        self._check = check
+        self._check, self._given = check, rows
         self.shape: tuple[int, int] = (int(rows.shape[0]), int(rows.shape[1]))
         self.is_weighted = weights is not None
         self.weights, self._weight_exponent = scale_weights(weights, self.shape[0])
@@ -82,9 +84,9 @@ class SparseProofRows:
     def _measure(self) -> None:
         """Set the mean, `squares` and `reach`."""
         self._mean = np.asarray(self._turned @ self.weights) / self._total_weight
-        self._raw_squares = float(self.weights @ self._norms)
+        self._raw_squares = float(multiply(self.weights, self._norms))
         raw_mean = self._raw_squares / self._total_weight
-        center = float(self._mean @ self._mean)
+        center = float(multiply(self._mean, self._mean))
         centred = self._raw_squares - self._total_weight * center
         self.squares = max(0.0, centred) + self._error * self._raw_squares
         from_mean = self._norms - 2 * (self._rows @ self._mean) + center
@@ -92,15 +94,20 @@ class SparseProofRows:
         farthest = float(np.max(np.maximum(from_mean, 0.0) + margins))
         self.reach = farthest + self.squares / self._total_weight + UNDERFLOW
 
+    def fingerprint(self) -> int:
+        """Return a number that follows from the content of the rows x and their weights."""
+        weights = self.weights if self.is_weighted else None
+        return fingerprint_rows(open_blocks(self._given), self.shape, weights, self._check)
+
     def gram(self) -> Gram:
         """Return the smaller Gram matrix of the centred rows, from sparse products."""
         n_rows, n_columns = self.shape
         if n_rows < n_columns:
             matrix = self._multiply(self._rows, self._turned)
-            sides = matrix @ self.weights / self._total_weight
+            sides = multiply(matrix, self.weights) / self._total_weight
             matrix -= sides[:, None]
             matrix -= sides
-            matrix += float(self.weights @ sides) / self._total_weight
+            matrix += float(multiply(self.weights, sides)) / self._total_weight
             roots = np.sqrt(self.weights)
             matrix *= roots[:, None]
             matrix *= roots

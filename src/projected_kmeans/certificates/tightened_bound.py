@@ -61,7 +61,7 @@ def tighten(
     aim, idle = FIRST_AIM, 0
     for step in range(n_steps):
         direction = _disagreement(neighbours, now)
-        norm = float(np.vdot(direction, direction))
+        norm = float(np.sum(direction * direction))
         if norm == 0 or aim < LAST_AIM:
             break
         direction *= (best * (1 + aim) - now.value) / norm

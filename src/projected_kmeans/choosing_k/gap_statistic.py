@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from projected_kmeans.blas_threads import one_blas_thread
+from projected_kmeans.blas_threads import strictly
 from projected_kmeans.blocks.column_scan import scan_columns
 from projected_kmeans.blocks.element_types import compute_type
 from projected_kmeans.blocks.memory_blocks import ArrayBlocks
@@ -131,7 +131,5 @@ def _measure_box(rows: Floats) -> tuple[Floats, Floats]:
     """Return the minimum and the maximum of rows along each of their principal directions."""
     centred = rows - rows.mean(axis=0)
     # One thread, because the rounding of a product may depend on the number of threads.
-    with one_blas_thread():
-        directions = np.linalg.eigh(centred.T @ centred)[1]
-        turned = centred @ directions
+    turned = strictly(lambda: centred @ np.linalg.eigh(centred.T @ centred)[1])
     return turned.min(axis=0), turned.max(axis=0)

@@ -44,7 +44,7 @@ def list_results(model: FittedModel, planned_seconds: float | None) -> str:
     lines = {
         "result": f"{k} clusters{rows}",
         "dimensions": f"{model.n_components} of {d}",
-        "inertia": f"{model.inertia:.6g} ({model.normalized_inertia:.4g} of the sum of squares)",
+        "inertia": f"{model.inertia:.6g} ({model.normalized_inertia:.4g} of the largest possible)",
     }
     if model.certificate is not None:
         lines["proven"] = model.certificate.describe()

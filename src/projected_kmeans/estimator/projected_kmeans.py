@@ -52,7 +52,7 @@ from projected_kmeans.fit.pipeline import (
 from projected_kmeans.fit.reduction import reduce_rows
 from projected_kmeans.fit.storage import open_storage
 from projected_kmeans.keys import RandomState
-from projected_kmeans.passes.scoring import normalize
+from projected_kmeans.passes.scoring import largest_inertia, normalize
 from projected_kmeans.planning.approach import Approach
 from projected_kmeans.planning.forecast import Forecast, forecast
 from projected_kmeans.planning.recipe import Recipe, resolve_recipe
@@ -178,9 +178,11 @@ class ProjectedKMeans(
     cluster_centers_ : ndarray (k, d)
         Means of the clusters in the original space.
     inertia_ : float
-        F: sum of squared distances of rows to the mean of their cluster, in the original space.
+        F: sum of squared distances of rows to the center of their cluster, in the original space.
     normalized_inertia_ : float
-        F~: inertia divided by the sum of squared entries.
+        F~: inertia divided by the sum of squared entries. For metric "cosine" it is the inertia
+        divided by the largest that rows can have: 2 for each row, 1 for a row of zeros. Without
+        rows of zeros this is the mean of 1 - cosine. Always between 0 and 1.
     certificate_ : Certificate or None
         What was proven about the inertia. None if ``certificate`` is None or if the fit was stopped
         before.
@@ -217,9 +219,12 @@ class ProjectedKMeans(
 
     Notes
     -----
-    ``predict`` assigns a row to the nearest of ``cluster_centers_``. For some rows of the training
-    data that is another cluster than in ``labels_``, because the partition was found in the sketch.
-    The more polish passes, the fewer such rows there are.
+    ``predict`` assigns a row to the nearest of ``cluster_centers_``. If nothing was projected,
+    ``labels_`` are the same clusters, also if ``max_iter`` or a tolerance ended the fit: rows are
+    assigned once more at the end. If rows were projected, ``labels_`` is the partition that was
+    found in the sketch and polished, and ``cluster_centers_`` are its means, so that for some rows
+    ``predict`` gives another cluster. The more polish passes, the fewer such rows there are; with
+    ``polish_iter=0`` the partition is that of the paper.
 
     ``partial_fit`` only collects rows. They are clustered by `cluster_stream`, by a prediction, or
     when one of the attributes above is first read. Before that ``has_pending_rows_`` is True.
@@ -447,7 +452,9 @@ class ProjectedKMeans(
         trial.fit(kept.rows, sample_weight=kept.weights)
         self.__dict__.update({name: vars(trial)[name] for name in STREAM_ATTRIBUTES})
         self.inertia_ = trial.inertia_ + kept.hidden
-        self.normalized_inertia_ = normalize(self.inertia_, kept.sum_of_squares)
+        spherical = self.metric == "cosine"
+        largest = kept.largest_spherical_inertia if spherical else kept.sum_of_squares
+        self.normalized_inertia_ = normalize(self.inertia_, largest)
         return self
 
     def predict(self, X: ArrayLike | RowSource) -> Any:
@@ -659,7 +666,7 @@ class ProjectedKMeans(
     ) -> None:
         """Warn about what the caller should know, and set the fitted attributes."""
         sketched, polished, projection = finished.sketched, finished.polished, recipe.projection
-        warn_of_fit(polished, self.n_clusters, monitor.stopped)
+        warn_of_fit(sketched, polished, self.n_clusters, monitor.stopped)
         self._stream = None
         self._projection_name = None if projection is None else type(projection).__name__
         self.key_, self.projection_, self.approach_ = recipe.key, projection, recipe.approach
@@ -668,7 +675,8 @@ class ProjectedKMeans(
         self.n_components_ = sketched.centers.shape[1]
         self.inertia_ = polished.inertia
         self.certificate_ = finished.certificate
-        self.normalized_inertia_ = normalize(polished.inertia, polished.sum_of_squares)
+        largest = largest_inertia(polished, spherical=self.metric == "cosine")
+        self.normalized_inertia_ = normalize(polished.inertia, largest)
         self.n_iter_ = sketched.n_iter
         self.history_ = sketched.history
         self.stopped_ = monitor.stopped or ("converged" if sketched.converged else "max_iter")

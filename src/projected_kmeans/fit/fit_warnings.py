@@ -16,13 +16,21 @@ from projected_kmeans.results import Clustering
 STACK_LEVEL = 4
 
 
-def warn_of_fit(found: Clustering, n_clusters: int, stopped: str | None) -> None:
-    """Warn if some clusters are empty, and if Ctrl-C ended the fit."""
+def warn_of_fit(
+    sketched: Clustering, found: Clustering, n_clusters: int, stopped: str | None
+) -> None:
+    """Warn if some clusters are empty, and if Ctrl-C ended the fit.
+
+    A cluster that was not empty in the sketch lost its rows when they got their nearest centers.
+    """
     n_found = int(np.count_nonzero(found.mass > 0))
     if n_found < n_clusters:
+        reason = "there are too few distinct rows; use fewer clusters"
+        if np.count_nonzero(sketched.mass > 0) > n_found:
+            reason = "the fit ended before it converged; raise max_iter"
         warnings.warn(
             f"Found {n_found} distinct clusters, fewer than n_clusters={n_clusters}, because "
-            "there are too few distinct rows; use fewer clusters",
+            f"{reason}",
             ConvergenceWarning,
             stacklevel=STACK_LEVEL,
         )

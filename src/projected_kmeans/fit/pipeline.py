@@ -21,6 +21,7 @@ from projected_kmeans.running.run import Run
 from projected_kmeans.solvers.lifting import lift
 from projected_kmeans.solvers.restarts import draw_subsample, first_of_lowest, run_restarts
 from projected_kmeans.solvers.resumable_solvers import run_to_plateau
+from projected_kmeans.solvers.settling import settle_labels
 from projected_kmeans.solvers.single_restart import Effort
 
 
@@ -83,8 +84,16 @@ def polish_partition(
 ) -> Clustering:
     """Run a few passes of Lloyd's method in the original space.
 
-    A pass looks at all centers, or only at the centers nearest to each row in the sketch.
+    A pass looks at all centers, or only at the centers nearest to each row in the sketch. If
+    nothing was projected, rows then get the labels of their nearest centers.
     """
+    found = _polish(recipe, original, sketch, lifted, run)
+    return settle_labels(original, found) if sketch is original else found
+
+
+def _polish(
+    recipe: Recipe, original: Problem, sketch: Problem, lifted: Lifted, run: Run
+) -> Clustering:
     approach, start = recipe.approach, lifted.original
     if approach.polish_iter == 0 or run.monitor.stopped:
         return start

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from projected_kmeans import _native
+from projected_kmeans.blas_threads import one_blas_thread
 from projected_kmeans.blocks.block_source import BlockSource
 from projected_kmeans.blocks.checked_blocks import CheckedBlocks, CheckedRows
 from projected_kmeans.blocks.column_scan import ColumnRanges, scan_columns
@@ -78,7 +79,9 @@ def reduce_rows(
                 array = _sketch_rows(recipe.projection, rows, checked, weights, run, storage)
             else:
                 selected = rows.select()
-                array = transform_rows(recipe.projection.fit(selected), selected)
+                with one_blas_thread():
+                    fitted = recipe.projection.fit(selected)
+                array = transform_rows(fitted, selected)
             sketch = open_sketch(recipe, storage.open_sketch(array), weights)
     original = open_problem(source, checked.ranges, weights, recipe.n_threads, spherical=spherical)
     return Reduced(original, sketch or original)
@@ -144,7 +147,8 @@ def _sketch_rows(
 
 def transform_rows(projection: Transformer, rows: Any) -> NDArray[Any]:
     """Return the rows as a fitted transformer of the caller maps them."""
-    sketch, n_rows = np.asarray(projection.transform(rows)), rows.shape[0]
+    with one_blas_thread():
+        sketch, n_rows = np.asarray(projection.transform(rows)), rows.shape[0]
     if sketch.ndim != 2 or len(sketch) != n_rows:
         raise ValueError(
             f"projection={projection!r} made shape {sketch.shape} of {n_rows} rows; "

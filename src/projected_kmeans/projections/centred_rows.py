@@ -17,6 +17,7 @@ import scipy.sparse
 from numpy.typing import NDArray
 
 from projected_kmeans import _native
+from projected_kmeans.blas_threads import one_blas_thread
 from projected_kmeans.blocks.column_scan import ColumnRanges
 from projected_kmeans.blocks.element_types import compute_type
 from projected_kmeans.blocks.memory_blocks import PickedRows, open_blocks
@@ -91,6 +92,8 @@ def about(
     rows: Any, center: Floats, weights: Floats | None, ranges: ColumnRanges, n_threads: int
 ) -> CentredRows:
     """Return rows about a center, in a unit in which their squares do not overflow."""
+    # Counted here, because a BLAS on OpenMP may share the limit of its guard with the kernels.
+    n_threads = n_threads or _native.max_threads()
     reach = np.max(np.maximum(ranges.maximum - center, center - ranges.minimum))
     if not scipy.sparse.issparse(rows):
         return DenseRows(rows, center, weights, _unit(float(reach)), n_threads)
@@ -177,8 +180,8 @@ class DenseRows:
 
         total = np.zeros((n_columns, width))
         groups = list(_spans(n_rows, length * STRETCHES_PER_SUM))
-        with ThreadPoolExecutor(self.n_threads or _native.max_threads()) as pool:
-            for part in pool.map(add_up, groups):
+        with ThreadPoolExecutor(self.n_threads) as pool:
+            for part in pool.map(_on_one_blas_thread(add_up), groups):
                 total += part
         return total * heaviest
 
@@ -254,6 +257,16 @@ class SparseRows:
 
     def _roots(self) -> Floats:
         return np.ones(self.shape[0]) if self.weights is None else np.sqrt(self.weights)
+
+
+def _on_one_blas_thread(add_up: Callable[[slice], Floats]) -> Callable[[slice], Floats]:
+    """Return a function that enters the guard in the thread that calls it."""
+
+    def add_up_guarded(group: slice) -> Floats:
+        with one_blas_thread():
+            return add_up(group)
+
+    return add_up_guarded
 
 
 def stretch_rows(n_columns: int) -> int:

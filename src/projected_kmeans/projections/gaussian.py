@@ -14,7 +14,6 @@ import scipy.special
 from numpy.typing import NDArray
 
 from projected_kmeans import _native
-from projected_kmeans.blas_threads import multiply_rows
 from projected_kmeans.keys import draw_words
 from projected_kmeans.projections.map_protocol import MapTransformer, SparseMatrix
 
@@ -26,15 +25,15 @@ class GaussianProjection(MapTransformer):
     """Multiply by a random matrix of independent normal entries with variance 1/t.
 
     The entry in row i and column j is a pure function of (key, i, j). Panels of the matrix are
-    generated again whenever they are needed, and multiplied by BLAS, whose rounding may depend on
-    the block and the number of threads.
+    generated again whenever they are needed. The sketch of a row depends on that row alone, to the
+    last bit, for any block and any number of threads.
 
     Parameters
     ----------
     n_components, eps, n_clusters, random_state : as in `SignProjection`
         The same meaning and the same defaults.
     n_threads : int, optional
-        Threads that BLAS may use; by default as many as OpenMP allows.
+        Threads; by default as many as OpenMP allows.
 
     Attributes
     ----------
@@ -63,9 +62,14 @@ class GaussianProjection(MapTransformer):
     def project_block(self, block: NDArray[Any], out: NDArray[Any]) -> None:
         """Write the sketch of a block of dense rows into ``out``."""
         out[...] = 0
+        product = np.empty(out.shape, out.dtype)
         for first, panel in self._panels(out.dtype):
-            part = block[:, first : first + len(panel)].astype(out.dtype, copy=False)
-            out += multiply_rows(part, panel, self.n_threads or _native.max_threads())
+            part, directions = block, np.ascontiguousarray(panel.T)
+            if len(panel) < block.shape[1]:
+                part = np.ascontiguousarray(block[:, first : first + len(panel)])
+            origin = np.zeros(len(panel), out.dtype)
+            _native.direction_product(part, origin, 1.0, directions, product, self.n_threads or 0)
+            out += product
 
     def project_sparse(self, rows: SparseMatrix, out: NDArray[Any]) -> None:
         """Write the sketch of sparse rows into ``out``."""

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 import scipy.linalg
 
-from projected_kmeans.blas_threads import one_blas_thread
+from projected_kmeans.blas_threads import strictly
 from projected_kmeans.keys import draw_signs
 from projected_kmeans.projections.centred_rows import CentredRows, Signs, SparseRows
 from projected_kmeans.results import Floats
@@ -81,22 +81,29 @@ def find_directions(
         Whether to decompose the smaller Gram matrix, in O(n d min(n, d)); by default if min(n, d)
         is at most 256.
     """
-    n_columns = rows.shape[1]
     exact = min(rows.shape) <= EXACT_SIZE if exact is None else exact
-    with one_blas_thread():
+    signs = Signs(key, sketch_width(n_directions, rows.shape[1], n_oversamples))
+
+    def decompose() -> Eigenpairs:
         if exact:
-            return _tidy(_decompose(rows), n_directions, rows)
-        signs = Signs(key, sketch_width(n_directions, n_columns, n_oversamples))
-        if isinstance(rows, SparseRows) and rows.shape[0] < n_columns:
-            return _tidy(_decompose_few(rows, signs, n_power, n_directions), n_directions, rows)
-        product, omega = rows.multiply(signs), None
-        for _ in range(n_power):
-            omega = _orthonormal(product)
-            del product  # free it before the next product, which is as large
-            product = rows.multiply(omega)
-        if omega is None:
-            omega = draw_signs(key, (n_columns, signs.width)).astype(np.float64)
-        return _tidy(_decompose_sketch(omega, product, rows.precision), n_directions, rows)
+            return _decompose(rows)
+        if isinstance(rows, SparseRows) and rows.shape[0] < rows.shape[1]:
+            return _decompose_few(rows, signs, n_power, n_directions)
+        return _decompose_many(rows, signs, n_power)
+
+    return strictly(lambda: _tidy(decompose(), n_directions, rows))
+
+
+def _decompose_many(rows: CentredRows, signs: Signs, n_power: int) -> Eigenpairs:
+    """Return the eigenvectors of the approximation of C that its product with signs gives."""
+    product, omega = rows.multiply(signs), None
+    for _ in range(n_power):
+        omega = _orthonormal(product)
+        del product  # free it before the next product, which is as large
+        product = rows.multiply(omega)
+    if omega is None:
+        omega = draw_signs(signs.key, (rows.shape[1], signs.width)).astype(np.float64)
+    return _decompose_sketch(omega, product, rows.precision)
 
 
 def _orthonormal(columns: Floats) -> Floats:

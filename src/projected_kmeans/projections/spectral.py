@@ -13,7 +13,7 @@ import scipy.sparse
 from numpy.typing import NDArray
 
 from projected_kmeans import _native
-from projected_kmeans.blas_threads import one_blas_thread
+from projected_kmeans.blas_threads import multiply, strictly
 from projected_kmeans.blocks.block_source import BlockSource
 from projected_kmeans.blocks.column_scan import scan_columns
 from projected_kmeans.blocks.memory_blocks import PickedRows, open_blocks
@@ -204,9 +204,7 @@ class SpectralProjection(LearnedTransformer):
         """Write the sketch of sparse rows into ``out``."""
         table = np.ascontiguousarray(self.components_.T, dtype=out.dtype)
         _native.table_product(rows, table, out, self.n_threads or 0)
-        with one_blas_thread():
-            along = self.components_ @ self.mean_
-        out -= along.astype(out.dtype)
+        out -= multiply(self.components_, self.mean_).astype(out.dtype)
 
 
 def _select(
@@ -224,10 +222,11 @@ def _lost_share(
     rows: Any, weights: Floats | None, mean: Floats, columns: Floats, unit: float
 ) -> float:
     """Return the share of the rows' squared distance to the mean that is not along the columns."""
-    total = lost = 0.0
     sparse = scipy.sparse.issparse(rows)
     center = mean * unit
-    with one_blas_thread():
+
+    def measure() -> tuple[float, float]:
+        total = lost = 0.0
         along = center @ columns
         for first in range(0, rows.shape[0], LOSS_STRETCH_ROWS):
             span = slice(first, first + LOSS_STRETCH_ROWS)
@@ -242,4 +241,7 @@ def _lost_share(
             counts = 1.0 if weights is None else weights[span]
             total += float(np.sum(counts * squares))
             lost += float(np.sum(counts * left))
+        return total, lost
+
+    total, lost = strictly(measure)
     return min(max(lost / total, 0.0), 1.0) if total > 0 else 0.0

@@ -75,8 +75,8 @@ def write_answer(report: Report) -> str:
     n, d = facts.data.shape
     found = (
         f"{len(report.clusters):,} clusters of {n:,} rows ({d:,} columns) with inertia "
-        f"{write_number(results.inertia, 5)}, {results.normalized_inertia:.3g} of the sum of "
-        "squares"
+        f"{write_number(results.inertia, 5)}, {results.normalized_inertia:.3g} of the largest "
+        "possible"
     )
     proof = _write_proof(results.certificate)
     if proof:

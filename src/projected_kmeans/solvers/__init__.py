@@ -17,6 +17,7 @@ resumable_solvers  Lloyd and single-point moves as part of a run: plateau, monit
 single_restart     one restart: Lloyd's method, and the local search after it
 restarts           several restarts that compete, on a subsample or by halving
 lifting            centers and inertia of a partition in the original space
+settling           labels of the nearest centers, after a solver that ended before it converged
 
 Promises
 --------

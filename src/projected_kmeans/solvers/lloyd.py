@@ -126,6 +126,7 @@ class Lloyd:
         self._next_labels = self._labels.copy()
         self._sums: ClusterSums | None = None
         self._moments: Moments | None = None
+        self._settled, self._sees_all_centers = False, search is None
         self._shift = math.nan  # unknown before the first pass
         self._refilled, self._targets = np.empty(0, np.int64), np.empty(0, np.int32)
 
@@ -145,7 +146,7 @@ class Lloyd:
         adding = self._sums.adding(self._next_labels, before)
         self._search.assign(self.centers, self._next_labels, keep_ties=has_partition, then=[adding])
         if has_partition and np.array_equal(self._next_labels, self._labels):
-            self.converged = True
+            self.converged, self._settled = True, self._sees_all_centers
             return False
         moments = self._sums.moments()
         if moments.mass.min() <= 0:
@@ -191,7 +192,13 @@ class Lloyd:
             best = moments.describe(self._labels)
         if best is None:
             raise ValueError(f"max_iter={self._max_iter} allows no pass; use at least 1")
-        return replace(best, n_iter=len(history), converged=self.converged, history=history)
+        return replace(
+            best,
+            n_iter=len(history),
+            converged=self.converged,
+            history=history,
+            settled=self._settled,
+        )
 
     def _accept(self, moments: Moments) -> None:
         """Take over the partition of a pass that lowered the inertia."""

@@ -71,6 +71,14 @@ class WeightedRows:
         """The weighted sum of squares of all original rows."""
         return math.fsum(_squares(self.rows) * self.weights) + self.hidden_squares
 
+    @property
+    def largest_spherical_inertia(self) -> float:
+        """The largest inertia about unit centers that all original rows can have.
+
+        It is their weight and their sum of squares; see `_to_directions` for what is hidden of it.
+        """
+        return math.fsum((_squares(self.rows) + 1) * self.weights) + self.hidden
+
 
 def join(parts: Sequence[WeightedRows]) -> WeightedRows:
     """Return the rows of all parts, one after another."""

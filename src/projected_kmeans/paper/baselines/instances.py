@@ -11,6 +11,7 @@ from types import MappingProxyType
 
 import numpy as np
 
+from projected_kmeans.blas_threads import multiply
 from projected_kmeans.keys import open_stream
 from projected_kmeans.paper.streams import INSTANCES
 from projected_kmeans.results import Floats
@@ -52,7 +53,7 @@ def _draw_few_features(stream: np.random.Generator, shape: tuple[int, int], k: i
 def _draw_plane(stream: np.random.Generator, shape: tuple[int, int], k: int) -> Floats:
     """Rows near a random plane: hard for few random dimensions."""
     directions = stream.normal(size=(FLAT_DIMENSIONS, shape[1]))
-    inside: Floats = stream.normal(size=(shape[0], FLAT_DIMENSIONS)) @ directions
+    inside: Floats = multiply(stream.normal(size=(shape[0], FLAT_DIMENSIONS)), directions)
     return inside + stream.normal(scale=1e-3, size=shape)
 
 

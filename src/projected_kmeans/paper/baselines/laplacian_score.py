@@ -19,6 +19,7 @@ from sklearn.neighbors import kneighbors_graph
 from sklearn.preprocessing import normalize
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from projected_kmeans.blas_threads import multiply, one_blas_thread
 from projected_kmeans.checks import check_choice, check_count
 from projected_kmeans.paper.baselines.column_ranking import keep_best
 from projected_kmeans.results import Floats
@@ -42,7 +43,8 @@ def draw_2007_graph(rows: Floats, n_neighbors: int) -> Graph:
         Neighbours of a row, not counting itself.
     """
     unit = normalize(rows)
-    weights = kneighbors_graph(unit, n_neighbors + 1, mode="connectivity", include_self=True)
+    with one_blas_thread():
+        weights = kneighbors_graph(unit, n_neighbors + 1, mode="connectivity", include_self=True)
     return _symmetrize(weights)
 
 
@@ -60,8 +62,9 @@ def draw_heat_graph(rows: Floats, n_neighbors: int) -> Graph:
         Neighbours of a row, not counting itself.
     """
     stride = -(-len(rows) // WIDTH_ROWS)
-    width = float(pairwise_distances(rows[::stride]).mean())
-    weights = kneighbors_graph(rows, n_neighbors, mode="distance", include_self=False)
+    with one_blas_thread():
+        width = float(pairwise_distances(rows[::stride]).mean())
+        weights = kneighbors_graph(rows, n_neighbors, mode="distance", include_self=False)
     exponents = weights.data / width if width > 0 else weights.data
     weights.data = np.exp(-(exponents**2) / 2)
     return _symmetrize(weights)
@@ -98,7 +101,7 @@ def score_columns(rows: Floats, graph: Graph) -> Floats:
     if not total > 0:
         return np.zeros(rows.shape[1])
     # Shifting a column does not change its score; around its mean no digits are lost.
-    centred = rows - (degrees @ rows) / total
+    centred = rows - multiply(degrees, rows) / total
     spread = np.einsum("i,ij,ij->j", degrees, centred, centred)
     alike = np.einsum("ij,ij->j", centred, graph @ centred)
     scores: Floats = np.zeros(rows.shape[1])

@@ -14,6 +14,7 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.manifold import LocallyLinearEmbedding
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from projected_kmeans.blas_threads import strictly
 from projected_kmeans.checks import check_choice, check_count
 from projected_kmeans.results import Floats
 
@@ -141,7 +142,7 @@ class LocallyLinearFeatures(
         """
         check_is_fitted(self)
         rows = validate_data(self, X, reset=False, dtype=np.float64)
-        return self._choose(self._embedding.transform(rows), len(self.embedding_))
+        return self._choose(strictly(lambda: self._embedding.transform(rows)), len(self.embedding_))
 
     def _embed(self, rows: Floats) -> LocallyLinearEmbedding:
         embedding = LocallyLinearEmbedding(
@@ -151,9 +152,10 @@ class LocallyLinearFeatures(
             eigen_solver="dense",
         )
         try:
-            return embedding.fit(rows)
+            return strictly(lambda: embedding.fit(rows))
         except np.linalg.LinAlgError:  # neighbours that depend on each other, such as equal rows
-            return embedding.set_params(reg=REGULARIZER).fit(rows)
+            embedding.set_params(reg=REGULARIZER)
+            return strictly(lambda: embedding.fit(rows))
 
     def _choose(self, vectors: Floats, n_fitted: int) -> Floats:
         """Return eigenvectors 1 to t, which scikit-learn gives, or 0 to t - 1."""

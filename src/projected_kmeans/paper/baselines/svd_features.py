@@ -15,6 +15,7 @@ from sklearn.decomposition import TruncatedSVD
 from sklearn.utils.extmath import svd_flip
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from projected_kmeans.blas_threads import multiply, strictly
 from projected_kmeans.checks import check_choice, check_count
 from projected_kmeans.keys import RandomState, resolve_key
 from projected_kmeans.results import Floats
@@ -143,7 +144,7 @@ class SVDFeatures(
         """
         check_is_fitted(self)
         rows = validate_data(self, X, reset=False, dtype=np.float64)
-        along: Floats = rows @ self.components_.T
+        along: Floats = multiply(rows, self.components_.T)
         return along if self.scaled else _divide(along, self.singular_values_)
 
     def _decompose(self, X: ArrayLike) -> Decomposition:
@@ -170,7 +171,8 @@ class SVDFeatures(
             algorithm=self.algorithm,
             random_state=resolve_key(self.random_state) % 2**32,
         )
-        left = _divide(svd.fit_transform(rows), svd.singular_values_)
+        reduced = strictly(lambda: svd.fit_transform(rows))
+        left = _divide(reduced, svd.singular_values_)
         return Decomposition(left, svd.singular_values_, svd.components_)
 
     @property
@@ -193,7 +195,7 @@ def decompose_exactly(rows: Floats, n_components: int) -> Decomposition:
     >>> decompose_exactly(np.diag([1.0, 5.0]), 1).values
     array([5.])
     """
-    found: Any = scipy.linalg.svd(rows, full_matrices=False)
+    found: Any = strictly(lambda: scipy.linalg.svd(rows, full_matrices=False))
     left, right = svd_flip(found[0], found[2], u_based_decision=False)
     return Decomposition(
         np.ascontiguousarray(left[:, :n_components]),

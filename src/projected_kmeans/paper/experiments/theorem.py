@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import scipy.linalg
 
+from projected_kmeans.blas_threads import strictly
 from projected_kmeans.estimator.projected_kmeans import ProjectedKMeans
 from projected_kmeans.keys import open_stream
 from projected_kmeans.paper.baselines.exact import solve_exactly
@@ -177,6 +178,10 @@ def measure_lemmas(turned: Floats, values: Floats, n_clusters: int) -> dict[str,
     >>> found["deviation"], found["tail"], found["error"]
     (0.0, 1.0, 0.0)
     """
+    return strictly(lambda: _measure_lemmas(turned, values, n_clusters))
+
+
+def _measure_lemmas(turned: Floats, values: Floats, n_clusters: int) -> dict[str, float]:
     top = turned[:n_clusters]
     tail = values[n_clusters:, None] * turned[n_clusters:]
     rest = float(np.linalg.norm(values[n_clusters:]))
