@@ -121,8 +121,21 @@ WRONG_DOCUMENTS: list[Any] = [
     PROOF | {"inertia": True},
     PROOF | {"ratio": "1"},
     PROOF | {"skipped": {"spectral": 3}},
+    PROOF | {"ratio": 0.5},
+    PROOF | {"ratio": 10**400},
+    PROOF | {"inertia": -1.0},
+    PROOF | {"inertia": math.inf},
+    PROOF | {"lower_bound": math.nan},
+    PROOF | {"confidence": 1.5},
+    PROOF | {"seconds": -1.0},
     {name: value for name, value in PROOF.items() if name != "ratio"},
 ]
+
+
+def test_a_huge_ratio_can_be_told() -> None:
+    """A ratio near the end of float64 is a sentence, too."""
+    proof = Certificate(1e300, 1e-7, 1e307, "spectral", True, 1.0, 0.5)
+    assert "within 1e+307 times" in proof.describe()
 
 
 @pytest.mark.parametrize("document", WRONG_DOCUMENTS)

@@ -6,6 +6,7 @@ States the result; `lower_bounds` computes the bound.
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -83,7 +84,13 @@ class Certificate:
         """
         if isinstance(document, dict) and document.get("ratio", 0.0) is None:
             document = {**document, "ratio": math.inf}
-        return documents.from_document(cls, document, "the certificate", "certify again")
+        found = documents.from_document(cls, document, "the certificate", "certify again")
+        numbers = {name: one for name, one in vars(found).items() if isinstance(one, float)}
+        for name, value in numbers.items():
+            largest = {"ratio": math.inf, "confidence": 1.0}.get(name, sys.float_info.max)
+            if not (1.0 if name == "ratio" else 0.0) <= value <= largest:
+                raise ValueError(f"the certificate is damaged ({name} is {value}); certify again")
+        return found
 
     def to_document(self) -> dict[str, Any]:
         """Return the certificate and its sentence as JSON holds them.
@@ -102,10 +109,15 @@ class Certificate:
             nothing = "no bound above 0 was found, so nothing is proven about the inertia"
             return f"{nothing} ({reasons})" if reasons else nothing
         near = self.ratio <= 1 + 1e-6
-        share = "a millionth of" if near else f"{math.ceil(self.ratio * 1000) / 1000:g} times"
+        share = "a millionth of" if near else f"{_round_up(self.ratio):g} times"
         proven = "is proven" if self.certain else "is"
         chance = "" if self.certain else f" with a probability of {100 * self.confidence:g} %"
         return f"inertia {proven} within {share} the best possible{chance} ({self.method} bound)"
+
+
+def _round_up(ratio: float) -> float:
+    """Return a ratio with three decimals, rounded up so that it stays true."""
+    return math.ceil(ratio * 1000) / 1000 if ratio < 1e12 else ratio
 
 
 def certify(
