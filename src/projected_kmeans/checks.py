@@ -101,7 +101,7 @@ def check_init(init: ArrayLike, n_clusters: int, shape: tuple[int, int]) -> NDAr
         raise ValueError(f"init has shape {given.shape}; pass {allowed}")
     if given.dtype.kind not in "biuf":
         raise ValueError(f"init has entries of type {given.dtype}; use integers or real numbers")
-    centers = np.ascontiguousarray(given, dtype=np.float64)
+    centers = np.require(given, np.float64, ["C", "A", "E"])
     if not np.isfinite(centers).all():
         row, column = np.argwhere(~np.isfinite(centers))[0]
         raise ValueError(

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <type_traits>
 
+#include "bindings/array_memory.hpp"
 #include "bindings/arrays.hpp"
 #include "clustering/arguments.hpp"
 
@@ -16,6 +17,9 @@ inline auto array(const char *name) { return nb::arg(name).noconvert(); }
 template <class B, class Dense, class Sparse>
 using KernelFor = std::conditional_t<std::is_same_v<B, Block>, Dense, Sparse>;
 
+// Centers that kernels number in 32 bits, with room for padding.
+constexpr std::size_t max_centers = std::size_t{1} << 30;
+
 template <class C, class R> Frame<C> frame_of(const R &rows, const In<C, 1> &origin, double scale) {
     require(static_cast<std::int64_t>(origin.shape(0)) == rows.n_columns,
             "origin has a value for every column");
@@ -25,6 +29,7 @@ template <class C, class R> Frame<C> frame_of(const R &rows, const In<C, 1> &ori
 template <class C, class R> Centers<C> centers_of(const R &rows, const In<C, 2> &centers) {
     require(static_cast<std::int64_t>(centers.shape(1)) == rows.n_columns,
             "centers have a value for every column");
+    require(centers.shape(0) <= max_centers, "the number of centers is at most 2^30");
     return {centers.data(), static_cast<std::int64_t>(centers.shape(0))};
 }
 

@@ -5,11 +5,12 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/pair.h>
-#include <omp.h>
 
+#include <optional>
 #include <stdexcept>
 #include <utility>
 
+#include "bindings/threads.hpp"
 #include "lanes/rows.hpp"
 
 namespace projected_kmeans {
@@ -54,23 +55,27 @@ inline Element element_of(nb::dlpack::dtype type) {
     throw nb::type_error("a block has float16/32/64 or (u)int8/16 elements");
 }
 
+// The most columns of sparse rows: more than any file has, and few enough that no product of sizes
+// overflows 64 bits.
+constexpr std::int64_t max_sparse_columns = std::int64_t{1} << 48;
+
 inline Rows rows_of(const Block &block, int = 1) {
     require(block.shape(1) <= 1 || block.stride(1) == 1, "a block has unit stride inside a row");
     return {block.data(), element_of(block.dtype()), static_cast<std::int64_t>(block.shape(0)),
             static_cast<std::int64_t>(block.shape(1)), block.stride(0)};
 }
 
-// 0 stands for as many threads as OpenMP allows.
-inline int thread_count(int n_threads) { return n_threads > 0 ? n_threads : omp_get_max_threads(); }
-
 // Sparse rows, checked: starts ascend, and indices ascend inside a row and name a column.
 template <class C, class I>
 SparseRows<C> sparse_rows_of(const In<C, 1> &values, const In<I, 1> &indices,
                              const In<I, 1> &starts, std::int64_t n_columns, int n_threads) {
+    require(n_columns >= 0 && n_columns <= max_sparse_columns,
+            "the number of columns is from 0 to 2^48");
     require(starts.shape(0) >= 1 && starts.data()[0] == 0, "starts begin with 0");
     require(values.shape(0) == indices.shape(0), "values and indices have the same length");
     const auto n_rows = static_cast<std::int64_t>(starts.shape(0)) - 1;
-    require(starts.data()[n_rows] == static_cast<I>(indices.shape(0)), "starts end with nnz");
+    require(std::int64_t{starts.data()[n_rows]} == static_cast<std::int64_t>(indices.shape(0)),
+            "starts end with nnz");
     const I *start = starts.data(), *index = indices.data();
     bool ordered = true;
     for (std::int64_t row = 0; row < n_rows; ++row) ordered &= start[row] <= start[row + 1];
@@ -94,10 +99,11 @@ template <class C, class I> SparseRows<C> rows_of(const CsrBlock<C, I> &block, i
     return rows;
 }
 
-// Each of these adds the functions of one file to the module.
+// Each of these adds what one file has to the module.
 void bind_maps(nb::module_ &m);
 void bind_nearest(nb::module_ &m);
 void bind_clustering(nb::module_ &m);
+void bind_errors();
 
 }  // namespace projected_kmeans
 

@@ -16,6 +16,7 @@ std::pair<std::int64_t, std::int64_t> scan_columns(B block, Out<double, 1> minim
                                                    Out<double, 1> maximum, Out<double, 1> norm,
                                                    int n_threads) {
     const nb::gil_scoped_release unlocked;
+    ArrayMemory().reads(block).writes(minimum, maximum, norm);
     const auto rows = rows_of(block, n_threads);
     const auto width = static_cast<std::size_t>(rows.n_columns);
     require(minimum.shape(0) == width && maximum.shape(0) == width,
@@ -39,6 +40,7 @@ void cluster_moments(B block, In<std::int32_t, 1> labels, std::optional<In<std::
                      In<double, 1> magic, double fine_ratio, double squares_ratio,
                      Out<double, 3> offsets, Out<double, 3> totals, int n_threads) {
     const nb::gil_scoped_release unlocked;
+    ArrayMemory().reads(block, labels, before, weights, centers, magic).writes(offsets, totals);
     const auto rows = rows_of(block, n_threads);
     const auto width = static_cast<std::size_t>(rows.n_columns);
     const auto reference = centers_of<double>(rows, centers);
@@ -61,10 +63,12 @@ template <class C>
 std::int64_t move_points(Block block, std::optional<In<double, 1>> weights, In<C, 1> origin,
                          double scale, Out<std::int32_t, 1> labels, Out<double, 2> centers,
                          Out<double, 1> mass, int n_threads) {
+    ArrayMemory().reads(block, weights, origin).writes(labels, centers, mass);
     const Rows rows = rows_of(block);
     const double *row_weights = weights_of(rows.n_rows, weights);
     const auto frame = frame_of<C>(rows, origin, scale);
     require(centers.shape(1) == block.shape(1), "centers have a value for every column");
+    require(centers.shape(0) <= max_centers, "the number of centers is at most 2^30");
     require(mass.shape(0) == centers.shape(0), "mass has a value for every center");
     const nb::gil_scoped_release unlocked;
     const auto n_centers = static_cast<std::int64_t>(centers.shape(0));
@@ -77,6 +81,7 @@ std::int64_t move_points(Block block, std::optional<In<double, 1>> weights, In<C
 template <class C>
 void lower_distances(Block block, In<C, 1> origin, double scale, In<C, 2> centers,
                      Out<C, 1> nearest, int n_threads) {
+    ArrayMemory().reads(block, origin, centers).writes(nearest);
     const Rows rows = rows_of(block);
     const auto frame = frame_of<C>(rows, origin, scale);
     const auto given = centers_of<C>(rows, centers);
@@ -89,6 +94,7 @@ void lower_distances(Block block, In<C, 1> origin, double scale, In<C, 2> center
 template <class C>
 void weigh_candidates(In<C, 3> tiles, In<C, 2> centers, In<C, 1> nearest, In<C, 1> shares,
                       Out<C, 2> after, Out<double, 1> sums, int n_threads) {
+    ArrayMemory().reads(tiles, centers, nearest, shares).writes(after, sums);
     require(tiles.shape(2) == Tiles<C>::n_rows, "tiles have 32 rows each");
     require(centers.shape(1) == tiles.shape(1), "centers have a value for every column");
     const std::size_t n_rows = tiles.shape(0) * tiles.shape(2);

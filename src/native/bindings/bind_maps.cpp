@@ -2,6 +2,7 @@
 // Each function checks its arguments, releases the GIL and calls one kernel.
 #include <nanobind/stl/optional.h>
 
+#include <algorithm>
 #include <optional>
 
 #include "bindings/arguments.hpp"
@@ -13,6 +14,7 @@ namespace {
 
 void sign_rectangle(std::uint64_t key, std::uint64_t row, std::uint64_t column,
                     Out<std::int8_t, 2> out) {
+    ArrayMemory().writes(out);
     const nb::gil_scoped_release unlocked;
     for (std::size_t i = 0; i < out.shape(0); ++i)
         for (std::size_t j = 0; j < out.shape(1); ++j)
@@ -22,11 +24,15 @@ void sign_rectangle(std::uint64_t key, std::uint64_t row, std::uint64_t column,
 
 void word_rectangle(std::uint64_t key, std::uint64_t row, std::uint64_t column,
                     Out<std::uint64_t, 2> out) {
+    ArrayMemory().writes(out);
     const nb::gil_scoped_release unlocked;
     for (std::size_t i = 0; i < out.shape(0); ++i)
         for (std::size_t j = 0; j < out.shape(1); ++j)
             out.data()[i * out.shape(1) + j] = random_word(key, row + i, column + j);
 }
+
+// Columns of R that a kernel can number in 32 bits beside a sign.
+constexpr std::int64_t max_components = std::int64_t{1} << 30;
 
 // What a map has besides its key and its scale.
 enum class Extra { none, nonzeros, positions };
@@ -37,6 +43,7 @@ Map map_of(std::uint64_t key, double scale, int n_nonzeros, const Positions &pos
            const Out<C, 2> &out, std::int64_t n_rows, std::int64_t n_columns) {
     const auto t = static_cast<std::int64_t>(out.shape(1));
     require(static_cast<std::int64_t>(out.shape(0)) == n_rows, "out has a row for every row");
+    require(t <= max_components, "out has at most 2^30 columns");
     if constexpr (extra == Extra::nonzeros)
         require(n_nonzeros >= 1 && n_nonzeros <= max_nonzeros && n_nonzeros <= t,
                 "a row of R has from 1 to 64 nonzeros, and no more than columns");
@@ -55,11 +62,15 @@ Map map_of(std::uint64_t key, double scale, int n_nonzeros, const Positions &pos
 template <class C, class Product, Extra extra>
 void multiply(Block block, std::uint64_t key, double scale, Out<C, 2> out, int n_threads,
               int n_nonzeros, Positions positions) {
+    ArrayMemory().reads(block, positions).writes(out);
     const Rows rows = rows_of(block);
     const Map map =
         map_of<C, extra>(key, scale, n_nonzeros, positions, out, rows.n_rows, rows.n_columns);
     const nb::gil_scoped_release unlocked;
-    if (out.size() > 0) Product::chosen()(rows, map, out.data(), thread_count(n_threads));
+    if (rows.n_columns == 0)  // a sum of nothing; kernels add sections of coordinates
+        std::fill_n(out.data(), out.size(), C{0});
+    else if (out.size() > 0)
+        Product::chosen()(rows, map, out.data(), thread_count(n_threads));
 }
 
 template <class C, class I, class Product, Extra extra>
@@ -67,6 +78,7 @@ void multiply_sparse(In<C, 1> values, In<I, 1> indices, In<I, 1> starts, std::in
                      std::uint64_t key, double scale, Out<C, 2> out, int n_threads, int n_nonzeros,
                      Positions positions) {
     const nb::gil_scoped_release unlocked;
+    ArrayMemory().reads(values, indices, starts, positions).writes(out);
     const auto rows =
         sparse_rows_of<C, I>(values, indices, starts, n_columns, thread_count(n_threads));
     const Map map =
@@ -90,6 +102,7 @@ void bind_sparse_product(nb::module_ &m, const char *name) {
 template <class C>
 void direction_product(Block block, In<C, 1> origin, double scale, In<C, 2> directions,
                        Out<C, 2> out, int n_threads) {
+    ArrayMemory().reads(block, origin, directions).writes(out);
     const Rows rows = rows_of(block);
     const auto frame = frame_of<C>(rows, origin, scale);
     const auto given = centers_of<C>(rows, directions);
@@ -103,6 +116,7 @@ void direction_product(Block block, In<C, 1> origin, double scale, In<C, 2> dire
 template <class C, class I>
 void table_product(CsrBlock<C, I> block, In<C, 2> table, Out<C, 2> out, int n_threads) {
     const nb::gil_scoped_release unlocked;
+    ArrayMemory().reads(block, table).writes(out);
     const auto rows = rows_of(block, n_threads);
     require(static_cast<std::int64_t>(table.shape(0)) == rows.n_columns,
             "table has a row for every column");
@@ -118,6 +132,7 @@ template <class C, class I>
 void transposed_product(CsrBlock<C, I> block, In<double, 2> table, Out<double, 2> out,
                         int n_threads) {
     const nb::gil_scoped_release unlocked;
+    ArrayMemory().reads(block, table).writes(out);
     const auto rows = rows_of(block, n_threads);
     require(static_cast<std::int64_t>(table.shape(0)) == rows.n_rows,
             "table has a row for every row");

@@ -13,11 +13,13 @@ void nearest_center(B block, In<C, 1> origin, double scale, In<C, 2> centers,
                     In<double, 2> exact_centers, bool keep_ties, Out<std::int32_t, 1> labels,
                     Out<C, 1> nearest, Out<C, 1> second, int n_threads) {
     const nb::gil_scoped_release unlocked;
+    ArrayMemory().reads(block, origin, centers, exact_centers).writes(labels, nearest, second);
     const auto rows = rows_of(block, n_threads);
     const auto frame = frame_of<C>(rows, origin, scale);
     const auto packed = centers_of<C>(rows, centers);
     const auto exact = centers_of<double>(rows, exact_centers);
     require(exact.n_centers == packed.n_centers, "exact_centers are the same centers");
+    require(rows.n_columns > 0 && packed.n_centers > 0, "there is at least one column and center");
     const auto n_rows = static_cast<std::size_t>(rows.n_rows);
     require(labels.shape(0) == n_rows && nearest.shape(0) == n_rows && second.shape(0) == n_rows,
             "labels and distances have an entry for every row");
@@ -33,11 +35,17 @@ std::int64_t bounded_assignment(Block block, In<C, 1> origin, double scale, In<C
                                 double quantum, bool keep_ties, Out<std::int32_t, 1> labels,
                                 Out<std::uint16_t, 1> upper, Out<std::uint16_t, 2> lower,
                                 int n_threads) {
+    ArrayMemory()
+        .reads(block, origin, centers, exact_centers, groups, drifts, group_drifts)
+        .writes(labels, upper, lower);
     const Rows rows = rows_of(block);
     const auto frame = frame_of<C>(rows, origin, scale);
     const auto packed = centers_of<C>(rows, centers);
     const auto exact = centers_of<double>(rows, exact_centers);
     require(exact.n_centers == packed.n_centers, "exact_centers are the same centers");
+    require(rows.n_columns > 0 && packed.n_centers > 0, "there is at least one column and center");
+    require(quantum >= 0, "quantum is not negative");
+    require(groups.size() <= max_centers, "groups have at most 2^30 places");
     require(groups.shape(0) <= bounds_per_row && group_drifts.shape(0) == bounds_per_row,
             "there are at most 16 groups, and 16 drifts of groups");
     require(static_cast<std::int64_t>(drifts.shape(0)) == packed.n_centers,
@@ -65,6 +73,7 @@ template <class C, class B>
 void squared_distances(B block, In<C, 1> origin, double scale, In<C, 2> centers, Out<C, 2> out,
                        int n_threads) {
     const nb::gil_scoped_release unlocked;
+    ArrayMemory().reads(block, origin, centers).writes(out);
     const auto rows = rows_of(block, n_threads);
     const auto frame = frame_of<C>(rows, origin, scale);
     const auto packed = centers_of<C>(rows, centers);
@@ -79,6 +88,7 @@ template <class C, class B>
 void own_distances(B block, In<std::int32_t, 1> labels, In<double, 2> centers, double scale,
                    Out<double, 1> out, int n_threads) {
     const nb::gil_scoped_release unlocked;
+    ArrayMemory().reads(block, labels, centers).writes(out);
     const auto rows = rows_of(block, n_threads);
     const auto exact = centers_of<double>(rows, centers);
     require(static_cast<std::int64_t>(out.shape(0)) == rows.n_rows,
@@ -99,6 +109,7 @@ template <class I, class Array> Candidates candidates_of(std::int64_t n_rows, co
 template <class C, class I>
 void candidate_centers(Block block, In<C, 1> origin, double scale, In<C, 2> centers,
                        In<std::int32_t, 1> labels, Out<I, 2> out, int n_threads) {
+    ArrayMemory().reads(block, origin, centers, labels).writes(out);
     const Rows rows = rows_of(block);
     const auto frame = frame_of<C>(rows, origin, scale);
     const auto packed = centers_of<C>(rows, centers);
@@ -117,6 +128,7 @@ void nearest_candidate(B block, In<C, 1> origin, double scale, In<C, 2> centers,
                        In<double, 2> exact_centers, In<I, 2> candidates,
                        Out<std::int32_t, 1> labels, int n_threads) {
     const nb::gil_scoped_release unlocked;
+    ArrayMemory().reads(block, origin, centers, exact_centers, candidates).writes(labels);
     const auto rows = rows_of(block, n_threads);
     const auto frame = frame_of<C>(rows, origin, scale);
     const auto packed = centers_of<C>(rows, centers);

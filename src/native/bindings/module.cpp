@@ -43,8 +43,10 @@ void bind_constants(nb::module_ &m) {
 NB_MODULE(_native, m) {
     using namespace projected_kmeans;
     m.def("instruction_set", [] { return instruction_sets[chosen_instruction_set()]; });
-    m.def("max_threads", [] { return omp_get_max_threads(); });
+    m.def("max_threads", &max_threads, "n_threads"_a = 0);
     m.def("release_memory", &release_memory);
+    prepare_for_forks();
+    bind_errors();
     bind_constants(m);
     bind_maps(m);
     bind_nearest(m);

@@ -16,9 +16,12 @@ template <class C> class Shortlist {
     explicit Shortlist(std::int64_t size)
         : size_(size), scores_(size * tile_rows<C>), centers_(size * tile_rows<C>) {}
 
+    // Begins with the first centers, which stay listed if scores are NaN.
     void clear() {
-        for (std::int64_t i = 0; i < size_ * tile_rows<C>; ++i)
+        for (std::int64_t i = 0; i < size_ * tile_rows<C>; ++i) {
             scores_[i] = std::numeric_limits<C>::infinity();
+            centers_[i] = static_cast<LaneIndex<C>>(i / tile_rows<C>);
+        }
     }
 
     void meet(std::int64_t center, int half, Lanes<C> score) {

@@ -71,13 +71,13 @@ template <class C> class CenterColumns {
         Lanes<C> sums[n] = {};
         for (std::int64_t e = begin; e < end; ++e) {
             if (e < fetched) {
-                const auto *next =
-                    reinterpret_cast<const char *>(from + indices[e + ahead] * (n * lanes));
+                const auto *next = reinterpret_cast<const char *>(
+                    from + std::int64_t{indices[e + ahead]} * (n * lanes));
                 for (std::size_t byte = 0; byte < n * sizeof(Lanes<C>); byte += 64)
                     __builtin_prefetch(next + byte);
             }
             const C value = static_cast<C>(values[e]) * scale;
-            const C *column = from + indices[e] * (n * lanes);
+            const C *column = from + std::int64_t{indices[e]} * (n * lanes);
 #pragma GCC unroll 4
             for (int j = 0; j < n; ++j) sums[j] += load(column + j * lanes) * value;
         }

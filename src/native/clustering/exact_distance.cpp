@@ -49,6 +49,13 @@ double score_of(const double *row, const double *center, const double *origin, d
     return total;
 }
 
+// The lowest of the names; 0 if there are none.
+std::int32_t lowest_of(const std::int32_t *names, std::int64_t n_names) {
+    std::int32_t lowest = names && n_names > 0 ? names[0] : 0;
+    for (std::int64_t j = 1; names && j < n_names; ++j) lowest = smaller(names[j], lowest);
+    return lowest;
+}
+
 }  // namespace
 
 double exact_distance(const Rows &rows, std::int64_t row, const double *center, double scale) {
@@ -84,7 +91,8 @@ std::int32_t settle(const Rows &rows, std::int64_t row, Frame<C> frame, Centers<
             least = score;
         }
     }
-    return nearest;
+    if (nearest >= 0) return nearest;
+    return present >= 0 ? present : lowest_of(names, n_names);  // no score is below infinity
 }
 
 PK_INSTANTIATE(settle);

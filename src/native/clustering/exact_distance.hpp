@@ -17,7 +17,8 @@ double exact_distance(const Rows &rows, std::int64_t row, const double *center, 
 // The nearest center of a row. Centers are compared by their scores |c|^2 / 2 - <x, c> in the
 // frame, which differ even where a row is very far from all centers. Of equal scores the `present`
 // center wins, or else the lowest. If `names` is not null, only those `n_names` centers are
-// compared. `scratch` has room for settle_scratch(n_columns) numbers.
+// compared. If no score is a number below infinity, the present center wins, or else the lowest.
+// `scratch` has room for settle_scratch(n_columns) numbers.
 template <class C>
 std::int32_t settle(const Rows &rows, std::int64_t row, Frame<C> frame, Centers<double> centers,
                     std::int32_t present, const std::int32_t *names, std::int64_t n_names,

@@ -107,10 +107,13 @@ template <class C> struct Assignment {
 
     static constexpr int tile = tile_rows<C>;
 
+    // Partial products that are kept for each row: none if all columns are packed at once.
+    std::int64_t n_partial() const {
+        return rows.n_columns > depth ? centers.n_groups * n_together : 0;
+    }
     std::int64_t batch_tiles() const {
-        const std::int64_t bytes =
-            centers.n_groups * n_together * tile * static_cast<std::int64_t>(sizeof(C));
-        const std::int64_t near = rows.n_columns > depth ? partial_bytes / bytes : max_tiles;
+        const std::int64_t bytes = n_partial() * tile * static_cast<std::int64_t>(sizeof(C));
+        const std::int64_t near = bytes > 0 ? partial_bytes / bytes : max_tiles;
         return near < 1 ? 1 : near < max_tiles ? near : max_tiles;
     }
 
@@ -120,6 +123,7 @@ template <class C> struct Assignment {
         Lanes<C> norms[max_tiles][2] = {};
         Leaders<C> leaders[max_tiles];
         const std::int64_t n_tiles = (n_rows + tile - 1) / tile;
+        const std::int64_t kept = n_partial() > 0 ? n_together * tile : 0;
         for (std::int64_t b = 0; b < n_tiles; ++b) leaders[b].start();
         for (std::int64_t begin = 0; begin < rows.n_columns; begin += depth) {
             const std::int64_t left = rows.n_columns - begin;
@@ -132,7 +136,7 @@ template <class C> struct Assignment {
             for (std::int64_t group = 0; group < centers.n_groups; ++group)
                 for (std::int64_t b = 0; b < n_tiles; ++b)
                     meet(group, begin, width, packed + b * width * tile,
-                         partial + (b * centers.n_groups + group) * n_together * tile, leaders[b]);
+                         partial + (b * centers.n_groups + group) * kept, leaders[b]);
         }
         for (std::int64_t b = 0; b < n_tiles; ++b)
             report(leaders[b], norms[b], first + b * tile, rows_of_tile(n_rows, b),
@@ -245,8 +249,8 @@ void nearest_center(const Rows &rows, Frame<C> frame, Centers<C> centers, Center
                                    exact,  keep_ties,
                                    labels, nearest,
                                    second};
-    for_each_batch<C>(rows, assignment.batch_tiles(), packed_centers.n_groups * n_together,
-                      n_threads, [&](std::int64_t first, std::int64_t n_rows, Scratch<C> &scratch) {
+    for_each_batch<C>(rows, assignment.batch_tiles(), assignment.n_partial(), n_threads,
+                      [&](std::int64_t first, std::int64_t n_rows, Scratch<C> &scratch) {
                           assignment.assign(first, n_rows, scratch);
                       });
 }

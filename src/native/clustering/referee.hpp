@@ -62,6 +62,7 @@ template <class C> class Referee {
     // the margin of the best. Overwrites `names`.
     std::int32_t decide(std::int64_t row, double norm, std::int32_t *names, std::int64_t n,
                         std::int32_t present, RefereeScratch<C> &scratch) const {
+        if (n == 0) return larger(present, 0);  // all scores are NaN
         if (all_equal(names, n)) return among_equal(names, n, present);
         double *scores = scratch.scores.data();
         double best = std::numeric_limits<double>::infinity();

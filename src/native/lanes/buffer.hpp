@@ -5,22 +5,22 @@
 #include <omp.h>
 
 #include <cstdint>
+#include <cstdlib>
 #include <deque>
-#include <new>
 
 #include "lanes/instruction_set.hpp"
+#include "lanes/out_of_memory.hpp"
 
 namespace projected_kmeans::PK_INSTRUCTION_SET {
 
 // Memory for `size` values, not initialised, beginning at a cache line.
 template <class C> class Buffer {
   public:
-    explicit Buffer(std::int64_t size)
-        : data_(static_cast<C *>(::operator new(size * sizeof(C) + line))) {
+    explicit Buffer(std::int64_t size) : data_(allocate(size)) {
         const auto address = reinterpret_cast<std::uintptr_t>(data_);
         aligned_ = reinterpret_cast<C *>((address + line - 1) / line * line);
     }
-    ~Buffer() { ::operator delete(data_); }
+    ~Buffer() { std::free(data_); }
     Buffer(const Buffer &) = delete;
     Buffer &operator=(const Buffer &) = delete;
     C *data() { return aligned_; }
@@ -29,8 +29,18 @@ template <class C> class Buffer {
     const C &operator[](std::int64_t index) const { return aligned_[index]; }
 
   private:
-    static constexpr std::uintptr_t line = 64;
-    C *data_;
+    static constexpr std::int64_t line = 64;
+
+    static void *allocate(std::int64_t size) {
+        constexpr std::int64_t most = (INT64_MAX - line) / static_cast<std::int64_t>(sizeof(C));
+        void *data = nullptr;
+        if (size >= 0 && size <= most)
+            data = std::malloc(static_cast<std::size_t>(size) * sizeof(C) + line);
+        if (!data) throw_out_of_memory(size, sizeof(C));
+        return data;
+    }
+
+    void *data_;
     C *aligned_;
 };
 

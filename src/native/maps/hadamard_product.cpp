@@ -156,8 +156,9 @@ void hadamard_product_sparse(const SparseRows<C> &rows, Map map, C *out, int n_t
             const auto i = static_cast<std::uint64_t>(rows.index(e));
             const C value = sign(map.key, i, 0) > 0 ? rows.values[e] : -rows.values[e];
             for (std::int64_t j = 0; j < t; ++j) {
-                const auto shared = static_cast<std::uint32_t>(i & map.positions[j]);
-                std::uint32_t parity = shared ^ (shared >> 16);
+                std::uint64_t shared = i & static_cast<std::uint64_t>(map.positions[j]);
+                shared ^= shared >> 32;
+                auto parity = static_cast<std::uint32_t>(shared ^ (shared >> 16));
                 parity ^= parity >> 8;
                 parity ^= parity >> 4;
                 parity = 0x6996u >> (parity & 15u) & 1u;

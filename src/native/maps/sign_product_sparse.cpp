@@ -20,8 +20,8 @@ template <class C> class Cells {
     Cells(const SparseRows<C> &rows, Map map, int n_threads)
         : rows_(rows), key_(map.key),
           n_cells_((map.n_components + columns_per_cell - 1) / columns_per_cell),
-          keep_(rows.n_columns * n_cells_ * static_cast<std::int64_t>(sizeof(Cell)) <=
-                    panel_bytes &&
+          keep_(rows.n_columns <=
+                    panel_bytes / static_cast<std::int64_t>(sizeof(Cell)) / n_cells_ &&
                 rows.start(rows.n_rows) >= 2 * rows.n_columns),
           kept_(keep_ ? n_cells_ * rows.n_columns : 0) {
         constexpr std::int64_t part = 512;

@@ -16,8 +16,8 @@ template <class C, class T> class SparseTargets {
   public:
     SparseTargets(const SparseRows<C> &rows, Map map, int n_threads)
         : rows_(rows), key_(map.key), stretches_{map.n_components, map.n_nonzeros},
-          keep_(rows.n_columns * map.n_nonzeros * static_cast<std::int64_t>(sizeof(T)) <=
-                    panel_bytes &&
+          keep_(rows.n_columns <=
+                    panel_bytes / static_cast<std::int64_t>(sizeof(T)) / map.n_nonzeros &&
                 rows.start(rows.n_rows) >= rows.n_columns),
           kept_(keep_ ? rows.n_columns * map.n_nonzeros : 0) {
         constexpr std::int64_t part = 512;

@@ -41,10 +41,10 @@ def as_native_sparse(rows: Any) -> Any:
     # The arrays are set one by one, because the constructor of SciPy may convert the indices.
     narrow = given.indices.dtype == given.indptr.dtype == np.int32
     native.indices, native.indptr = (
-        np.ascontiguousarray(part, np.int32 if narrow else np.int64)
+        np.require(part, np.int32 if narrow else np.int64, ["C", "A", "E"])
         for part in (given.indices, given.indptr)
     )
-    native.data = np.ascontiguousarray(given.data, dtype)
+    native.data = np.require(given.data, dtype, ["C", "A", "E"])
     if not native.has_canonical_format:
         native = native.copy()
         native.sum_duplicates()

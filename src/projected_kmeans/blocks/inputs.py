@@ -167,4 +167,4 @@ def check_weights(sample_weight: ArrayLike | None, X: Any) -> Floats | None:
         )
     if not weights.any():
         raise ValueError("sample_weight is zero for every row; give at least one row a weight")
-    return np.ascontiguousarray(weights)
+    return np.require(weights, requirements=["C", "A", "E"])  # aligned, as kernels need it

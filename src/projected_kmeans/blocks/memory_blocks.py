@@ -60,7 +60,8 @@ class ArrayBlocks(LocalBlocks):
             rows = self.array[start : start + self.block_rows]
             contiguous = rows.strides[1] == rows.itemsize or rows.shape[1] == 1
             aligned = rows.strides[0] % rows.itemsize == 0 and rows.flags.aligned
-            yield Block(start, rows if contiguous and aligned else np.ascontiguousarray(rows))
+            kept = contiguous and aligned
+            yield Block(start, rows if kept else np.require(rows, requirements=["C", "A", "E"]))
 
     def select(self, indices: NDArray[np.int64] | None = None) -> NDArray[Any]:
         """Return some rows in memory, in the form that blocks have; all rows by default."""

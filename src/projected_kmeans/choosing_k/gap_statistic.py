@@ -5,13 +5,13 @@ Draws random rows and compares curves (Tibshirani, Walther, Hastie 2001). It cho
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 
 import numpy as np
 
+from projected_kmeans import _native
 from projected_kmeans.blas_threads import strictly
 from projected_kmeans.blocks.column_scan import scan_columns
 from projected_kmeans.blocks.element_types import compute_type
@@ -109,7 +109,7 @@ def measure_gap(
         return sweep_counts(problem, counts, key, FIRST_PART + index)
 
     curves = []
-    with ThreadPoolExecutor(sample.n_threads or os.cpu_count()) as pool:
+    with ThreadPoolExecutor(_native.max_threads(sample.n_threads)) as pool:
         for curve in pool.map(sweep_random_rows, range(N_REFERENCES)):
             curves.append(curve)
             on_reference()

@@ -154,7 +154,9 @@ class ProjectedKMeans(
         An integer fixes all random choices, so that the fit can be repeated; None draws one.
         ``key_`` is the integer that was used.
     n_threads : int, optional
-        Number of threads; by default as many as OpenMP allows.
+        Number of threads; by default as many as OpenMP allows. More than four for each processor
+        are not started, except that up to 64 always are if the system has room for them. The result
+        does not depend on it.
     memory_limit : int or str, optional
         Bytes that a fit may allocate, or a text such as "2GB". Blocks of rows are made small enough
         for it, and a sketch that would take more than half of it is kept in a temporary file; see

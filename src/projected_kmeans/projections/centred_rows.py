@@ -93,7 +93,7 @@ def about(
 ) -> CentredRows:
     """Return rows about a center, in a unit in which their squares do not overflow."""
     # Counted here, because a BLAS on OpenMP may share the limit of its guard with the kernels.
-    n_threads = n_threads or _native.max_threads()
+    n_threads = _native.max_threads(n_threads or 0)
     reach = np.max(np.maximum(ranges.maximum - center, center - ranges.minimum))
     if not scipy.sparse.issparse(rows):
         return DenseRows(rows, center, weights, _unit(float(reach)), n_threads)

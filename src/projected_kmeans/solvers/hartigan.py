@@ -47,7 +47,9 @@ def move_single_points(
         Called before ``on_pass`` with the partition. With it as ``start``, another call goes on to
         the same end.
     """
-    rows = np.ascontiguousarray(problem.source.select())
+    rows = np.require(
+        problem.source.select(), requirements=["C", "A", "E"]
+    )  # aligned, as kernels need it
     result, history, converged = start, list(start.history), False
     while len(history) < max_iter:
         labels, centers, mass = result.labels.copy(), result.centers.copy(), result.mass.copy()

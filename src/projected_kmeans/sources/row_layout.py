@@ -22,7 +22,7 @@ def plain_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
 
 
 def plain_rows(rows: Any, dtype: np.dtype[Any]) -> Rows:
-    """Return rows of a given type as CSR or C-contiguous; without a copy if they are that already.
+    """Return rows of a given type as CSR or C-contiguous and aligned; no copy if they are already.
 
     Parameters
     ----------
@@ -38,7 +38,7 @@ def plain_rows(rows: Any, dtype: np.dtype[Any]) -> Rows:
         turned = np.empty(rows.shape, dtype)
         turn_columns(rows.T, turned)
         return turned
-    return np.ascontiguousarray(rows, dtype=dtype)
+    return np.require(rows, dtype, ["C", "A", "E"])
 
 
 def turn_columns(columns: NDArray[Any], rows: NDArray[Any]) -> None:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeAlias
 
+import cloudpickle
 import numpy as np
 from numpy.typing import NDArray
 
@@ -114,10 +116,18 @@ class Work:
                 slot.role.merge(into, part)
         return merged
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle all arrays inside: Dask puts those that travel beside it at any address."""
+        return _unpickle, (cloudpickle.dumps((self.tasks, self.slots, self.open_block)),)
+
+
+def _unpickle(document: bytes) -> Work:
+    return Work(*pickle.loads(document))
+
 
 def _open_part(slot: Slot, n_rows: int, sent: Iterator[NDArray[Any]]) -> NDArray[Any]:
     if slot.role is Role.READ:
-        return np.asarray(next(sent), dtype=slot.dtype)
+        return np.require(next(sent), slot.dtype, ["C", "A", "E"])  # aligned, as kernels need it
     if slot.role is Role.UPDATE:
         return np.array(next(sent), dtype=slot.dtype)
     if slot.role is Role.FILL:

@@ -114,7 +114,7 @@ class DaskBlocks(BlockSource):
         found = self._workers.gather(picked)
         if self.sparse:
             return scipy.sparse.vstack(found, format="csr")[places]
-        rows = found[0] if len(found) == 1 else np.concatenate(found)
+        rows = np.concatenate(found)  # a copy, also of one part: it may have arrived misaligned
         return rows if np.array_equal(places, np.arange(len(places))) else rows[places]
 
     def resized(self, block_bytes: int, max_selected: int | None) -> DaskBlocks:
@@ -166,7 +166,7 @@ def open_block(n_columns: int, dtype: np.dtype[Any], sparse: bool, rows: Any, sp
         )
     if sparse:
         return Block(span.start, as_native_sparse(rows).astype(dtype, copy=False))
-    return Block(span.start, np.ascontiguousarray(as_native(np.asarray(rows)), dtype=dtype))
+    return Block(span.start, np.require(as_native(np.asarray(rows)), dtype, ["C", "A", "E"]))
 
 
 def _pick(open_block: OpenBlock, rows: Any, span: slice, indices: NDArray[np.int64]) -> Any:
