@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 CPP := $(shell find src/native -name '*.cpp' -o -name '*.hpp')
 
-.PHONY: demo test lint format bench reproduce docs fuzz stress faults campaigns clean help
+.PHONY: demo test lint format bench reproduce docs sanitize fuzz stress faults campaigns clean help
 .DEFAULT_GOAL := help
 
 help:
@@ -15,6 +15,7 @@ help:
 	@echo "make bench   time maps, k-means and whole fits beside their peers and renew docs/benchmarks.md"
 	@echo "make reproduce  run the paper's experiments and renew docs/reproduction.md"
 	@echo "make docs    write the manual page and docs/reference.md, and build docs/ as a site in build/site"
+	@echo "make sanitize  run the tests of the kernels under sanitizers of memory, arithmetic and threads"
 	@echo "make fuzz    damage files of every format and have them read; SECONDS=60 sets the length"
 	@echo "make stress  make fits in many threads on a busy machine and compare their bits; SECONDS=60"
 	@echo "make faults  end commands, workers, writes and allocations at bad moments; SECONDS=60"
@@ -63,6 +64,10 @@ docs: $(VENV)/.built
 SECONDS ?= 60
 SEED ?= 0
 ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
+
+# Installs clang and the runtime libraries of its sanitizers where they are missing (Debian).
+sanitize: $(VENV)/.built
+	$(BIN)/python campaigns/sanitize.py
 
 fuzz: $(VENV)/.built
 	$(ONE_THREAD) $(BIN)/python campaigns/fuzz_files.py --seconds $(SECONDS) --seed $(SEED) --processes $$(nproc)

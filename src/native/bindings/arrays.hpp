@@ -103,6 +103,7 @@ template <class C, class I> SparseRows<C> rows_of(const CsrBlock<C, I> &block, i
 void bind_maps(nb::module_ &m);
 void bind_nearest(nb::module_ &m);
 void bind_clustering(nb::module_ &m);
+void bind_mapped_files(nb::module_ &m);
 void bind_errors();
 
 }  // namespace projected_kmeans

@@ -4,18 +4,31 @@
 #include <iterator>
 #include <stdexcept>
 #include <string>
+#if defined(PK_X86)
+#include <cpuid.h>
+#endif
 
 #include "bindings/compiled_kernels.hpp"
 
 namespace projected_kmeans {
 namespace {
 
+#if defined(PK_X86)
+// Whether the machine converts half precision in hardware. The bit is read here, because clang's
+// __builtin_cpu_supports did not know "f16c" for years. The conversions use the same registers as
+// AVX2, so where AVX2 may be used, they may be.
+bool has_f16c() {
+    unsigned eax = 0, ebx = 0, ecx = 0, edx = 0;
+    return __get_cpuid(1, &eax, &ebx, &ecx, &edx) != 0 && (ecx & bit_F16C) != 0;
+}
+#endif
+
 // How many of `instruction_sets`, counted from the first, this machine runs.
 int count_supported() {
 #if defined(PK_X86)
     __builtin_cpu_init();
     const bool has_avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
-                          __builtin_cpu_supports("f16c") && __builtin_cpu_supports("bmi");
+                          has_f16c() && __builtin_cpu_supports("bmi");
     const bool has_avx512 =
         has_avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
         __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl");

@@ -51,4 +51,5 @@ NB_MODULE(_native, m) {
     bind_maps(m);
     bind_nearest(m);
     bind_clustering(m);
+    bind_mapped_files(m);
 }

@@ -175,7 +175,8 @@ void multiply_sparse(const SparseRows<C> &rows, Map map, C *out, int n_threads) 
                 find_sections<C, bits>(rows, begin, end, group_of.data(), ends.data());
             const Nonzeros<C> nonzeros{rows.values + begin, found.data(), group_of.data(),
                                        ends.data(), n_sections};
-            for (std::int64_t column = 0; column < t;) {
+            std::int64_t column = 0;
+            while (column < t) {
                 if (column % columns_per_cell == 0)
                     cells.find(begin, end, column / columns_per_cell, found.data());
                 with_stretch<C>(t - column, [&](auto n_vectors) {

@@ -126,6 +126,12 @@ class BlockSource(ABC):
             "recognize them; fit without checkpoint, or store the rows in a file"
         )
 
+    def check_files(self) -> None:  # noqa: B027 - most rows do not lie in files
+        """Raise if a mapped file was shortened since its rows were selected.
+
+        Walks check this themselves. It is for the end of work with rows that `select` returned.
+        """
+
     def close(self) -> None:  # noqa: B027 - most sources have nothing to close
         """Stop the threads of walks that were left before their end."""
 
@@ -190,6 +196,10 @@ class WrappedBlocks(BlockSource):
     def labels_like_input(self, labels: Labels) -> Any:
         """Return labels in the form in which the user gave the rows."""
         return self.source.labels_like_input(labels)
+
+    def check_files(self) -> None:
+        """Raise if a mapped file was shortened since its rows were selected."""
+        self.source.check_files()
 
     def close(self) -> None:
         """Stop the threads of walks that were left before their end."""

@@ -20,6 +20,7 @@ from projected_kmeans.blocks.element_types import as_native, as_native_sparse
 from projected_kmeans.blocks.memory_blocks import open_blocks
 from projected_kmeans.blocks.stored_blocks import StoredBlocks
 from projected_kmeans.results import Floats
+from projected_kmeans.sources.mapped_files import check_file, watch
 from projected_kmeans.sources.protocol import is_row_source
 
 if TYPE_CHECKING:
@@ -135,22 +136,26 @@ def check_rows(
         )
     rows = validate_data(
         estimator,
-        as_native_sparse(X) if scipy.sparse.issparse(X) else X,
+        as_native_sparse(X) if scipy.sparse.issparse(X) else watch(X),
         reset=reset,
         dtype="numeric",
         ensure_all_finite=False,
         order=None,
         accept_sparse="csr" if accept_sparse else False,
     )
-    return rows if scipy.sparse.issparse(rows) else as_native(rows)
+    found = rows if scipy.sparse.issparse(rows) else as_native(rows)
+    check_file(X)
+    return found
 
 
 def as_native_rows(X: ArrayLike) -> Any:
     """Return X as `check_rows` does, for functions that have no estimator whose columns count."""
     if scipy.sparse.issparse(X):
         X = as_native_sparse(X)
-    rows = check_array(X, accept_sparse="csr", dtype="numeric", ensure_all_finite=False)
-    return rows if scipy.sparse.issparse(rows) else as_native(rows)
+    rows = check_array(watch(X), accept_sparse="csr", dtype="numeric", ensure_all_finite=False)
+    found = rows if scipy.sparse.issparse(rows) else as_native(rows)
+    check_file(X)
+    return found
 
 
 def check_weights(sample_weight: ArrayLike | None, X: Any) -> Floats | None:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from projected_kmeans.blocks.array_hashes import hash_arrays
 from projected_kmeans.blocks.block_source import BlockSource, LocalBlocks
 from projected_kmeans.blocks.tasks import Block
+from projected_kmeans.sources.mapped_files import check_file, watch
 
 # 64 MB: so large that calling a kernel costs nothing beside its work, and so small that progress
 # is reported several times a second.
@@ -46,7 +47,7 @@ class ArrayBlocks(LocalBlocks):
         *,
         block_bytes: int = BLOCK_BYTES,
     ) -> None:
-        self.array = array
+        self.array = watch(array)
         self.shape, self.dtype = (array.shape[0], array.shape[1]), array.dtype
         self.block_rows = block_rows or max(1, int(block_bytes // self.row_bytes))
 
@@ -62,6 +63,7 @@ class ArrayBlocks(LocalBlocks):
             aligned = rows.strides[0] % rows.itemsize == 0 and rows.flags.aligned
             kept = contiguous and aligned
             yield Block(start, rows if kept else np.require(rows, requirements=["C", "A", "E"]))
+            check_file(rows)
 
     def select(self, indices: NDArray[np.int64] | None = None) -> NDArray[Any]:
         """Return some rows in memory, in the form that blocks have; all rows by default."""
@@ -70,6 +72,10 @@ class ArrayBlocks(LocalBlocks):
     def identity(self) -> str:
         """Return a hash of all rows."""
         return hash_arrays(self.array)
+
+    def check_files(self) -> None:
+        """Raise if the array is a memory map of a file of which a part was lost."""
+        check_file(self.array)
 
 
 class SparseBlocks(LocalBlocks):

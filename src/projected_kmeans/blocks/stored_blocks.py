@@ -16,6 +16,7 @@ from projected_kmeans.blocks.block_source import LocalBlocks
 from projected_kmeans.blocks.element_types import as_native, as_native_sparse, compute_type
 from projected_kmeans.blocks.memory_blocks import BLOCK_BYTES
 from projected_kmeans.blocks.tasks import Block
+from projected_kmeans.sources.mapped_files import check_file, check_mapping, mapping_of
 from projected_kmeans.sources.protocol import RowSource
 from projected_kmeans.sources.read_ahead import DEPTH, N_READERS, read_ahead
 
@@ -83,6 +84,7 @@ class StoredBlocks(LocalBlocks):
         self.block_rows = block_rows or max(1, int(block_bytes // self.row_bytes))
         self._max_selected = max_selected
         self._walks: WeakSet[Any] = WeakSet()
+        self._selected: set[int] = set()  # mappings that selected rows are views of
 
     def resized(self, block_bytes: int, max_selected: int | None) -> StoredBlocks:
         """Return the same rows in blocks of another size, under a limit on `select`."""
@@ -105,6 +107,11 @@ class StoredBlocks(LocalBlocks):
         """Return what the row source says of its identity."""
         return self.source.identity()
 
+    def check_files(self) -> None:
+        """Raise if a part of a mapped file was lost after all its rows were selected."""
+        for number in self._selected:
+            check_mapping(number)
+
     def close(self) -> None:
         """Stop walks that were left before their end, and their threads."""
         for walk in list(self._walks):
@@ -113,7 +120,9 @@ class StoredBlocks(LocalBlocks):
     def read(self, start: int, stop: int) -> Any:
         """Return the rows start, ..., stop - 1 in the form that kernels read."""
         rows = self.source.read(start, stop)
-        return as_native_sparse(rows) if self.sparse else as_native(np.asarray(rows))
+        native = as_native_sparse(rows) if self.sparse else as_native(np.asarray(rows))
+        check_file(rows)
+        return native
 
     def select(self, indices: NDArray[np.int64] | None = None) -> Any:
         """Return some rows in memory, in the form that blocks have; all rows by default.
@@ -123,7 +132,9 @@ class StoredBlocks(LocalBlocks):
         n_rows = self.shape[0] if indices is None else len(indices)
         check_selected(n_rows, self.row_bytes, self._max_selected)
         if indices is None:
-            return self.read(0, self.shape[0])
+            rows = self.read(0, self.shape[0])
+            self._selected.add(mapping_of(rows))
+            return rows
         wanted, places = np.unique(indices, return_inverse=True)
         parts = (self._read_some(part) for part in self._group(wanted))
         if self.sparse:
@@ -138,6 +149,7 @@ class StoredBlocks(LocalBlocks):
     def _walk(self, first: int) -> Iterator[Block]:
         for start, rows in read_ahead(self, self.block_rows, first=first):
             yield Block(start, rows)
+            check_file(rows)
             release(rows)
 
     def _group(self, wanted: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
@@ -159,6 +171,7 @@ class StoredBlocks(LocalBlocks):
             return self.read(start, stop)[wanted - start]
         rows = self.source.read(start, stop)
         some = rows[wanted - start]
+        check_file(rows)
         release(rows)
         return as_native(np.asarray(some))
 

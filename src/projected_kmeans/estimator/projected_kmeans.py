@@ -378,6 +378,7 @@ class ProjectedKMeans(
                 lifted = lift_partition(original, sketch, finalists, run)
                 polished = polish_partition(recipe, original, sketch, lifted, run)
                 proof = certify_partition(settings, recipe, original, polished, run)
+                storage.check_files()
                 finished = finish_run(run, Finished(lifted.sketched, polished, proof))
 
         self._keep(rows, sizes, recipe, finished, monitor)

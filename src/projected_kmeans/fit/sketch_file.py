@@ -23,6 +23,7 @@ from projected_kmeans.blocks.column_scan import ColumnRanges
 from projected_kmeans.output_files import cannot_write
 from projected_kmeans.running.checkpoint_folder import warn_of_damage
 from projected_kmeans.running.run import Run
+from projected_kmeans.sources.mapped_files import check_file, watch
 
 SKETCH = "sketch"
 
@@ -115,6 +116,7 @@ class SketchFile:
             file.flush()
         except OSError as error:
             raise cannot_write(self._path, error) from error
+        check_file(file)
         self._stops += (n_rows,)
         self._digests += (_hash(self.array[stretch]),)
         self._run.checkpoint.write_now(SKETCH, StoredRows(self._stops, self._digests, ranges))
@@ -156,7 +158,7 @@ def new_array_file(path: Path, shape: tuple[int, int], dtype: np.dtype[Any]) -> 
     except OSError as error:
         path.unlink(missing_ok=True)
         raise cannot_write(path, error) from error
-    return array
+    return watch(array)
 
 
 def _fits(n_rows: int, found: StoredRows) -> bool:
@@ -176,7 +178,7 @@ def new_unnamed_array(shape: tuple[int, int], dtype: np.dtype[Any]) -> NDArray[A
             n_bytes = math.prod(shape) * dtype.itemsize
             if hasattr(os, "posix_fallocate"):
                 os.posix_fallocate(handle.fileno(), 0, n_bytes)
-            return np.memmap(handle, dtype, "r+", shape=shape)
+            return watch(np.memmap(handle, dtype, "r+", shape=shape))
     except OSError as error:
         raise cannot_write(Path(tempfile.gettempdir()), error) from error
 
@@ -196,7 +198,7 @@ def open_array_file(
             found = handle.read(len(header))
             if found != header or os.fstat(handle.fileno()).st_size != n_bytes:
                 return None
-        return np.memmap(path, dtype, "r+", offset=len(header), shape=shape)
+        return watch(np.memmap(path, dtype, "r+", offset=len(header), shape=shape))
     except OSError:
         return None
 

@@ -20,6 +20,7 @@ from projected_kmeans.fit.sketch_file import SketchFile, new_unnamed_array
 from projected_kmeans.planning.memory_plan import MemoryPlan
 from projected_kmeans.running.run import Run
 from projected_kmeans.sources.array_source import as_row_source
+from projected_kmeans.sources.mapped_files import check_file
 
 
 class Storage:
@@ -93,12 +94,18 @@ class Storage:
             return sketch
         if not isinstance(sketch, np.memmap):
             return ArrayBlocks(sketch)
+        check_file(sketch)
         self._mapped = None
         sketch.flags.writeable = False
         source = as_row_source(sketch)
         found = StoredBlocks(source, block_bytes=self._plan.block_bytes)
         self._opened.append(found)
         return found
+
+    def check_files(self) -> None:
+        """Raise if a mapped file of the rows or of the sketch was shortened during the fit."""
+        for source in self._opened:
+            source.check_files()
 
     def close(self) -> None:
         """Stop the threads of walks that were left before their end."""
@@ -121,5 +128,6 @@ def open_storage(plan: MemoryPlan, run: Run | None = None) -> Iterator[Storage]:
     storage = Storage(plan, run)
     try:
         yield storage
+        storage.check_files()
     finally:
         storage.close()

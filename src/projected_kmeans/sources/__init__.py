@@ -16,6 +16,7 @@ open_rows        `open_rows`, from a path to a source; `read_matrix`, all rows a
 file_search      which files a path stands for, and of which format they are
 format_table     `FORMATS`, the table of all file formats
 file_format      what a format is (`Format`), and what may be chosen in a file (`Choice`)
+mapped_files     files mapped into memory, watched for parts that vanish while they are read
 file_reader      what formats build on: the reader protocol, lazy handles, one-sentence errors
 file_source      `FileRows`, the source of one file
 folder_source    `JoinedRows`, the files of a folder as one source
@@ -37,6 +38,8 @@ Promises
   evenly spread numbers of an array. Checkpoints compare it.
 - Whatever is wrong with a file is an `UnreadableFile` of one sentence with the file, the line and
   column if there are any, and what to do.
+- A mapped file that another process shortens is an `UnreadableFile` too, and not the end of the
+  process: see `mapped_files`.
 - No optional package is imported before a file or table needs it.
 
 Why it is built so

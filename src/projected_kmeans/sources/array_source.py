@@ -15,6 +15,7 @@ import scipy.sparse
 from numpy.typing import NDArray
 
 from projected_kmeans.sources.formats.npy import MappedArray
+from projected_kmeans.sources.mapped_files import check_file, watch
 from projected_kmeans.sources.protocol import (
     Rows,
     RowSource,
@@ -50,7 +51,7 @@ class ArrayRows(SourceDefaults):
 
     def __init__(self, array: Any, mapped: MappedArray | None = None) -> None:
         check_matrix(array.shape, array.dtype, "the array")
-        self.array = array
+        self.array = watch(array)
         self.shape: tuple[int, int] = array.shape
         self.dtype = plain_dtype(array.dtype)
         self.sparse = bool(scipy.sparse.issparse(array))
@@ -60,7 +61,9 @@ class ArrayRows(SourceDefaults):
     def read(self, start: int, stop: int) -> Rows:
         """Return the rows start, ..., stop - 1."""
         check_range(start, stop, self.shape[0])
-        return plain_rows(self.array[start:stop], self.dtype)
+        rows = plain_rows(self.array[start:stop], self.dtype)
+        check_file(self.array)
+        return rows
 
     def identity(self) -> str:
         """Return a hash of shape, type and evenly spread numbers; of all numbers up to 4 MB."""

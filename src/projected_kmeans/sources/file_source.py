@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from projected_kmeans.sources.file_reader import Reader, explain_errors
+from projected_kmeans.sources.mapped_files import check_file
 from projected_kmeans.sources.protocol import Rows, SourceDefaults, UnreadableFile, check_range
 from projected_kmeans.sources.row_layout import plain_dtype, plain_rows
 
@@ -56,7 +57,9 @@ class FileRows(SourceDefaults):
         """Return the rows start, ..., stop - 1; raise if the file has other rows by now."""
         check_range(start, stop, self.shape[0])
         with explain_errors(self.name, self.format):
-            rows = plain_rows(self._reader.read(start, stop), self.dtype)
+            found = self._reader.read(start, stop)
+            rows = plain_rows(found, self.dtype)
+            check_file(found)
         if rows.shape != (stop - start, self.shape[1]):
             raise UnreadableFile(
                 f"{self.name} has changed: its rows {start}:{stop} have shape {rows.shape}; open "

@@ -12,6 +12,7 @@ import numpy as np
 import scipy.sparse
 
 from projected_kmeans.sources.file_source import FileRows
+from projected_kmeans.sources.mapped_files import check_file
 from projected_kmeans.sources.protocol import Rows, SourceDefaults, UnreadableFile, check_range
 from projected_kmeans.sources.row_layout import plain_rows
 
@@ -59,10 +60,15 @@ class JoinedRows(SourceDefaults):
             parts.append(source.read(max(start - begin, 0), min(stop - begin, source.shape[0])))
             self._close_others(index)
         if len(parts) == 1:
-            return plain_rows(parts[0], self.dtype)
+            only = plain_rows(parts[0], self.dtype)
+            check_file(parts[0])
+            return only
         if self.sparse:
             return plain_rows(scipy.sparse.vstack(parts, format="csr"), self.dtype)
-        return np.concatenate(parts, axis=0, dtype=self.dtype)
+        rows = np.concatenate(parts, axis=0, dtype=self.dtype)
+        for part in parts:
+            check_file(part)
+        return rows
 
     def identity(self) -> str:
         """Return a hash of the fingerprints of the files."""

@@ -26,6 +26,7 @@ from projected_kmeans.blocks.dask.block_work import (
 )
 from projected_kmeans.blocks.dask.workers import Workers, hold
 from projected_kmeans.blocks.tasks import OnBlock, Role, Task, Use
+from projected_kmeans.sources.mapped_files import check_file
 
 # The totals of eight blocks are merged on one worker before the result travels on.
 MERGED = 8
@@ -196,7 +197,9 @@ def _merge_all(work: Delayed, totals: list[Delayed]) -> Delayed:
 
 
 def _run(work: Work, rows: Any, span: slice, sent: Sequence[NDArray[Any]]) -> Outcome:
-    return work.run(rows, span, sent)
+    outcome = work.run(rows, span, sent)
+    check_file(rows)
+    return outcome
 
 
 def _merge(work: Work, totals: Sequence[Any]) -> Any:

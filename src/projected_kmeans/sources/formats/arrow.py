@@ -1,4 +1,4 @@
-"""Arrow files (Feather) and Arrow streams, mapped into memory by pyarrow."""
+"""Arrow files (Feather) and Arrow streams, mapped into memory and read by pyarrow."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from projected_kmeans.optional_packages import load_extra
 from projected_kmeans.sources.formats.arrow_columns import VectorColumns
 from projected_kmeans.sources.formats.columnar import BATCH_ROWS, columnar_format
+from projected_kmeans.sources.mapped_files import check_file, map_file
 
 
 class ArrowFile:
@@ -22,13 +23,13 @@ class ArrowFile:
     def __init__(self, path: Path) -> None:
         arrow = load_extra("pyarrow", "parquet", str(path))
         ipc = load_extra("pyarrow.ipc", "parquet", str(path))
-        content = arrow.memory_map(str(path))
+        self._content = map_file(path)
         self._get: Callable[[int], Any]
         self._get_first_column: Callable[[int], Any]
         try:
-            reader = ipc.open_file(content)
+            reader = ipc.open_file(arrow.BufferReader(self._content))
         except arrow.ArrowInvalid:  # a stream: it has no index, so all its batches are listed here
-            stream = ipc.open_stream(arrow.memory_map(str(path)))
+            stream = ipc.open_stream(arrow.BufferReader(self._content))
             self.schema, batches = stream.schema, list(stream)
             self._n_batches = len(batches)
             self._get = self._get_first_column = batches.__getitem__
@@ -37,7 +38,8 @@ class ArrowFile:
             self._n_batches = reader.num_record_batches
             self._get = reader.get_batch
             options = ipc.IpcReadOptions(included_fields=[0])
-            self._get_first_column = ipc.open_file(content, options=options).get_batch
+            again = ipc.open_file(arrow.BufferReader(self._content), options=options)
+            self._get_first_column = again.get_batch
         self._lock = threading.Lock()
         self._last: tuple[int, Any] | None = None
 
@@ -69,6 +71,10 @@ class ArrowFile:
     def walk(self, name: str) -> Iterator[Any]:
         """Yield the batches, which have all columns, from the first row to the last."""
         return map(self._get, range(self._n_batches))
+
+    def check(self) -> None:
+        """Raise if a part of the file was lost while it was read."""
+        check_file(self._content)
 
     def _get_batch(self, index: int) -> Any:
         """Return a batch, kept for the next range, because a compressed one is decoded whole."""

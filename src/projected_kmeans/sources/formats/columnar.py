@@ -35,6 +35,9 @@ class ColumnarFile(Protocol):
     def take(self, vectors: VectorColumns, start: int, stop: int) -> list[tuple[int, Any]]:
         """Return rows as record batches, each with the index of its first row."""
 
+    def check(self) -> None:
+        """Raise if a part of the file was lost while it was read."""
+
     def walk(self, name: str) -> Iterator[Any]:
         """Yield record batches that have one column, from the first row to the last."""
 
@@ -76,7 +79,14 @@ class ColumnarRows(SourceDefaults):
 
     def read(self, start: int, stop: int) -> NDArray[Any]:
         """Return rows of a range: a view if they are vectors in one batch, else a copy."""
-        batches = self._handle.get().take(self._vectors, start, stop) if start < stop else []
+        file = self._handle.get()
+        try:
+            return self._decode(file, start, stop)
+        finally:
+            file.check()  # also in place of an error of pyarrow, which cannot decode a lost part
+
+    def _decode(self, file: ColumnarFile, start: int, stop: int) -> NDArray[Any]:
+        batches = file.take(self._vectors, start, stop) if start < stop else []
         if len(batches) == 1 and self._vectors.is_list:
             return self._vectors.view(batches[0][1], self.shape[1], start)
         rows = np.empty((stop - start, self.shape[1]), self.dtype)
@@ -101,8 +111,11 @@ def columnar_format(extensions: tuple[str, ...], opener: Callable[[Path], Column
         return names
 
     def walk_column(path: Path, name: str) -> Iterator[Any]:
-        for batch in opener(path).walk(name):
-            yield from batch.column(name).to_pylist()
+        file = opener(path)
+        for batch in file.walk(name):
+            cells = batch.column(name).to_pylist()
+            file.check()
+            yield from cells
 
     def arrow_type(path: Path, name: str) -> Any:
         return opener(path).schema.field(name).type

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from projected_kmeans.sources.file_format import Choice, Format, each_file
 from projected_kmeans.sources.file_reader import LazyHandle
+from projected_kmeans.sources.mapped_files import check_file, map_file
 from projected_kmeans.sources.protocol import SourceDefaults, check_matrix
 
 
@@ -30,7 +31,7 @@ class MappedArray:
 
     def open(self) -> NDArray[Any]:
         """Return the array as a read-only view of the file; raise if the file is too short."""
-        content = np.memmap(self.path, np.uint8, mode="r")
+        content = map_file(self.path)
         extents = zip(self.shape, self.strides, strict=True)
         last = sum((extent - 1) * stride for extent, stride in extents) + self.dtype.itemsize
         if 0 not in self.shape and self.offset + last > len(content):
@@ -38,6 +39,13 @@ class MappedArray:
                 f"it has {len(content)} bytes where its header says {self.offset + last}"
             )
         return np.ndarray(self.shape, self.dtype, content, self.offset, self.strides)
+
+    def load(self) -> NDArray[Any]:
+        """Return a copy of the array in memory."""
+        mapped = self.open()
+        copy = mapped.copy()
+        check_file(mapped)
+        return copy
 
 
 class MappedRows(SourceDefaults):
@@ -92,4 +100,4 @@ def _open_reader(path: Path, choice: Choice) -> MappedRows:
     return MappedRows(mapped)
 
 
-NPY = Format((".npy",), each_file(_open_reader), load_labels=lambda path: find_array(path).open())
+NPY = Format((".npy",), each_file(_open_reader), load_labels=lambda path: find_array(path).load())

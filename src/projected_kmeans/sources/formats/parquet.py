@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +17,7 @@ import numpy as np
 from projected_kmeans.optional_packages import load_extra
 from projected_kmeans.sources.formats.arrow_columns import VectorColumns
 from projected_kmeans.sources.formats.columnar import BATCH_ROWS, columnar_format
+from projected_kmeans.sources.mapped_files import check_file, map_file
 
 # A batch has at most 16 MB, so it has fewer rows if they are longer than 1 KB.
 BATCH_BYTES = 2**24
@@ -89,9 +89,9 @@ class ParquetFile:
     """
 
     def __init__(self, path: Path, batch_rows: int = BATCH_ROWS) -> None:
-        parquet = load_extra("pyarrow.parquet", "parquet", str(path))
-        # pre_buffer=False, because a walk would otherwise fetch the whole rest of the file first.
-        self._open = partial(parquet.ParquetFile, path, memory_map=True, pre_buffer=False)
+        self._arrow = load_extra("pyarrow", "parquet", str(path))
+        self._parquet = load_extra("pyarrow.parquet", "parquet", str(path))
+        self._content = map_file(path)
         file = self._open()
         self._metadata = file.metadata
         groups = range(file.num_row_groups)
@@ -115,6 +115,15 @@ class ParquetFile:
         """Yield batches of one column, from the first row to the last."""
         batches: Iterator[Any] = self._open(metadata=self._metadata).iter_batches(columns=[name])
         return batches
+
+    def check(self) -> None:
+        """Raise if a part of the file was lost while it was read."""
+        check_file(self._content)
+
+    def _open(self, metadata: Any = None) -> Any:
+        # pre_buffer=False, because a walk would otherwise fetch the whole rest of the file first.
+        content = self._arrow.BufferReader(self._content)
+        return self._parquet.ParquetFile(content, metadata=metadata, pre_buffer=False)
 
     def _find_cursor(self, vectors: VectorColumns, start: int) -> Cursor:
         """Return the kept walk that is nearest before a row, or a new one from its row group on."""

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from projected_kmeans.sources.file_format import Format, each_file
 from projected_kmeans.sources.file_reader import LazyHandle
 from projected_kmeans.sources.formats.npy import MappedArray
+from projected_kmeans.sources.mapped_files import check_file
 from projected_kmeans.sources.protocol import SourceDefaults, UnreadableFile
 
 ELEMENT_TYPES: dict[str, np.dtype[Any]] = {
@@ -61,8 +62,10 @@ class VectorRows(SourceDefaults):
     def read(self, start: int, stop: int) -> NDArray[Any]:
         """Return rows of a range, after checking that each has the length of the first vector."""
         lengths = self._lengths.get()[start:stop]
-        if (lengths != self.shape[1]).any():
-            row = int(np.argmax(lengths != self.shape[1]))
+        others = lengths != self.shape[1]
+        check_file(lengths)
+        if others.any():
+            row = int(np.argmax(others))
             raise UnreadableFile(
                 f"{self._path} says that row {start + row} has {lengths[row]} numbers where the "
                 f"first has {self.shape[1]}; give all vectors one length"

@@ -1,0 +1,98 @@
+"""The compiler and the runtime libraries that `make sanitize` needs, and builds with sanitizers."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+
+
+@dataclass(frozen=True)
+class Toolchain:
+    """A clang with the runtime libraries of its sanitizers and of OpenMP."""
+
+    compiler: Path
+
+    @property
+    def major(self) -> str:
+        """The major version, which Debian's packages carry in their names."""
+        return ask(self.compiler, "-dumpversion").partition(".")[0]
+
+    def library(self, name: str) -> Path:
+        """Return where the compiler finds a library; a bare name if it finds none."""
+        return Path(ask(self.compiler, f"-print-file-name={name}"))
+
+    def runtime(self, sanitizer: str) -> Path:
+        """Return the shared runtime library of a sanitizer: asan or tsan."""
+        return self.library(f"libclang_rt.{sanitizer}-{os.uname().machine}.so")
+
+    @property
+    def archer(self) -> Path:
+        """The library that tells ThreadSanitizer what OpenMP's barriers and locks order."""
+        return self.library("libarcher.so")
+
+    def missing(self) -> list[str]:
+        """Return the names of Debian's packages that lack."""
+        needed = {
+            f"libclang-rt-{self.major}-dev": [self.runtime("asan"), self.runtime("tsan")],
+            f"libomp-{self.major}-dev": [self.archer],
+        }
+        return [name for name, files in needed.items() if not all(map(Path.is_absolute, files))]
+
+
+def ask(program: Path, question: str) -> str:
+    """Return what a program answers to an option."""
+    command = [str(program), question]
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
+
+
+def install_packages(names: list[str]) -> None:
+    """Install packages of Debian; stop with a sentence if that cannot be done."""
+    root = [] if os.geteuid() == 0 else ["sudo"]
+    quiet = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
+    try:
+        for step in (["update"], ["install", "-y", *names]):
+            subprocess.run([*root, "apt-get", "-qq", *step], check=True, env=quiet)
+    except (OSError, subprocess.CalledProcessError) as error:
+        sys.exit(f"make sanitize needs {', '.join(names)}; install them by hand ({error})")
+
+
+def find_toolchain() -> Toolchain:
+    """Return a clang that has all it needs, which is installed first where it is missing."""
+    if shutil.which("clang++") is None:
+        install_packages(["clang", "libomp-dev"])
+    toolchain = Toolchain(Path(shutil.which("clang++") or "clang++"))
+    if toolchain.missing():
+        install_packages(toolchain.missing())
+    if toolchain.missing():
+        sys.exit(f"clang {toolchain.major} does not find {', '.join(toolchain.missing())}")
+    return toolchain
+
+
+def build_module(toolchain: Toolchain, sanitizers: str, folder: Path) -> Path:
+    """Compile the native module with sanitizers in a folder of its own; return the module."""
+    tools = Path(sys.executable).parent
+    nanobind = [sys.executable, "-m", "nanobind", "--cmake_dir"]
+    found = subprocess.run(nanobind, check=True, capture_output=True, text=True).stdout.strip()
+    options = {
+        "CMAKE_BUILD_TYPE": "Release",
+        "CMAKE_CXX_COMPILER": toolchain.compiler,
+        "CMAKE_MAKE_PROGRAM": tools / "ninja",
+        "PK_SANITIZE": sanitizers,
+        "Python_EXECUTABLE": sys.executable,
+        "SKBUILD_DATA_DIR": folder / "data",
+        "nanobind_ROOT": found,
+    }
+    if ccache := shutil.which("ccache"):
+        options["CMAKE_CXX_COMPILER_LAUNCHER"] = ccache
+    settings = [f"-D{name}={value}" for name, value in options.items()]
+    configure = [str(tools / "cmake"), "-S", str(ROOT), "-B", str(folder), "-G", "Ninja"]
+    subprocess.run([*configure, *settings, "--log-level=WARNING"], check=True)
+    subprocess.run([str(tools / "ninja"), "-C", str(folder), "--quiet"], check=True)
+    (module,) = folder.glob("_native*.so")
+    return module
