@@ -29,6 +29,8 @@ shows the same. This page is generated from the commands by `make docs`.
 | 2 | An error. One sentence says what is wrong and what to do. No file is half-written. |
 | 130 | Stopped by Ctrl-C. A fit that had a result by then has printed and written it. |
 
+- **Errors** that are not expected are one sentence, too. `--debug`, before or after the command,
+  prints the traceback first; add it to a report of a defect.
 - **Completion** of commands, options and files: put `eval "$(projected-kmeans completion bash)"`
   into `~/.bashrc`. zsh works the same way. For fish, use
   `projected-kmeans completion fish | source`.

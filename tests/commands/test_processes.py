@@ -6,6 +6,7 @@ import json
 import os
 import pty
 import select
+import shlex
 import signal
 import subprocess
 import time
@@ -138,3 +139,52 @@ def test_process_that_is_terminated(options: tuple[str, ...], tmp_path: Path) ->
     assert not (tmp_path / "out").exists()
     # Dask keeps two empty lock files for its next use.
     assert [file for file in scratch.rglob("*") if file.is_file() and file.stat().st_size] == []
+
+
+def test_process_whose_reader_leaves_says_so(model: Path, tmp_path: Path) -> None:
+    """The exit code is 1 if the reader of the output has left."""
+    np.save(tmp_path / "many.npy", np.repeat(ROWS, 2000, axis=0))
+    ours, theirs = os.pipe()
+    os.close(ours)
+    command = [*COMMAND, "predict", str(model), str(tmp_path / "many.npy")]
+    done = subprocess.run(command, stdout=theirs, stderr=subprocess.PIPE, text=True, check=False)
+    os.close(theirs)
+    assert (done.returncode, done.stderr) == (1, "")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="only Linux has /dev/full")
+def test_process_with_a_full_disk(data: Path) -> None:
+    """Output that cannot be written is one sentence and exit code 2."""
+    command = [*COMMAND, "fit", str(data), "-k", "3", "--json"]
+    with open("/dev/full", "wb") as full:
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert done.returncode == 2
+    assert done.stderr == (
+        "projected-kmeans: error: the system refused an operation (No space left on device); "
+        "check the disk, the network and the limits of this process\n"
+    )
+
+
+def test_process_whose_terminal_knows_few_letters(data: Path) -> None:
+    """A name that the terminal's encoding lacks is one sentence, and never a traceback."""
+    out = data.with_name("snow\u2603")
+    done = subprocess.run(
+        [*COMMAND, "fit", str(data), "-k", "3", "--out", str(out)],
+        capture_output=True,
+        env=os.environ | {"PYTHONIOENCODING": "latin-1", "PYTHONUTF8": "1"},
+        check=False,
+    )
+    assert done.returncode == 2
+    assert (out / "labels.npy").is_file()
+    assert done.stderr.count(b"\n") == 1
+    assert b"cannot be written in the encoding latin-1; set PYTHONIOENCODING=utf-8" in done.stderr
+
+
+def test_process_without_streams(data: Path, tmp_path: Path) -> None:
+    """With output or error stream closed, a fit works, and an error has its exit code."""
+    words = shlex.join([*COMMAND, "fit", str(data), "-k", "3"])
+    for closed in (">&-", "2>&-", ">&- 2>&-"):
+        assert subprocess.run(f"{words} {closed}", shell=True, capture_output=True).returncode == 0
+    bad = shlex.join([*COMMAND, "fit", str(tmp_path / "none.npy"), "-k", "3"])
+    for closed in ("2>&-", ">&- 2>&-", "2>/dev/full"):
+        assert subprocess.run(f"{bad} {closed}", shell=True, capture_output=True).returncode == 2

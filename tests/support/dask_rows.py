@@ -5,6 +5,8 @@ Nothing here is tested itself.
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -68,7 +70,33 @@ def open_cluster(n_workers: int, *, processes: bool = False) -> Iterator[Client]
         n_workers=n_workers,
         threads_per_worker=1,
         processes=processes,
-        dashboard_address=":0",
+        dashboard_address="127.0.0.1:0",
     )
     with cluster, Client(cluster, set_as_default=False) as client:
         yield client
+
+
+# Starts a scheduler with one worker of its own process, and prints where it is.
+SCHEDULER = """
+from distributed import LocalCluster
+cluster = LocalCluster(n_workers=1, threads_per_worker=1, dashboard_address="127.0.0.1:0")
+print(cluster.scheduler_address, flush=True)
+input()
+"""
+
+
+@contextmanager
+def start_scheduler() -> Iterator[tuple[subprocess.Popen[str], str]]:
+    """Start a process with a scheduler that can be killed; yield the process and the address."""
+    with subprocess.Popen(
+        [sys.executable, "-c", SCHEDULER],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+    ) as process:
+        assert process.stdout is not None
+        try:
+            yield process, process.stdout.readline().strip()
+        finally:
+            process.kill()

@@ -20,6 +20,7 @@ The commands, one module each, named as the command with ``_`` for ``-``:
 What they share:
 
 - ``main``           the group of all commands; turns every error into one sentence and an exit code
+- ``failures``       what is said about an error, whatever it is
 - ``command_table``  the names of all commands with one sentence each, for the overview
 - ``options``        options that several commands take, and the parsing of their values
 - ``data``           open a data file: load it if it is small, otherwise read it block by block
@@ -31,9 +32,9 @@ What they share:
 What the package promises
 -------------------------
 Results go to the standard output; progress, warnings and errors go to the standard error stream.
-An error is one sentence without a traceback, with exit code 2. Files appear whole or not at all,
-and every output place is checked before the long work begins, so that no result is lost at its
-end. Progress and colours appear on terminals only.
+An error, also an unexpected one, is one sentence with exit code 2; ``--debug`` adds the traceback.
+Files appear whole or not at all, and every output place is checked before the long work begins, so
+that no result is lost at its end. Progress and colours appear on terminals only.
 
 Why commands are imported late
 ------------------------------

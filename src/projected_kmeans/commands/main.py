@@ -1,16 +1,20 @@
 """The entry point: find the command, run it, and turn every error into one sentence.
 
-It computes nothing and shows no traceback. Exit codes: 0 done, 1 the reader of the output has
-closed the pipe, 2 an error, 130 stopped by Ctrl-C, 143 by SIGTERM.
+It computes nothing and shows a traceback only with ``--debug``. Exit codes: 0 done, 1 the reader of
+the output has closed the pipe, 2 an error, 130 stopped by Ctrl-C, 143 by SIGTERM.
 """
 
 from __future__ import annotations
 
 import os
+import select
 import sys
+import traceback
 import warnings
 from collections.abc import Sequence
+from contextlib import suppress
 from importlib import import_module
+from typing import Any
 
 import click
 from click.shell_completion import CompletionItem
@@ -22,8 +26,13 @@ from projected_kmeans.commands.command_table import (
     function_of,
     module_of,
 )
+from projected_kmeans.commands.failures import describe_failure
 from projected_kmeans.running.interrupts import Terminated, raise_at_termination
 from projected_kmeans.suggestions import suggest
+
+READER_LEFT = 1
+DEBUG = "--debug"
+DEBUG_HELP = "Print the traceback of an error before its sentence, to report a defect."
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -44,33 +53,58 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def _run(arguments: Sequence[str] | None) -> int:
+    words = sys.argv[1:] if arguments is None else list(arguments)
     try:
-        words = sys.argv[1:] if arguments is None else list(arguments)
         # A command that prints how to repeat itself finds its words in the context.
         code = commands.main(words, prog_name=PROGRAM, standalone_mode=False, obj=words)
-        sys.stdout.flush()
+        if sys.stdout is not None:  # None if the caller has closed it
+            sys.stdout.flush()
         return code or 0
-    except click.NoSuchOption as error:
-        place = PROGRAM if error.ctx is None else error.ctx.command_path
-        advice = suggest(error.option_name, error.possibilities or (), f"see {place} --help")
-        sentence = f"no such option {error.option_name!r}; {advice}"
-    except click.ClickException as error:
-        sentence = error.format_message()
     except (click.Abort, KeyboardInterrupt):
-        click.echo(f"{PROGRAM}: interrupted", err=True)
+        _say(f"{PROGRAM}: interrupted")
         return INTERRUPTED
     except Terminated as ended:
-        click.echo(f"{PROGRAM}: terminated", err=True)
+        _say(f"{PROGRAM}: terminated")
         return ended.exit_code
-    except BrokenPipeError:  # the reader has closed the pipe, as head does
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 1
-    except MemoryError as error:
-        sentence = f"out of memory ({error or 'no details'}); use fewer rows"
-    except (ValueError, TypeError, OSError) as error:
-        sentence = " ".join(str(error).split())
-    _tell("error", "red", sentence)
+    except SystemExit:
+        raise
+    except _BrokenPipe as found:
+        return _fail(found.error, words)
+    except BaseException as error:  # also CancelledError, which is no Exception
+        return _fail(error, words)
+
+
+def _fail(error: BaseException, words: Sequence[str]) -> int:
+    """Say what went wrong, unless the reader of the output has left; return the exit code."""
+    reader_left = isinstance(error, BrokenPipeError) and _has_reader_left()
+    _drop_output_left()
+    if reader_left:
+        return READER_LEFT
+    if DEBUG in words:
+        _say("".join(traceback.format_exception(error)).rstrip())
+    _tell("error", "red", describe_failure(error))
     return 2
+
+
+def _has_reader_left() -> bool:
+    """Return whether the standard output is a pipe whose reader has closed it, as head does."""
+    if sys.platform == "win32":
+        return True  # it cannot be asked, and the output is the likeliest pipe to break
+    try:
+        poll = select.poll()
+        poll.register(sys.stdout.fileno(), select.POLLOUT)
+    except (AttributeError, OSError):  # no standard output, or one in memory
+        return False
+    return any(event & (select.POLLERR | select.POLLHUP) for _, event in poll.poll(0))
+
+
+def _drop_output_left() -> None:
+    """Drop what was printed and cannot be written, because Python would complain at its end."""
+    try:
+        if sys.stdout is not None:
+            sys.stdout.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _show_warning(message: Warning | str, *place: object, **options: object) -> None:
@@ -80,13 +114,38 @@ def _show_warning(message: Warning | str, *place: object, **options: object) -> 
 def _tell(kind: str, colour: str, sentence: str) -> None:
     """Print a sentence to the standard error stream, its kind in colour on a terminal."""
     plain = "NO_COLOR" in os.environ or os.environ.get("TERM") == "dumb"
-    if sys.stderr.isatty() and not plain:
+    if sys.stderr is not None and sys.stderr.isatty() and not plain:
         kind = click.style(kind, fg=colour)
-    click.echo(f"{PROGRAM}: {kind}: {sentence}", err=True)
+    _say(f"{PROGRAM}: {kind}: {sentence}")
+
+
+def _say(text: str) -> None:
+    """Print to the standard error stream. If it is closed, the exit code must say it all."""
+    with suppress(OSError, ValueError):
+        click.echo(text, err=True)
+
+
+# `_run` looks for it among the words, because the context is gone when an error arrives there.
+debug_option = click.Option([DEBUG], is_flag=True, expose_value=False, help=DEBUG_HELP)
+
+
+class _BrokenPipe(Exception):
+    """A broken pipe of the output, or of anything else that a command writes to."""
+
+    def __init__(self, error: BrokenPipeError) -> None:
+        super().__init__(str(error))
+        self.error = error
 
 
 class LazyCommands(click.Group):
     """The group of all commands, which imports a command when it is called or asked for help."""
+
+    def invoke(self, context: click.Context) -> Any:
+        """Run the command; hide a broken pipe from click, which takes each for the output's."""
+        try:
+            return super().invoke(context)
+        except BrokenPipeError as error:
+            raise _BrokenPipe(error) from error
 
     def list_commands(self, context: click.Context) -> list[str]:
         """Return the names of all commands."""
@@ -97,6 +156,8 @@ class LazyCommands(click.Group):
         if name not in COMMANDS:
             return None
         command: click.Command = getattr(import_module(module_of(name)), function_of(name))
+        if debug_option not in command.params:
+            command.params.append(debug_option)
         return command
 
     def resolve_command(
@@ -134,6 +195,7 @@ class LazyCommands(click.Group):
     invoke_without_command=True,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+@click.option(DEBUG, is_flag=True, expose_value=False, help=DEBUG_HELP)
 @click.version_option(package_name="projected_kmeans", prog_name=PROGRAM)
 @click.pass_context
 def commands(context: click.Context) -> None:

@@ -61,6 +61,7 @@ from projected_kmeans.planning.sizes import Sizes
 from projected_kmeans.results import FitState
 from projected_kmeans.running.interrupts import catch_interrupts
 from projected_kmeans.running.monitor import Monitor
+from projected_kmeans.sources.memory_shortage import explain_shortage
 from projected_kmeans.sources.protocol import RowSource
 from projected_kmeans.streaming.row_stream import RowStream
 
@@ -324,6 +325,7 @@ class ProjectedKMeans(
         self.callback = callback
         self.verbose = verbose
 
+    @explain_shortage()
     def fit(
         self,
         X: ArrayLike | RowSource,
@@ -388,6 +390,7 @@ class ProjectedKMeans(
         """Cluster the rows of X and return ``labels_``, as a Series if X is a DataFrame."""
         return label_like(self.fit(X, y, sample_weight).labels_, X)
 
+    @explain_shortage()
     def partial_fit(self, X: Any, y: object = None, sample_weight: ArrayLike | None = None) -> Self:
         """Add rows to a stream; the model is that of all rows so far, in bounded memory.
 
@@ -460,6 +463,7 @@ class ProjectedKMeans(
         self.normalized_inertia_ = normalize(self.inertia_, largest)
         return self
 
+    @explain_shortage()
     def predict(self, X: ArrayLike | RowSource) -> Any:
         """Return the index of the nearest center for every row.
 
@@ -476,6 +480,7 @@ class ProjectedKMeans(
         """
         return label_like(find_labels(read_fitted_model(self), X), X)
 
+    @explain_shortage()
     def transform(self, X: ArrayLike | RowSource) -> Any:
         """Return the distance of every row to every center.
 
@@ -491,6 +496,7 @@ class ProjectedKMeans(
         """
         return find_distances(read_fitted_model(self), X)
 
+    @explain_shortage()
     def score(
         self,
         X: ArrayLike | RowSource,

@@ -11,7 +11,7 @@ One module each, in the order in which they are asked:
 - `map_choice`: which map, how many dimensions, and the reason.
 - `approach`: what every "auto" means: map, restarts, solver, tolerance, polishing.
 - `recipe`: all that a run depends on beside the rows, with the map built and the memory planned.
-- `memory_limit`: how a limit is written ("2GB"), and how much memory the machine has left.
+- `memory_limit`: how a limit is written ("2GB").
 - `fit_bytes`: the only count of the bytes that a fit takes.
 - `memory_plan`: sizes of blocks, and whether the sketch stays in memory, under a limit.
 - `forecast`: seconds of each step on this machine, and megabytes.

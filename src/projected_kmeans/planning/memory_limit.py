@@ -1,10 +1,9 @@
-"""A limit of memory as users write it, and the memory that the machine has left."""
+"""A limit of memory as users write it."""
 
 from __future__ import annotations
 
 import math
 import re
-from pathlib import Path
 
 from projected_kmeans.checks import check_count
 
@@ -45,16 +44,3 @@ def parse_memory(limit: int | str | None) -> int | None:
             f"memory_limit={limit!r} is not a size; use bytes or a text such as '500MB' or '2GiB'"
         )
     return int(float(found[1]) * UNITS[found[2].upper()])
-
-
-def available_memory() -> float:
-    """Return the bytes of memory that are free or can be freed; infinity if the system is silent.
-
-    Only Linux has the file that this reads.
-    """
-    try:
-        lines = Path("/proc/meminfo").read_text().splitlines()
-        found = next(line for line in lines if line.startswith("MemAvailable:"))
-        return int(found.split()[1]) * 2**10
-    except (OSError, StopIteration):
-        return math.inf

@@ -17,8 +17,9 @@ from projected_kmeans.planning.fit_bytes import (
     count_bytes,
     count_selected_bytes,
 )
-from projected_kmeans.planning.memory_limit import available_memory, parse_memory
+from projected_kmeans.planning.memory_limit import parse_memory
 from projected_kmeans.planning.sizes import Sizes
+from projected_kmeans.sources.memory_at_hand import available_memory
 
 # Blocks have at least 1 MiB, because smaller ones would spend most of the time on reading.
 MIN_BLOCK_BYTES = 2**20

@@ -25,6 +25,8 @@ table_source     `TableRows`, the source of a pandas, polars or pyarrow table
 read_ahead       blocks of a source, the next ones read while the caller works on one
 feature_columns  which of the named columns are features
 side_columns     named columns that are not features: ids and true labels
+memory_at_hand   how much memory there is, and the sentence if data asks for more
+memory_shortage  the sentence if an allocation has failed
 label_formats    `read_labels`, a vector of labels from a file of its own
 formats/         one module a file format
 

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from projected_kmeans.optional_packages import MissingExtra
+from projected_kmeans.sources.memory_shortage import describe_shortage, is_shortage
 from projected_kmeans.sources.protocol import UnreadableFile
 
 Handle = TypeVar("Handle")
@@ -101,11 +102,13 @@ def explain_errors(path: str | Path, format: str) -> Iterator[None]:
     """
     try:
         yield
-    except (UnreadableFile, MemoryError):
+    except UnreadableFile:
         raise
     except MissingExtra as error:
         raise MissingReader(str(error)) from error
     except Exception as error:  # parsers raise nearly anything if a file is damaged
+        if is_shortage(error):
+            raise describe_shortage(error, path) from error
         raise UnreadableFile(
             f"{path} cannot be read as {format} ({first_line(error)}); check that it is complete "
             "and of that format, or write it again"

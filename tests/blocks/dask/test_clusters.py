@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from http.client import HTTPConnection, HTTPException
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,40 @@ def address() -> Iterator[str]:
     """Return the address of a scheduler with a worker of its own process."""
     with open_cluster(1, processes=True) as client:
         yield client.scheduler.address
+
+
+def test_a_cluster_of_its_own_is_for_this_machine_only() -> None:
+    """Scheduler, workers and nannies listen on the loopback address, and no web page is there."""
+    psutil = pytest.importorskip("psutil")
+    before = listening(psutil.Process())
+    with open_client(None, 1):
+        places = listening(psutil.Process()) - before
+        assert len(places) >= 4
+        assert {place.ip for place in places} == {"127.0.0.1"}
+        pages = {ask(place.port, path) for place in places for path in ("/status", "/metrics")}
+    assert pages == {404, None}
+
+
+def listening(parent: Any) -> set[Any]:
+    """Return the addresses on which a process and those that it started wait for connections."""
+    sockets = [
+        one
+        for process in (parent, *parent.children(recursive=True))
+        for one in process.net_connections("inet")
+    ]
+    return {one.laddr for one in sockets if one.status == "LISTEN"}
+
+
+def ask(port: int, path: str) -> int | None:
+    """Return the status of a web page on this machine; None if no web server is there."""
+    connection = HTTPConnection("127.0.0.1", port, timeout=60)
+    try:
+        connection.request("GET", path)
+        return connection.getresponse().status
+    except (HTTPException, OSError):
+        return None
+    finally:
+        connection.close()
 
 
 def children() -> set[int]:

@@ -10,6 +10,10 @@ block_work
     What a worker does with one block: it runs the kernels of a walk and returns their results.
 workers
     `Workers`: who computes, a distributed cluster or one of Dask's schedulers on this machine.
+arrivals
+    Results of a cluster as they arrive, and how the loss of the cluster is noticed.
+cluster_errors
+    `ClusterError`: workers or their scheduler are lost, as one sentence.
 collections
     Dask arrays and data frames as block sources, and new Dask arrays made from their blocks.
 clusters
@@ -22,6 +26,9 @@ Promises
 - The rows stay where they are. What travels is one number for each row where a step needs it
   (such as labels), the sketch, and sums of the size of the centers.
 - A worker that is lost changes nothing: Dask does its work again.
+- A scheduler that is lost, and a task that ends every worker, is a `ClusterError`; nobody waits for
+  ever. Only a cluster that may start workers by itself is waited for, by clients of the user.
+- A cluster that the command line starts listens on the loopback address only, without a dashboard.
 
 Why it is built so
 ------------------

@@ -18,6 +18,20 @@ from projected_kmeans.optional_packages import load_extra
 
 # A scheduler must answer within this many seconds, and have a worker within as many again.
 TIMEOUT = 10
+# The entry of Dask's configuration that says how long a cluster may be without workers; None for
+# ever, as for clusters that start workers when there is work.
+PATIENCE = "projected-kmeans.seconds-without-workers"
+# A fit ends with an error if all workers are lost and none comes within this many seconds.
+NO_WORKERS_SECONDS = 60
+
+# Schedulers and workers do what anybody asks who can reach them.
+LOOPBACK = "127.0.0.1"
+
+# Dask opens web servers whether or not there is a dashboard. These have no pages.
+NO_PAGES: dict[str, list[str]] = {
+    "distributed.scheduler.http.routes": [],
+    "distributed.worker.http.routes": [],
+}
 
 ADDRESS = re.compile(r"(tcp|tls|ws|wss|ucx)://[^\s/]+:\d{1,5}")
 
@@ -56,7 +70,8 @@ def open_client(
     opened = (
         _connect(distributed, scheduler, timeout) if scheduler else _start(distributed, n_workers)
     )
-    with opened as client:
+    config = load_extra("dask.config", "dask", "a cluster of Dask workers")
+    with config.set({PATIENCE: NO_WORKERS_SECONDS}), _quiet_logs(), opened as client:
         yield client
 
 
@@ -82,18 +97,38 @@ def _connect(distributed: Any, scheduler: str, timeout: float) -> Iterator[Any]:
 
 @contextmanager
 def _start(distributed: Any, n_workers: int | None) -> Iterator[Any]:
-    # Workers log a traceback if a heartbeat fails because the program is ending, as after Ctrl-C.
-    # What goes wrong with the work itself is raised here, so nothing else is lost.
-    with _ignored_interrupts():
+    config = load_extra("dask.config", "dask", "a cluster of Dask workers")
+    with _ignored_interrupts(), config.set(NO_PAGES):
         cluster = distributed.LocalCluster(
             n_workers=n_workers,
             threads_per_worker=1,
             processes=True,
-            dashboard_address=":0",
+            host=LOOPBACK,
+            dashboard_address=f"{LOOPBACK}:0",
+            scheduler_kwargs={"dashboard": False},
             silence_logs=logging.CRITICAL,
         )
     with cluster, distributed.Client(cluster) as client:
         yield client
+
+
+@contextmanager
+def _quiet_logs() -> Iterator[None]:
+    """Let Dask log nothing below critical.
+
+    It logs tracebacks if a connection ends, also because the program is ending, as after Ctrl-C.
+    What goes wrong with the work is raised, so nothing else is lost.
+    """
+    # Dask gives some of its loggers levels of their own, so that their parent's does not count.
+    loggers = [logging.getLogger(name) for name in logging.root.manager.loggerDict]
+    levels = {one: one.level for one in loggers if one.name.partition(".")[0] == "distributed"}
+    for logger in levels:
+        logger.setLevel(logging.CRITICAL)
+    try:
+        yield
+    finally:
+        for logger, level in levels.items():
+            logger.setLevel(level)
 
 
 @contextmanager

@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
 from typing import Any
 
 import dask
 from dask.delayed import Delayed, delayed
+
+from projected_kmeans.blocks.dask.cluster_errors import (
+    CANCELLED,
+    explain_cluster_error,
+    lost_scheduler,
+)
 
 
 @dataclass(frozen=True)
@@ -41,25 +48,34 @@ class Workers:
 
     def results(self, wanted: Sequence[Delayed]) -> Iterator[tuple[int, Any]]:
         """Compute some tasks and yield (index of the task, result) as each result arrives."""
-        if self.client is None:
-            yield from enumerate(dask.compute(*wanted, scheduler=self.scheduler))
+        if self.client is not None:
+            yield from self.results_of(self.submit(wanted))
             return
-        yield from self.results_of(self.submit(wanted))
+        try:
+            found = dask.compute(*wanted, scheduler=self.scheduler)
+        except BrokenProcessPool as error:
+            raise explain_cluster_error(error, None) from error
+        yield from enumerate(found)
 
     def submit(self, wanted: Sequence[Delayed]) -> list[Any]:
         """Let a cluster begin to compute some tasks; return its futures."""
         # Graphs are large because they hold what tasks read, so that a lost task can be run again.
         # Dask would warn of that.
         with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1TiB"}):
-            futures: list[Any] = self.client.compute(list(wanted))
+            try:
+                futures: list[Any] = self.client.compute(list(wanted))
+            except (Exception, *CANCELLED) as error:
+                if self.client.status == "running":
+                    raise
+                raise lost_scheduler(self.client) from error
         return futures
 
     def results_of(self, futures: Sequence[Any]) -> Iterator[tuple[int, Any]]:
         """Yield (index of the future, result) as each result arrives."""
-        from distributed import as_completed
+        from projected_kmeans.blocks.dask.arrivals import arrivals
 
         places = {future.key: place for place, future in enumerate(futures)}
-        for future, result in as_completed(futures, loop=self.client.loop, with_results=True):
+        for future, result in arrivals(self.client, futures):
             yield places.pop(future.key), result
             future.release()
 
