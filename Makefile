@@ -18,7 +18,7 @@ help:
 	@echo "make sanitize  run the tests of the kernels under sanitizers of memory, arithmetic and threads"
 	@echo "make fuzz    damage files of every format and have them read; SECONDS=60 sets the length"
 	@echo "make stress  make fits in many threads on a busy machine and compare their bits; SECONDS=60"
-	@echo "make faults  end commands, workers, writes and allocations at bad moments; SECONDS=60"
+	@echo "make faults  end commands, workers, writes and allocations at bad moments; KILLS=200"
 	@echo "make campaigns  fuzz, stress and faults, and renew docs/reliability.md"
 	@echo "make clean   remove .venv, builds and caches"
 
@@ -57,11 +57,13 @@ docs: $(VENV)/.built
 	$(BIN)/python man/manual_page.py
 	$(BIN)/python tools/cli_page.py
 	$(BIN)/python tools/reference_page.py
+	$(BIN)/python campaigns/reliability_page.py
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 	@echo "open build/site/index.html"
 
 # Campaigns try to break what docs/reliability.md promises, and store what they found in campaigns/results.
 SECONDS ?= 60
+KILLS ?= 200
 SEED ?= 0
 ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
 
@@ -71,15 +73,17 @@ sanitize: $(VENV)/.built
 
 fuzz: $(VENV)/.built
 	$(ONE_THREAD) $(BIN)/python campaigns/fuzz_files.py --seconds $(SECONDS) --seed $(SEED) --processes $$(nproc)
+ifneq ($(wildcard campaigns/fuzz_certificates.py),)
 	$(ONE_THREAD) $(BIN)/python campaigns/fuzz_certificates.py --seconds $(SECONDS)
+endif
 
 stress: $(VENV)/.built
-	$(BIN)/python campaigns/stress_fits.py --seconds $(SECONDS)
+	$(BIN)/python campaigns/stress_fits.py --minutes $$(awk 'BEGIN {print $(SECONDS) / 60}')
 
 faults: $(VENV)/.built
-	$(BIN)/python campaigns/kill_runs.py --seconds $(SECONDS)
+	$(BIN)/python campaigns/kill_runs.py --kills $(KILLS)
 	$(BIN)/python campaigns/inject_faults.py
-	$(BIN)/python campaigns/kill_workers.py
+	$(BIN)/python campaigns/kill_workers.py --kills $(KILLS)
 	$(BIN)/python campaigns/fail_allocations.py
 
 campaigns: fuzz stress faults

@@ -37,6 +37,7 @@ READ_BYTES = 2**26  # rows beyond these are not read
 
 GOOD = ("rows", "sentence", "reader ended")
 PROGRAM = "projected-kmeans"
+NAMED = ("csv", "parquet", "feather", "feather plain")
 
 
 @dataclass(frozen=True)
@@ -210,6 +211,12 @@ def run_command(case: Case, path: Path, place: Path) -> None:
         ["fit", path, "-k", 2, "--out", out],
         ["certify", path, place / "truth.npy", "--quiet"],
     ]
+    if case.seed.name in NAMED:  # files whose columns have names
+        written = ["--id-column", "a", "--out-labels", place / "ids.csv"]
+        rows += [
+            ["fit", path, "-k", 2, "--quiet", *written],
+            ["fit", path, "-k", 2, "--quiet", "--label-column", "b"],
+        ]
     words: dict[str, list[list[Any]]] = {
         "rows": rows,
         "labels": [["certify", sound, path, "--quiet"]],
