@@ -84,8 +84,8 @@ def inject_faults(folder: Path, step: int = 1, names: tuple[str, ...] = ()) -> d
     return {"faults": n_faults, "commands": counts, "failures": failures}
 
 
-def main() -> None:
-    """Run the campaign and store what it found."""
+def main() -> int:
+    """Run the campaign and store what it found; return 1 if a promise was broken."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--step", type=int, default=1, help="try every STEP-th call only")
     options = parser.parse_args()
@@ -96,7 +96,8 @@ def main() -> None:
     print(f"{found['faults']} faults, {len(found['failures'])} failures")
     for failure in found["failures"]:
         print(failure)
+    return 1 if found["failures"] else 0
 
 
 if __name__ == "__main__":
-    main()
+    raise SystemExit(main())

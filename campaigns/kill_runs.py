@@ -101,8 +101,8 @@ def kill_runs(folder: Path, n_kills: int, seed: int) -> dict[str, Any]:
     }
 
 
-def main() -> None:
-    """Run the campaign and store what it found."""
+def main() -> int:
+    """Run the campaign and store what it found; return 1 if a promise was broken."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--kills", type=int, default=500, help="number of kills")
     parser.add_argument("--seed", type=int, default=0, help="seed of signals and moments")
@@ -114,7 +114,8 @@ def main() -> None:
     print(f"{found['kills']} kills, {len(found['failures'])} failures")
     for failure in found["failures"]:
         print(failure)
+    return 1 if found["failures"] else 0
 
 
 if __name__ == "__main__":
-    main()
+    raise SystemExit(main())
