@@ -34,7 +34,7 @@ class Toolchain:
     @property
     def archer(self) -> Path:
         """The library that tells ThreadSanitizer what OpenMP's barriers and locks order."""
-        return self.library("libarcher.so")
+        return Path(ask(self.compiler, "-print-resource-dir")).parents[1] / "libarcher.so"
 
     def missing(self) -> list[str]:
         """Return the names of Debian's packages that lack."""
@@ -42,7 +42,7 @@ class Toolchain:
             f"libclang-rt-{self.major}-dev": [self.runtime("asan"), self.runtime("tsan")],
             f"libomp-{self.major}-dev": [self.archer],
         }
-        return [name for name, files in needed.items() if not all(map(Path.is_absolute, files))]
+        return [name for name, files in needed.items() if not all(map(Path.exists, files))]
 
 
 def ask(program: Path, question: str) -> str:
