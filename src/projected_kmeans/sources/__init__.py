@@ -4,6 +4,7 @@ A *row source* knows its shape and reads any range of its rows, from any thread.
 library sees row sources and never a file: `blocks` makes blocks of them.
 
     path    -> open_rows      -> file_search, format_table -> formats/* -> FileRows or JoinedRows
+               (formats of native libraries: the same in another process, here IsolatedRows)
     in memory -> as_row_source -> ArrayRows or TableRows
                                   all of them are a RowSource -> read_ahead -> blocks
 
@@ -25,6 +26,12 @@ table_source     `TableRows`, the source of a pandas, polars or pyarrow table
 read_ahead       blocks of a source, the next ones read while the caller works on one
 feature_columns  which of the named columns are features
 side_columns     named columns that are not features: ids and true labels
+isolated_source  files that another process reads: rows, labels and named columns
+reader_process   that process: how it is started and asked, and the sentence if a file ends it
+reader_child     what that process does: it opens files and answers
+reader_messages  what both send each other: JSON, and arrays in shared memory
+reader_buffers   the shared memory, used again as soon as nobody holds its rows
+reader_limits    how much memory and time one request may use
 memory_at_hand   how much memory there is, and the sentence if data asks for more
 memory_shortage  the sentence if an allocation has failed
 label_formats    `read_labels`, a vector of labels from a file of its own
@@ -49,6 +56,8 @@ Why it is built so
 A reader (a class in formats/) knows its format and nothing else. `FileRows` adds checked ranges,
 plain layout, errors and fingerprints, so that a reader is one page long. What can be memory-mapped
 is: ranges of ``.npy``, of ``.npz`` that is not compressed, and of ``.fvecs`` are views of the file.
+What native libraries parse is read by another process, because they crash on damaged files; the
+other process runs `FileRows` and this one sees `IsolatedRows`.
 Formats that can only be decoded forwards are marked ``forward_only`` and read by one thread,
 because a second thread would decode the same piece again; all others are read by two.
 
@@ -61,7 +70,8 @@ Add a file format
 2. ``format_table.py``: import that `Format` and list it in `TABLE`. `open_rows`, the command line,
    labels (`Format.load_labels`) and ids (`Format.named_columns`) find it there.
 3. ``formats/__init__.py``: a line in its map.
-4. If the format needs a package: an extra in ``pyproject.toml``, named by `Format.extra`.
+4. If the format needs a package: an extra in ``pyproject.toml``, named by `Format.extra`. If it
+   is native code that parses files: its modules in `Format.modules`, and another process reads.
 5. ``tests/support/row_files.py`` writes a file of the format, and ``tests/support/row_cases.py``
    lists it in `FILES`: all tests of sources then run on it. What is special goes to
    ``tests/sources/formats/test_<name>.py``.

@@ -78,6 +78,9 @@ class Format:
         None if columns have no names.
     is_store : callable or None
         For a format whose data set is a folder: from a folder to whether it is such a data set.
+    modules : tuple of str
+        The modules of native libraries that parse files of this format. If there are any, files
+        are read by another process, which a damaged file may crash; see `reader_process`.
     """
 
     extensions: tuple[str, ...]
@@ -87,6 +90,7 @@ class Format:
     load_labels: Callable[[Path], NDArray[Any]] | None = None
     named_columns: NamedColumns | None = None
     is_store: Callable[[Path], bool] | None = None
+    modules: tuple[str, ...] = ()
 
 
 def each_file(open_reader: Callable[[Path, Choice], Reader]) -> Opener:

@@ -78,8 +78,13 @@ class LazyHandle(Generic[Handle]):
 
     def close(self) -> None:
         """Forget the handle."""
+        self.take()
+
+    def take(self) -> Handle | None:
+        """Forget the handle and return it, or None if it is not open in this process."""
         with self._lock:
-            self._opened = None
+            opened, self._opened = self._opened, None
+        return opened[1] if opened is not None and opened[0] == os.getpid() else None
 
     def __reduce__(self) -> tuple[Any, ...]:
         return LazyHandle, (self._opener, *self._arguments)

@@ -13,7 +13,9 @@ from projected_kmeans.sources.file_reader import explain_errors
 from projected_kmeans.sources.file_search import check_exists, unknown_format
 from projected_kmeans.sources.format_table import FORMATS
 from projected_kmeans.sources.formats.text_columns import load_text_labels
+from projected_kmeans.sources.isolated_source import read_isolated_labels
 from projected_kmeans.sources.protocol import UnreadableFile
+from projected_kmeans.sources.reader_process import can_isolate
 
 # The formats of rows that hold labels too, and plain text, from which only labels are read.
 LABEL_FORMATS = {
@@ -51,8 +53,14 @@ def read_labels(path: str | os.PathLike[str]) -> NDArray[Any]:
     extension = path.suffix.lower()
     if extension not in LABEL_FORMATS:
         raise unknown_format(path, extension, LABEL_FORMATS)
+    if extension in FORMATS and FORMATS[extension].modules and can_isolate():
+        return read_isolated_labels(path, extension)
     with explain_errors(path, extension):
-        labels = LABEL_FORMATS[extension](path)
+        return check_labels(LABEL_FORMATS[extension](path), path)
+
+
+def check_labels(labels: NDArray[Any], path: Path) -> NDArray[Any]:
+    """Return labels as a vector in memory; raise if they are not one label a row."""
     is_vector = labels.size == max(labels.shape, default=0) > 0
     if labels.dtype.kind not in "biufUS" or not is_vector:
         raise UnreadableFile(

@@ -7,6 +7,10 @@ from pathlib import Path
 
 from projected_kmeans.sources.protocol import UnreadableFile
 
+# Deflate packs at most 1,032 bytes into one; 64 MB are given to any file.
+BYTES_PER_FILE_BYTE = 1100
+SMALL_BYTES = 2**26
+
 
 def available_memory() -> float:
     """Return the bytes of memory that are free or can be freed; infinity if the system is silent.
@@ -46,6 +50,34 @@ def check_memory(n_bytes: float, what: str, advice: str) -> None:
             f"{what} takes {show_size(n_bytes)} of memory, but {show_size(at_hand)} are at hand; "
             f"{advice}"
         )
+
+
+def check_asked(n_bytes: float, file_bytes: int, what: str) -> None:
+    """Raise if a file asks for more memory than its size can explain, or than there is.
+
+    Parameters
+    ----------
+    n_bytes : float
+        What it asks for.
+    file_bytes : int
+        Its size. No packing in use makes more than 1,100 bytes of one.
+    what : str
+        The subject of the error.
+
+    Examples
+    --------
+    >>> check_asked(1e12, 100, "X in rows.npz")
+    Traceback (most recent call last):
+    ...
+    projected_kmeans.sources.protocol.UnreadableFile: X in rows.npz asks for 1e+03 GB of memory in \
+a file of 100 bytes; check that it is complete, or write it again
+    """
+    if n_bytes > SMALL_BYTES + BYTES_PER_FILE_BYTE * file_bytes:
+        raise UnreadableFile(
+            f"{what} asks for {show_size(n_bytes)} of memory in a file of {show_size(file_bytes)}; "
+            "check that it is complete, or write it again"
+        )
+    check_memory(n_bytes, what, "free some memory, or store it in parts")
 
 
 def show_size(n_bytes: float) -> str:

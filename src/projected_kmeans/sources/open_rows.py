@@ -15,7 +15,9 @@ from projected_kmeans.sources.file_format import Choice
 from projected_kmeans.sources.file_reader import explain_errors
 from projected_kmeans.sources.file_search import find_files
 from projected_kmeans.sources.format_table import FORMATS
+from projected_kmeans.sources.isolated_source import IsolatedRows
 from projected_kmeans.sources.protocol import RowSource, UnreadableFile
+from projected_kmeans.sources.reader_process import can_isolate
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,6 +94,8 @@ def open_rows(
             raise UnreadableFile(
                 f"{path} is read as {extension}, so {name}={value!r} cannot be chosen; leave it out"
             )
+    if entry.modules and can_isolate():
+        return IsolatedRows(files, extension, choice, str(path))
     with explain_errors(Path(path), extension):
         return entry.open(files, extension, choice)
 

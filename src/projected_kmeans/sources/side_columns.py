@@ -19,7 +19,13 @@ from projected_kmeans.sources.file_format import NamedColumns
 from projected_kmeans.sources.file_reader import explain_errors
 from projected_kmeans.sources.file_search import find_files
 from projected_kmeans.sources.format_table import FORMATS
+from projected_kmeans.sources.isolated_source import (
+    find_isolated_type,
+    list_isolated_names,
+    walk_isolated_column,
+)
 from projected_kmeans.sources.protocol import UnreadableFile
+from projected_kmeans.sources.reader_process import can_isolate
 from projected_kmeans.suggestions import suggest
 
 COLUMN_FORMATS: dict[str, NamedColumns] = {
@@ -51,7 +57,7 @@ class SideColumn:
         """Yield the cells from the first row to the last, as text if the file is text."""
         for file in self.files:
             with explain_errors(file, self.extension):
-                yield from COLUMN_FORMATS[self.extension].walk(file, self.name)
+                yield from _columns_of(self.extension).walk(file, self.name)
 
     def read_labels(self) -> NDArray[Any]:
         """Return all cells as labels; raise if one is empty."""
@@ -69,7 +75,7 @@ class SideColumn:
 
     def arrow_type(self) -> Any:
         """Return the type that a column of these cells gets in Parquet; text stays text."""
-        return COLUMN_FORMATS[self.extension].arrow_type(self.files[0], self.name)
+        return _columns_of(self.extension).arrow_type(self.files[0], self.name)
 
 
 class Ids:
@@ -134,12 +140,23 @@ def open_side_column(path: str, name: str, format: str | None = None) -> SideCol
             f"found; use one of {', '.join(COLUMN_FORMATS)}"
         )
     with explain_errors(files[0], extension):
-        names = COLUMN_FORMATS[extension].names(files[0])
+        names = _columns_of(extension).names(files[0])
     if name not in names:
         others = f"choose among {list_names(names)}" if names else "add a line with column names"
         advice = suggest(name, names, others)
         raise UnreadableFile(f"{files[0]} has no column {name!r}; {advice}")
     return SideColumn(tuple(files), extension, name)
+
+
+def _columns_of(extension: str) -> NamedColumns:
+    """Return how named columns are read: by another process if native code parses the format."""
+    if not (FORMATS[extension].modules and can_isolate()):
+        return COLUMN_FORMATS[extension]
+    return NamedColumns(
+        names=lambda path: list_isolated_names(path, extension),
+        walk=lambda path, name: walk_isolated_column(path, extension, name),
+        arrow_type=lambda path, name: find_isolated_type(path, extension, name),
+    )
 
 
 def leave_out(choice: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:

@@ -110,6 +110,10 @@ class ArrowTable:
             table = arrow.Table.from_batches([table])
         if not isinstance(table, arrow.Table):
             raise UnreadableFile(f"the pyarrow {type(table).__name__} is not a table; give a Table")
+        try:
+            table.validate(full=True)  # pyarrow itself believes lengths and offsets
+        except arrow.ArrowInvalid as error:
+            raise UnreadableFile(f"the table is damaged ({error}); build it again") from error
         self._vectors = find_vectors(table.schema, None, None, "the table")
         length = self._vectors.length
         if length is None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import h5py
 import numpy as np
@@ -10,7 +11,7 @@ import pytest
 
 from projected_kmeans.sources.open_rows import open_rows
 from tests.support.refused_files import reading_error
-from tests.support.row_files import SINGLES
+from tests.support.row_files import SINGLES, open_matlab_73
 
 
 @pytest.fixture
@@ -49,3 +50,55 @@ def test_labels_beside_the_rows(tmp_path: Path) -> None:
     labels = open_rows(tmp_path / "rows.h5").labels
     assert labels is not None
     assert labels.tolist() == [4, 5, 6]
+
+
+def save_external(path: Path) -> None:
+    """Write a data set whose numbers are the bytes of another file."""
+    (path.parent / "secret").write_bytes(bytes(range(64)))
+    with h5py.File(path, "w") as file:
+        raw = [(str(path.parent / "secret"), 0, 64)]
+        file.create_dataset("X", shape=(16, 4), dtype="u1", external=raw)
+
+
+def save_virtual(path: Path) -> None:
+    """Write a data set that shows a data set of another file."""
+    with h5py.File(path.parent / "other.h5", "w") as file:
+        file["X"] = SINGLES[:4]
+    layout = h5py.VirtualLayout(shape=(4, 5), dtype="f4")
+    layout[:] = h5py.VirtualSource(path.parent / "other.h5", "X", shape=(4, 5))
+    with h5py.File(path, "w") as file:
+        file.create_virtual_dataset("X", layout)
+
+
+@pytest.mark.parametrize("save", [save_external, save_virtual])
+def test_numbers_of_other_files_are_not_read(tmp_path: Path, save: Any) -> None:
+    """A data set may not show what lies in other files of the machine."""
+    save(tmp_path / "rows.h5")
+    assert "takes its numbers from other files" in reading_error(tmp_path / "rows.h5")
+
+
+def test_links_are_not_followed(tmp_path: Path) -> None:
+    """A link to another file is no data set, and cannot be chosen."""
+    with h5py.File(tmp_path / "other.h5", "w") as file:
+        file["X"] = SINGLES[:4]
+    with h5py.File(tmp_path / "rows.h5", "w") as file:
+        file["X"] = h5py.ExternalLink(str(tmp_path / "other.h5"), "/X")
+        file["soft"] = h5py.SoftLink("/X")
+    assert "holds nothing but no matrix" in reading_error(tmp_path / "rows.h5")
+    assert "no variable 'X'" in reading_error(tmp_path / "rows.h5", variable="X")
+    with open_matlab_73(tmp_path / "rows.mat") as file:
+        group = file.create_group("fea")
+        group.attrs["MATLAB_sparse"] = np.uint64(4)
+        group["jc"] = h5py.ExternalLink(str(tmp_path / "other.h5"), "/X")
+    assert "links jc from elsewhere" in reading_error(tmp_path / "rows.mat")
+
+
+def test_filters_of_plugins_are_refused(tmp_path: Path) -> None:
+    """A filter that would be loaded from a library is told by its number."""
+    with h5py.File(tmp_path / "rows.h5", "w") as file:
+        storage = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
+        storage.set_chunk((4, 5))
+        storage.set_filter(32001, h5py.h5z.FLAG_OPTIONAL)
+        space = h5py.h5s.create_simple((4, 5))
+        h5py.h5d.create(file.id, b"X", h5py.h5t.NATIVE_FLOAT, space, storage)
+    assert "is packed by filter 32001, which is a plugin" in reading_error(tmp_path / "rows.h5")

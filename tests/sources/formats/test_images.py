@@ -53,3 +53,9 @@ def test_damaged_images_and_16_bits(folder: Path) -> None:
     assert "damaged.png" in reading_error(folder, image_size=(2, 3))
     Image.fromarray(np.zeros((5, 5), np.uint16)).save(folder / "deep.png")
     assert "more than 8 bits" in reading_error(folder / "deep.png")
+
+
+def test_only_listed_decoders_run(tmp_path: Path) -> None:
+    """Pillow goes by the content of a file; PostScript would be run by Ghostscript."""
+    (tmp_path / "a.png").write_bytes(b"%!PS-Adobe-3.0 EPSF-3.0\n%%BoundingBox: 0 0 4 4\n%%EOF\n")
+    assert "cannot identify image file" in reading_error(tmp_path / "a.png")

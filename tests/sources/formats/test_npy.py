@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 from pathlib import Path
 
 import numpy as np
@@ -67,3 +68,28 @@ def test_pickles_are_never_loaded(tmp_path: Path) -> None:
     assert "holds values of type object" in reading_error(tmp_path / "rows.npy")
     assert "but no matrix" in reading_error(tmp_path / "rows.npz")
     assert "type object" in reading_error(tmp_path / "rows.npz", variable="X")
+
+
+def write_npy(path: Path, header: str, version: int, length: int | None = None) -> None:
+    """Write a header that says anything, and 64 bytes."""
+    text = header.encode()
+    size = struct.pack("<H" if version == 1 else "<I", len(text) if length is None else length)
+    path.write_bytes(b"\x93NUMPY" + bytes([version, 0]) + size + text + bytes(64))
+
+
+@pytest.mark.parametrize("version", [2, 3])
+def test_a_header_of_gigabytes_is_refused(tmp_path: Path, version: int) -> None:
+    """Its length is compared before it is read."""
+    write_npy(tmp_path / "a.npy", "{}", version, 2**32 - 1)
+    assert "its header says that it has 4294967295 bytes" in reading_error(tmp_path / "a.npy")
+
+
+@pytest.mark.parametrize("order", [True, False])
+@pytest.mark.parametrize(
+    "shape", ["(4611686018427387905, 4)", "(4, 4611686018427387905)", "(1000, 1000)", "(-2, -2)"]
+)
+def test_absurd_shapes_are_refused(tmp_path: Path, shape: str, order: bool) -> None:
+    """Extents whose product overflows 64 bits do not pass as small ones."""
+    header = f"{{'descr': '<f8', 'fortran_order': {order}, 'shape': {shape}, }}"
+    write_npy(tmp_path / "a.npy", header, 1)
+    assert "its header says" in reading_error(tmp_path / "a.npy")

@@ -10,6 +10,7 @@ import pytest
 from projected_kmeans.sources.file_source import FileRows
 from projected_kmeans.sources.formats.svmlight import SvmlightRows
 from projected_kmeans.sources.open_rows import open_rows
+from projected_kmeans.sources.protocol import UnreadableFile
 from tests.support.refused_files import reading_error
 from tests.support.row_cases import FILES
 
@@ -47,3 +48,21 @@ def test_bad_files(text: str, part: str, tmp_path: Path) -> None:
     """A line that cannot be parsed, too few columns and an empty file are named."""
     (tmp_path / "rows.svm").write_text(text)
     assert part in reading_error(tmp_path / "rows.svm", n_features=3)
+
+
+def test_an_absurd_index_is_refused(tmp_path: Path) -> None:
+    """Thirty bytes do not ask for two thousand million columns, unless the user does."""
+    (tmp_path / "a.svm").write_text("1 1:2.5\n2 2000000000:1\n")
+    message = reading_error(tmp_path / "a.svm")
+    assert "has the index 2000000000" in message
+    assert "give n_features=2000000000" in message
+    assert open_rows(tmp_path / "a.svm", n_features=2 * 10**9).shape == (2, 2 * 10**9)
+
+
+def test_a_file_that_has_changed_is_told(tmp_path: Path) -> None:
+    """An index that was not there when the file was opened does not point outside."""
+    (tmp_path / "a.svm").write_text("1 1:2.5\n2 2:1\n")
+    source = open_rows(tmp_path / "a.svm")
+    (tmp_path / "a.svm").write_text("1 1:2.5\n2 9:1\n")
+    with pytest.raises(UnreadableFile, match="has changed, is a damaged csr matrix"):
+        source.read(0, 2)

@@ -7,6 +7,7 @@ npz            ``.npz``, memory-mapped if not compressed; SciPy's sparse matrice
 matlab         ``.mat`` of all versions
 hdf5           ``.h5``, ``.hdf5``, and what MatLab 7.3 writes
 zarr           ``.zarr`` stores, which are folders
+zarr_codecs    which codecs of a Zarr store may run
 columnar       shared by Parquet and Arrow: the reader of columns as rows
 arrow_columns  which columns hold the features, and record batches as a matrix
 parquet        ``.parquet``, ``.pq``, decoded forwards

@@ -16,6 +16,7 @@ import scipy.sparse
 from numpy.typing import NDArray
 
 from projected_kmeans.sources.file_reader import LazyHandle
+from projected_kmeans.sources.memory_at_hand import check_asked
 from projected_kmeans.sources.protocol import SourceDefaults, UnreadableFile, check_matrix
 from projected_kmeans.sources.row_layout import to_csr
 from projected_kmeans.sources.sparse_layout import check_sparse
@@ -123,9 +124,11 @@ class LoadedRows(SourceDefaults):
 
 
 def _load_matrix(path: Path, name: str, load: Callable[[Path, str], Any]) -> Any:
-    rows = load(path, name)
+    rows: Any = load(path, name)
     check_matrix(rows.shape, rows.dtype, f"{name} in {path}")
+    n_rows = rows.shape[0]
     if scipy.sparse.issparse(rows):
         check_sparse(rows, f"{name} in {path}")
+        check_asked(8.0 * n_rows, path.stat().st_size, f"{name} in {path}")
         return to_csr(rows)
     return np.ascontiguousarray(rows)  # once, because MatLab's order would be turned at each read

@@ -49,7 +49,7 @@ class ArrowFile:
 
         Rows are counted in the first column alone, so that the others need not be decoded.
         """
-        counts = [self._get_first_column(index).num_rows for index in range(self._n_batches)]
+        counts = [_validate(self._get_first_column(n)).num_rows for n in range(self._n_batches)]
         return np.concatenate([[0], np.cumsum(counts, dtype=np.int64)])
 
     def take(self, vectors: VectorColumns, start: int, stop: int) -> list[tuple[int, Any]]:
@@ -70,7 +70,7 @@ class ArrowFile:
 
     def walk(self, name: str) -> Iterator[Any]:
         """Yield the batches, which have all columns, from the first row to the last."""
-        return map(self._get, range(self._n_batches))
+        return (_validate(self._get(index)) for index in range(self._n_batches))
 
     def check(self) -> None:
         """Raise if a part of the file was lost while it was read."""
@@ -80,8 +80,17 @@ class ArrowFile:
         """Return a batch, kept for the next range, because a compressed one is decoded whole."""
         with self._lock:
             if self._last is None or self._last[0] != index:
-                self._last = (index, self._get(index))
+                self._last = (index, _validate(self._get(index)))
             return self._last[1]
+
+
+def _validate(batch: Any) -> Any:
+    """Return a batch whose lengths and offsets fit its buffers; raise for all others.
+
+    pyarrow itself believes what a file says, and then reads beyond its buffers.
+    """
+    batch.validate(full=True)
+    return batch
 
 
 ARROW = columnar_format((".arrow", ".feather"), ArrowFile)

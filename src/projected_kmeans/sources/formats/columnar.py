@@ -125,6 +125,7 @@ def columnar_format(extensions: tuple[str, ...], opener: Callable[[Path], Column
         each_file(open_reader),
         choices=("columns", "drop"),
         extra="parquet",
+        modules=("pyarrow.parquet", "pyarrow.ipc"),
         named_columns=NamedColumns(list_names, walk_column, arrow_type),
     )
 

@@ -17,10 +17,15 @@ from projected_kmeans.optional_packages import load_extra
 from projected_kmeans.sources.file_format import Format, each_file
 from projected_kmeans.sources.file_reader import LazyHandle, Reader
 from projected_kmeans.sources.formats.archives import Archive, LoadedRows, Variable
-from projected_kmeans.sources.protocol import SourceDefaults, check_matrix
+from projected_kmeans.sources.protocol import SourceDefaults, UnreadableFile, check_matrix
 
 # The attribute with which MatLab marks a group that holds a sparse matrix; it has the row count.
 MATLAB_SPARSE = "MATLAB_sparse"
+
+
+# Filters that HDF5 and h5py bring along: deflate, shuffle, fletcher32, szip, nbit, scaleoffset and
+# lzf. Others are loaded from plugins.
+KNOWN_FILTERS = {1, 2, 3, 4, 5, 6, 32000}
 
 
 class Hdf5Rows(SourceDefaults):
@@ -103,19 +108,49 @@ def _is_part_of_another(item: Any, name: str) -> bool:
 
 
 def _sparse_shape(group: Any) -> tuple[int, int]:
-    return int(group.attrs[MATLAB_SPARSE]), len(group["jc"]) - 1
+    return int(group.attrs[MATLAB_SPARSE]), len(_open_part(group, "jc")) - 1
+
+
+def _open_part(group: Any, name: str) -> Any:
+    """Return an array of a sparse matrix, which must lie in the group itself."""
+    h5py = load_extra("h5py", "hdf5", "a sparse matrix of MatLab")
+    if not isinstance(group.get(name, getlink=True), h5py.HardLink):
+        raise UnreadableFile(
+            f"{group.name} in {group.file.filename} links {name} from elsewhere, which is not "
+            "followed; copy it into the file"
+        )
+    return _check_storage(group[name])
+
+
+def _check_storage(dataset: Any) -> Any:
+    """Return a data set whose numbers lie in its own file; raise for all others."""
+    where = f"{dataset.name} in {dataset.file.filename}"
+    storage = dataset.id.get_create_plist()
+    if dataset.is_virtual or storage.get_external_count():
+        raise UnreadableFile(
+            f"{where} takes its numbers from other files, which are not read; copy them into it"
+        )
+    filters = {storage.get_filter(index)[0] for index in range(storage.get_nfilters())}
+    for code in sorted(filters - KNOWN_FILTERS):
+        raise UnreadableFile(
+            f"{where} is packed by filter {code}, which is a plugin; store it with gzip, such as "
+            "by h5repack -f GZIP=1"
+        )
+    return dataset
 
 
 def _open_dataset(path: Path, name: str) -> tuple[Any, Any]:
     h5py = load_extra("h5py", "hdf5", str(path))
     file = h5py.File(path, "r")
-    return file, file[name]
+    item = file[name]
+    return file, _check_storage(item) if isinstance(item, h5py.Dataset) else item
 
 
 def _load_dataset(path: Path, name: str, *, matlab: bool) -> Any:
     _file, item = _open_dataset(path, name)
     if MATLAB_SPARSE in item.attrs:
-        entries = item["data"][:], item["ir"][:].astype(np.int64), item["jc"][:].astype(np.int64)
+        data, rows, starts = (_open_part(item, part)[:] for part in ("data", "ir", "jc"))
+        entries = data, rows.astype(np.int64), starts.astype(np.int64)
         return scipy.sparse.csc_array(entries, shape=_sparse_shape(item))
     array = np.asarray(item[()])
     return array.T if matlab else array
@@ -126,4 +161,5 @@ HDF5 = Format(
     each_file(lambda path, choice: open_hdf5(path, choice.variable)),
     choices=("variable",),
     extra="hdf5",
+    modules=("h5py",),
 )

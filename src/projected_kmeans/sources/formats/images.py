@@ -24,6 +24,10 @@ EXTENSIONS = (".png", ".jpg", ".jpeg", ".bmp", ".tif", ".tiff", ".gif", ".webp",
 GREY_MODES = {"1", "L", "LA", "La"}
 COLOUR_MODES = {"P", "PA", "RGB", "RGBA", "RGBX", "RGBa", "CMYK", "YCbCr", "LAB", "HSV"}
 
+# The decoders that may run. Pillow goes by the content of a file, and some decoders of others start
+# programs, such as Ghostscript.
+DECODERS = ("PNG", "JPEG", "BMP", "DIB", "TIFF", "GIF", "WEBP", "PPM")
+
 # Threads that decode side by side, which works because Pillow releases the interpreter's lock.
 N_THREADS = 4
 
@@ -76,7 +80,7 @@ class ImageRows(SourceDefaults):
     def _decode(self, path: Path, row: NDArray[np.uint8]) -> None:
         from PIL import Image  # here, so that other formats are read without it
 
-        with explain_errors(path, "image"), Image.open(path) as image:
+        with explain_errors(path, "image"), Image.open(path, formats=DECODERS) as image:
             picture = image.convert(self._mode)
             if self._resize is not None:
                 picture = picture.resize(self._resize, Image.Resampling.BILINEAR)
@@ -87,7 +91,7 @@ def _read_header(path: Path) -> tuple[str, tuple[int, int]]:
     """Return mode and size of an image without decoding it."""
     from PIL import Image
 
-    with explain_errors(path, "image"), Image.open(path) as image:
+    with explain_errors(path, "image"), Image.open(path, formats=DECODERS) as image:
         mode, size = image.mode, image.size
     if mode not in GREY_MODES | COLOUR_MODES:
         raise UnreadableFile(
@@ -100,4 +104,5 @@ IMAGES = Format(
     EXTENSIONS,
     files_together(lambda files, choice: ImageRows(files, choice.image_size)),
     choices=("image_size",),
+    modules=("PIL.Image",),
 )

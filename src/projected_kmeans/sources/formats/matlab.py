@@ -54,5 +54,6 @@ MAT = Format(
     each_file(_open_reader),
     choices=("variable",),
     extra="hdf5",
+    modules=("scipy.io",),
     load_labels=lambda path: list_mat(path).load_labels(),
 )

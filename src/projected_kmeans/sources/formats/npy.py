@@ -5,6 +5,9 @@ Opening reads the header only. Rows are read from disk when they are used.
 
 from __future__ import annotations
 
+import io
+import itertools
+import operator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
@@ -17,6 +20,9 @@ from projected_kmeans.sources.file_format import Choice, Format, each_file
 from projected_kmeans.sources.file_reader import LazyHandle
 from projected_kmeans.sources.mapped_files import check_file, map_file
 from projected_kmeans.sources.protocol import SourceDefaults, check_matrix
+
+# A longer header (64 KB) is damaged: numpy.save writes 128 bytes for a matrix.
+LONGEST_HEADER = 2**16
 
 
 @dataclass(frozen=True)
@@ -31,6 +37,8 @@ class MappedArray:
 
     def open(self) -> NDArray[Any]:
         """Return the array as a read-only view of the file; raise if the file is too short."""
+        if self.dtype.hasobject or any(extent < 0 for extent in self.shape):
+            raise ValueError(f"its header says shape {self.shape} of type {self.dtype}")
         content = map_file(self.path)
         extents = zip(self.shape, self.strides, strict=True)
         last = sum((extent - 1) * stride for extent, stride in extents) + self.dtype.itemsize
@@ -87,11 +95,16 @@ def read_npy_header(
 ) -> tuple[tuple[int, ...], np.dtype[Any], tuple[int, ...]]:
     """Return shape, type and strides of an array; the handle is then where the numbers begin."""
     version = npy.read_magic(handle)
+    length = handle.read(2 if version == (1, 0) else 4)
+    n_bytes = int.from_bytes(length, "little")
+    if n_bytes > LONGEST_HEADER:
+        raise ValueError(f"its header says that it has {n_bytes} bytes; headers are short")
     read = {(1, 0): npy.read_array_header_1_0}.get(version, npy.read_array_header_2_0)
-    shape, fortran, dtype = read(handle)
-    steps = np.cumprod([dtype.itemsize, *(shape[:-1] if fortran else shape[:0:-1])])
-    strides = tuple(steps.tolist() if fortran else steps[::-1].tolist())
-    return shape, dtype, strides if shape else ()
+    shape, fortran, dtype = read(io.BytesIO(length + handle.read(n_bytes)))
+    # By Python's integers, because those of NumPy overflow if the header has absurd extents.
+    extents = shape[:-1] if fortran else shape[:0:-1]
+    steps = list(itertools.accumulate([dtype.itemsize, *extents], operator.mul))
+    return shape, dtype, tuple(steps if fortran else steps[::-1]) if shape else ()
 
 
 def _open_reader(path: Path, choice: Choice) -> MappedRows:

@@ -5,6 +5,7 @@ An array that is not compressed is memory-mapped inside the archive; others are 
 
 from __future__ import annotations
 
+import math
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,8 @@ from projected_kmeans.sources.file_format import Choice, Format, each_file
 from projected_kmeans.sources.file_reader import Reader
 from projected_kmeans.sources.formats.archives import Archive, LoadedRows, Variable
 from projected_kmeans.sources.formats.npy import MappedArray, MappedRows, read_npy_header
-from projected_kmeans.sources.protocol import check_matrix
+from projected_kmeans.sources.memory_at_hand import check_asked
+from projected_kmeans.sources.protocol import UnreadableFile, check_matrix
 
 # The arrays that scipy.sparse.save_npz writes for every sparse format, and the name under which
 # the matrix that they describe is chosen here.
@@ -47,6 +49,8 @@ def list_npz(path: Path) -> Archive:
 def _open_reader(path: Path, choice: Choice) -> Reader:
     archive = list_npz(path)
     chosen = archive.choose_matrix(choice.variable)
+    if chosen.kind != "sparse":
+        _check_sizes(path, chosen.name)
     mapped = None if chosen.kind == "sparse" else _find_member(path, chosen.name)
     if mapped is None:
         return LoadedRows(archive, chosen.name)
@@ -56,9 +60,29 @@ def _open_reader(path: Path, choice: Choice) -> Reader:
 
 def _load_member(path: Path, name: str) -> Any:
     if name == SPARSE_NAME:
+        _check_sizes(path, None)
         return scipy.sparse.load_npz(path)
+    _check_sizes(path, name)
     with np.load(path, allow_pickle=False) as arrays:
         return np.asarray(arrays[name])
+
+
+def _check_sizes(path: Path, name: str | None) -> None:
+    """Raise if an array, or all of them, claims more than its member holds or than memory has."""
+    with zipfile.ZipFile(path) as members:
+        for entry in members.infolist():
+            if name is not None and entry.filename.removesuffix(".npy") != name:
+                continue
+            with members.open(entry) as handle:
+                shape, dtype, _ = read_npy_header(handle)
+                begin = handle.tell()
+            n_bytes = math.prod(shape) * dtype.itemsize
+            if begin + n_bytes > entry.file_size:
+                raise UnreadableFile(
+                    f"{entry.filename} in {path} has {entry.file_size} bytes where its header says "
+                    f"{begin + n_bytes}; write the file again"
+                )
+            check_asked(n_bytes, path.stat().st_size, f"{entry.filename} in {path}")
 
 
 def _find_member(path: Path, name: str) -> MappedArray | None:

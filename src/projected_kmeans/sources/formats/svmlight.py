@@ -24,6 +24,11 @@ from projected_kmeans.sources.sparse_layout import check_sparse
 PIECE_BYTES = 2**20
 
 
+# More columns than this (2^24) and than the bytes of the files are taken for a damaged index: every
+# center of a fit would have as many numbers.
+MANY_COLUMNS = 2**24
+
+
 class SvmlightRows(SourceDefaults):
     """Reader of svmlight files; rows are CSR of float64.
 
@@ -64,12 +69,19 @@ class SvmlightRows(SourceDefaults):
                 largest = max(largest, int(rows.indices.max(initial=largest)))
             if len(self._pieces) == n_before:
                 raise UnreadableFile(f"{path} holds no rows; give at least one line")
+        if smallest < 0:
+            raise UnreadableFile(f"{paths[0]} has the index {smallest}; count columns from 0 or 1")
         self._base = 0 if smallest == 0 else 1
         needed = max(1, largest + 1 - self._base)
         if n_features is not None and n_features < needed:
             raise UnreadableFile(
                 f"{paths[0]} needs {needed} columns, but n_features={n_features}; give at least "
                 "as many"
+            )
+        if n_features is None and needed > max(MANY_COLUMNS, sum(map(_size_of, paths))):
+            raise UnreadableFile(
+                f"{paths[0]} has the index {largest}, so that rows would have {needed} columns, "
+                f"more than the file has bytes; check the index, or give n_features={needed}"
             )
         self._starts = np.concatenate([[0], np.cumsum(counts)])
         self.shape = (int(self._starts[-1]), n_features or needed)
@@ -95,6 +107,10 @@ class SvmlightRows(SourceDefaults):
         )
         check_sparse(rows, f"{self._pieces[0][0]}, which has changed,")
         return rows
+
+
+def _size_of(path: Path) -> int:
+    return path.stat().st_size
 
 
 def _walk_pieces(path: Path, n_bytes: int) -> Iterator[tuple[int, int, bytes]]:

@@ -29,6 +29,8 @@ from projected_kmeans.sources.row_layout import turn_columns
 
 # pyarrow parses 1 MB of text at a time on each of its threads, more if two lines are longer.
 PARSE_BYTES = 2**20
+# Wider text is parsed by NumPy, because pyarrow takes some KB of memory for each column.
+ARROW_COLUMNS = 2**16
 
 
 class TextRows(SourceDefaults):
@@ -93,6 +95,8 @@ class TextRows(SourceDefaults):
 
     def _parse_by_pyarrow(self, text: bytes) -> NDArray[np.float64] | None:
         """Return the numbers, or None if pyarrow is not installed or cannot parse the text."""
+        if self._index.n_cells > ARROW_COLUMNS:
+            return None
         try:
             arrow: Any = importlib.import_module("pyarrow")
             parser: Any = importlib.import_module("pyarrow.csv")

@@ -20,8 +20,8 @@ from projected_kmeans.sources.protocol import UnreadableFile
 STEP_BYTES = 2**18
 # The first scan reads 4 MB at a time.
 SCAN_BYTES = 2**22
-# Longer lines are refused (1 GB): they are most likely not text, and a line must fit into memory.
-LONGEST_LINE = 2**30
+# Longer lines are refused (256 MB): they are most likely not text, and a line must fit into memory.
+LONGEST_LINE = 2**28
 
 NEWLINE, RETURN, QUOTE = b'\n\r"'
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
@@ -148,7 +148,7 @@ def whole_lines(path: Path, offset: int, n_bytes: int) -> Iterator[bytes]:
             else:
                 rest += piece
             if len(rest) > LONGEST_LINE:
-                raise UnreadableFile(f"{path} has a line of more than 1 GB; give one row a line")
+                raise UnreadableFile(f"{path} has a line of more than 256 MB; give one row a line")
         if rest:
             yield rest + b"\n"
 
@@ -198,7 +198,9 @@ def find_header(path: Path, delimiter: str) -> tuple[tuple[str, ...] | None, int
             n_lines = 1
             # A name in quotes may contain a line end. A quote that is still open after 256 KB is
             # taken for a mistake, which the scan of the lines reports.
-            while text.count(b'"') % 2 and len(text) < STEP_BYTES and (more := handle.readline()):
+            while text.count(b'"') % 2 and len(text) < STEP_BYTES:
+                if not (more := handle.readline(LONGEST_LINE)):
+                    break
                 text, n_lines = text + more, n_lines + 1
             if text.strip(b"\r\n"):
                 break

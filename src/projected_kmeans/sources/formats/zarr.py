@@ -13,6 +13,7 @@ from projected_kmeans.optional_packages import load_extra
 from projected_kmeans.sources.file_format import Choice, Format, each_file
 from projected_kmeans.sources.file_reader import LazyHandle
 from projected_kmeans.sources.formats.archives import Archive, Variable
+from projected_kmeans.sources.formats.zarr_codecs import check_codecs
 from projected_kmeans.sources.protocol import SourceDefaults, UnreadableFile, check_matrix
 
 # A folder with one of these files is a store: the first two in version 2, the last in version 3.
@@ -50,6 +51,7 @@ class ZarrRows(SourceDefaults):
 
 def list_zarr(path: Path) -> Archive:
     """Return the arrays of a store, in all its groups."""
+    check_codecs(path)
     arrays = dict(_walk_arrays(_load_zarr(path), _open_array(path, ""), ""))
     if not arrays:
         raise UnreadableFile(f"{path} holds no array; save one under the name X")
@@ -85,7 +87,10 @@ def _load_zarr(path: Path) -> Any:
 
 
 def _open_array(path: Path, name: str) -> Any:
-    root = _load_zarr(path).open(str(path), mode="r")
+    zarr = _load_zarr(path)
+    # A store of local files, whatever the path looks like: zarr takes some texts for addresses.
+    store = load_extra("zarr.storage", "zarr", str(path)).LocalStore(path, read_only=True)
+    root = zarr.open(store, mode="r")
     return root[name] if name else root
 
 
@@ -98,5 +103,10 @@ def _is_store(path: Path) -> bool:
 
 
 ZARR = Format(
-    (".zarr",), each_file(_open_reader), choices=("variable",), extra="zarr", is_store=_is_store
+    (".zarr",),
+    each_file(_open_reader),
+    choices=("variable",),
+    extra="zarr",
+    is_store=_is_store,
+    modules=("zarr",),
 )

@@ -1,0 +1,188 @@
+"""Files that another process reads: their rows as a source, their labels and named columns.
+
+The numbers come back through shared memory; what they mean was checked by the reader of the format,
+and how they fit together is checked again here.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import scipy.sparse
+from numpy.typing import NDArray
+
+from projected_kmeans.sources.file_format import Choice
+from projected_kmeans.sources.file_reader import LazyHandle
+from projected_kmeans.sources.protocol import Rows, SourceDefaults, UnreadableFile, check_range
+from projected_kmeans.sources.reader_process import (
+    ReaderDied,
+    ReaderProcess,
+    ask_first,
+    keep_process,
+)
+from projected_kmeans.sources.sparse_layout import check_sparse
+
+
+class OpenedFiles:
+    """Files that are open in another process.
+
+    Parameters
+    ----------
+    files : sequence of Path
+        In the order of their rows.
+    format : str
+        The extension that names their format.
+    choice : Choice
+        What to read of them.
+    name : str
+        What errors call them.
+    """
+
+    def __init__(self, files: Sequence[Path], format: str, choice: Choice, name: str) -> None:
+        self._name = name
+        request = {
+            "do": "open",
+            "files": [str(file) for file in files],
+            "format": format,
+            "choice": {key: _plain(value) for key, value in asdict(choice).items()},
+            "name": name,
+        }
+        self._process, self.facts, arrays = ask_first(request, name)
+        self.labels = arrays[0] if arrays else None
+
+    def ask(self, do: str, row_bytes: int = 0, **details: Any) -> Any:
+        """Return the answer to a request about these files."""
+        request = {"do": do, "source": self.facts["source"], **details}
+        return self._process.ask(request, self._name, self.facts["file_bytes"], row_bytes)
+
+    def close(self) -> None:
+        """Close the files, and keep the process for other files unless it is still at work."""
+        if self._process.is_free:
+            self._process.forget_buffers()
+            self.ask("close")
+            keep_process(self._process)
+
+
+class IsolatedRows(SourceDefaults):
+    """The row source of files that another process reads.
+
+    Parameters
+    ----------
+    files, format, choice, name
+        As for `OpenedFiles`.
+    """
+
+    def __init__(self, files: Sequence[Path], format: str, choice: Choice, name: str) -> None:
+        self.name = name
+        self._handle = LazyHandle(OpenedFiles, tuple(files), format, choice, name)
+        opened = self._handle.get()
+        self._facts = _facts_of(opened)
+        n_rows, n_columns = opened.facts["shape"]
+        self.shape = (int(n_rows), int(n_columns))
+        self.dtype: np.dtype[Any] = np.dtype(opened.facts["dtype"])
+        self.sparse = bool(opened.facts["sparse"])
+        self.forward_only = bool(opened.facts["forward_only"])
+        names = opened.facts["feature_names"]
+        self.feature_names = None if names is None else tuple(names)
+        self.labels = opened.labels
+
+    def read(self, start: int, stop: int) -> Rows:
+        """Return the rows start, ..., stop - 1; raise if the file has other rows by now."""
+        check_range(start, stop, self.shape[0])
+        width = 1 if self.sparse else self.shape[1]
+        row_bytes = (stop - start) * width * self.dtype.itemsize
+        answer = self._ask("read", row_bytes, start=start, stop=stop)
+        shape = (stop - start, self.shape[1])
+        if not self.sparse:
+            (rows,) = answer.arrays
+            if rows.shape != shape or rows.dtype != self.dtype:
+                raise self._has_changed()
+            found: NDArray[Any] = rows
+            return found
+        csr: Any = scipy.sparse.csr_array(shape, dtype=self.dtype)
+        csr.data, csr.indices, csr.indptr = answer.arrays
+        check_sparse(csr, self.name)
+        return csr  # type: ignore[no-any-return]
+
+    def identity(self) -> str:
+        """Return a hash of sizes, modification times, shape, type and some bytes; not of paths."""
+        return str(self._ask("identity").document["identity"])
+
+    def close(self) -> None:
+        """Close the files in the other process; a later `read` opens them again."""
+        opened = self._handle.take()
+        if opened is not None:
+            opened.close()
+
+    def _ask(self, do: str, row_bytes: int = 0, **details: Any) -> Any:
+        opened = self._handle.get()
+        if _facts_of(opened) != self._facts:
+            raise self._has_changed()
+        try:
+            return opened.ask(do, row_bytes, **details)
+        except ReaderDied:
+            self._handle.take()  # a later read starts another process
+            raise
+
+    def _has_changed(self) -> UnreadableFile:
+        return UnreadableFile(f"{self.name} has changed since it was opened; open it again")
+
+
+def read_isolated_labels(path: Path, format: str) -> NDArray[Any]:
+    """Return the labels that a file of an isolated format holds."""
+    request = {"do": "labels", "file": str(path), "format": format}
+    process, _, (labels,) = ask_first(request, str(path))
+    keep_process(process)
+    return labels
+
+
+def list_isolated_names(path: Path, format: str) -> list[str]:
+    """Return the names of the columns of a file of an isolated format."""
+    request = {"do": "names", "file": str(path), "format": format}
+    process, document, _ = ask_first(request, str(path))
+    keep_process(process)
+    names: list[str] = document["names"]
+    return names
+
+
+def find_isolated_type(path: Path, format: str, name: str) -> Any:
+    """Return the type that a column has in Arrow."""
+    return _open_column(path, format, name)[2]
+
+
+def walk_isolated_column(path: Path, format: str, name: str) -> Iterator[Any]:
+    """Yield the cells of a column, from the first row to the last."""
+    process, number, _ = _open_column(path, format, name)
+    while True:
+        request = {"do": "cells", "column": number, "format": format}
+        document, (packed,) = process.ask(request, str(path), path.stat().st_size)
+        if not document["n_cells"]:
+            break
+        yield from _unpack(packed).to_pylist()
+    keep_process(process)
+
+
+def _open_column(path: Path, format: str, name: str) -> tuple[ReaderProcess, int, Any]:
+    request = {"do": "column", "file": str(path), "format": format, "name": name}
+    process, document, (packed,) = ask_first(request, str(path))
+    return process, document["column"], _unpack(packed).type
+
+
+def _unpack(packed: NDArray[np.uint8]) -> Any:
+    arrow: Any = importlib.import_module("pyarrow")
+    table = arrow.ipc.open_stream(arrow.py_buffer(packed)).read_all()
+    table.validate(full=True)
+    return table.column("cells")
+
+
+def _facts_of(opened: OpenedFiles) -> dict[str, Any]:
+    return {key: opened.facts[key] for key in ("shape", "dtype", "sparse", "feature_names")}
+
+
+def _plain(value: Any) -> Any:
+    return list(value) if isinstance(value, (list, tuple)) else value

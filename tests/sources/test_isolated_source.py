@@ -1,0 +1,75 @@
+"""Files that another process reads: changes are noticed, and errors come as they would here."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import h5py
+import numpy as np
+import pytest
+import scipy.io
+
+from projected_kmeans.sources import reader_process
+from projected_kmeans.sources.format_table import TABLE
+from projected_kmeans.sources.isolated_source import IsolatedRows
+from projected_kmeans.sources.label_formats import read_labels
+from projected_kmeans.sources.open_rows import open_rows
+from projected_kmeans.sources.protocol import UnreadableFile
+from projected_kmeans.sources.side_columns import open_side_column
+from tests.support.row_files import LABELS, ROWS, as_table, save_mat, save_parquet
+
+
+def test_formats_of_native_parsers_are_isolated(tmp_path: Path) -> None:
+    """What NumPy and Python parse is read here; all else by another process."""
+    here = {entry.extensions[0] for entry in TABLE if not entry.modules}
+    assert here == {".npy", ".npz", ".csv", ".tsv", ".svm", ".fvecs", ".bvecs", ".ivecs"}
+    assert isinstance(open_rows(save_mat(tmp_path, ROWS)), IsolatedRows)
+
+
+def test_a_file_that_has_changed_is_told(tmp_path: Path) -> None:
+    """If a file is opened again and has other rows, reading says so."""
+    source = open_rows(save_mat(tmp_path, ROWS))
+    source.close()
+    save_mat(tmp_path, ROWS[:, :2])
+    with pytest.raises(UnreadableFile, match=r"rows.mat has changed.*; open it again"):
+        source.read(0, 2)
+
+
+def test_labels_beside_rows_and_alone(tmp_path: Path) -> None:
+    """Labels come through shared memory like rows."""
+    scipy.io.savemat(tmp_path / "rows.mat", {"fea": ROWS, "gnd": LABELS})
+    labels = open_rows(tmp_path / "rows.mat").labels
+    assert labels is not None
+    np.testing.assert_array_equal(labels, LABELS)
+    np.testing.assert_array_equal(read_labels(tmp_path / "rows.mat"), LABELS)
+
+
+def test_a_column_that_is_dropped_halfway(tmp_path: Path) -> None:
+    """Cells come in the order of rows, and need not be read to the end."""
+    rows = np.arange(10, dtype=np.float32).reshape(2, 5)
+    path = save_parquet(tmp_path, as_table(rows))
+    ids = open_side_column(str(path), "b").take_ids()
+    assert ids.take(1) == [1.0]
+    assert str(ids.arrow_type()) == "float"
+
+
+def test_too_much_memory_is_one_sentence(tmp_path: Path) -> None:
+    """A data set of 2 TB in a file of a few KB is refused, whatever the machine has."""
+    with h5py.File(tmp_path / "rows.h5", "w") as file:
+        file.create_dataset("X", shape=(2**20, 2**18), chunks=(2**10, 2**10), dtype="f8")
+    source = open_rows(tmp_path / "rows.h5")
+    with pytest.raises(UnreadableFile, match=r"rows.h5 .*memory|rows.h5 cannot be read"):
+        source.read(0, 2**20)
+
+
+def test_without_such_processes_files_are_read_here(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A system that cannot send descriptors reads all formats in one process."""
+    monkeypatch.setattr(reader_process.os, "name", "nt")
+    assert not reader_process.can_isolate()
+    monkeypatch.undo()
+    monkeypatch.setattr("projected_kmeans.sources.open_rows.can_isolate", lambda: False)
+    source = open_rows(save_mat(tmp_path, ROWS))
+    assert not isinstance(source, IsolatedRows)
+    np.testing.assert_array_equal(source.read(0, 4), ROWS)
