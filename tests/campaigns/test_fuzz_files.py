@@ -16,6 +16,29 @@ from fuzz_seeds import Seed
 from mutations import damage, mutate
 
 SCRIPT = Path(fuzz_files.__file__)
+FILES = 2000
+
+
+def test_damaged_files_end_in_rows_or_one_sentence(tmp_path: Path) -> None:
+    """No damaged file crashes its reader, hangs, takes 1 GB or raises another exception."""
+    result = run(tmp_path, "--files", str(FILES), "--seed", "15", "--commands", "0.01")
+    assert result["failures"] == []
+    assert result["files"] == FILES
+    assert set(result["outcomes"]) <= set(fuzz_cases.GOOD)
+    assert len(result["formats"]) == 45
+    assert result["by_command"] > 0
+
+
+def run(folder: Path, *words: str) -> dict[str, object]:
+    """Run the campaign in a process of its own, and return its stored result."""
+    subprocess.run(
+        [sys.executable, SCRIPT, *words, "--out", folder, "--keep", folder / "kept"],
+        env={**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"},
+        check=False,
+        capture_output=True,
+    )
+    found: dict[str, object] = json.loads((folder / "fuzz_files.json").read_text())
+    return found
 
 
 def test_cases_depend_on_key_and_index_alone() -> None:
