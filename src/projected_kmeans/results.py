@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeAlias
@@ -40,6 +41,8 @@ class Clustering:
         Whether the solver converged before it reached its maximum number of iterations.
     history : tuple of float
         The inertia after each of these passes.
+    inertia_error : float
+        The most that the inertia can differ from its exact value, proven; infinity if unknown.
     settled : bool
         Whether every row is known to have the label of a nearest center.
     """
@@ -52,6 +55,7 @@ class Clustering:
     n_iter: int = 0
     converged: bool = False
     history: tuple[float, ...] = ()
+    inertia_error: float = math.inf
     settled: bool = False
 
 

@@ -19,7 +19,7 @@ from projected_kmeans.estimator.fit_document import describe_fit
 from projected_kmeans.estimator.model_files import load_model, save_fit
 from tests.support.commands import ROWS
 from tests.support.layouts import seeds
-from tests.support.optima import exact_optimum
+from tests.support.optima import exact_inertia, exact_optimum
 from tests.support.proofs import draw_instance
 
 
@@ -34,6 +34,9 @@ def test_the_ratio_holds_for_bad_clusterings(seed: int, n: int, k: int) -> None:
     # Inertia = ratio x optimum has no meaning if the ratio is infinite or the optimum is 0.
     finite = Fraction(min(certificate.ratio, 1e300))
     assert optimum == 0 or Fraction(certificate.inertia) <= optimum * finite
+    assert abs(
+        Fraction(certificate.inertia) - exact_inertia(X, np.ones(n), tuple(labels))
+    ) <= Fraction(certificate.inertia_error)
 
 
 @pytest.mark.parametrize("n", [1, 5])
@@ -42,6 +45,51 @@ def test_an_inertia_of_zero_is_the_best(n: int) -> None:
     certificate = certify(draw_instance(1, n, 3, "normal"), np.arange(n))
     assert certificate.ratio == 1.0
     assert certificate.describe() == "inertia is 0, the best possible"
+
+
+def test_a_bound_above_the_inertia_is_never_hidden() -> None:
+    """A certain bound above the inertia and its error is a false proof, which is raised."""
+    above = LowerBound(3.1, "spectral", True, 1.0, 0.1)
+    with pytest.raises(RuntimeError, match=r"^the spectral bound 3\.1 exceeds the inertia 3\.0 "):
+        Certificate.of(3.0, 0.05, above)
+    within = Certificate.of(3.0, 0.2, above)
+    assert (within.inertia, within.inertia_error) == (3.0, 0.2)
+    assert Fraction(3.2) <= Fraction(within.ratio) * Fraction(3.1)
+    with pytest.raises(RuntimeError, match=r"exceeds the inertia 0\.0 "):
+        Certificate.of(0.0, 0.0, above)
+
+
+def test_the_ratio_counts_the_error_of_the_inertia() -> None:
+    """The ratio holds for every inertia that the error allows."""
+    certificate = Certificate.of(3.0, 0.75, LowerBound(2.5, "spectral", True, 1.0, 0.1))
+    assert certificate.ratio == pytest.approx(1.5, rel=1e-15)
+    assert certificate.ratio > 1.5
+    assert Certificate.of(3.0, math.inf, LowerBound(2.5, "spectral", True, 1.0, 0.1)).ratio == (
+        math.inf
+    )
+
+
+def test_a_sampled_bound_above_the_inertia_proves_nothing() -> None:
+    """Unlucky draws give no error and no claim."""
+    unlucky = Certificate.of(3.0, 1e-15, LowerBound(3.1, "sampled", False, 0.99, 0.1))
+    assert math.isinf(unlucky.ratio)
+    assert unlucky.lower_bound == 0
+    assert "nothing is proven about the inertia (sampled: the draws were unl" in unlucky.describe()
+
+
+def test_an_inertia_of_zero_is_told_only_of_equal_rows() -> None:
+    """A far value, or a tiny unit, does not make the inertia 0, the best possible."""
+    X = np.random.default_rng(0).normal(size=(200, 3)).astype(np.float32)
+    X[7, 1] = 9.97e36
+    labels = (np.arange(200) == 7).astype(int)
+    far = certify(X, labels, random_state=0)
+    assert 0 < far.inertia < 1000
+    assert "nothing is proven" in far.describe() or far.ratio > 1
+    tiny = certify(np.random.default_rng(0).normal(size=(20, 3)) * 1e-170, np.arange(20) % 2)
+    assert math.isinf(tiny.ratio)
+    assert tiny.describe().startswith("the inertia is too small for float64, so nothing is proven")
+    equal = certify(np.repeat(X[:2], 5, axis=0), np.repeat([0, 1], 5))
+    assert (equal.ratio, equal.describe()) == (1.0, "inertia is 0, the best possible")
 
 
 def test_digits_are_certified() -> None:
@@ -55,14 +103,14 @@ def test_digits_are_certified() -> None:
 
 def test_a_bound_of_zero_proves_nothing() -> None:
     """A bound of 0 gives an infinite ratio, and a sentence that says so."""
-    nothing = Certificate.of(3.0, LowerBound(0.0, "spectral", True, 1.0, 0.1))
+    nothing = Certificate.of(3.0, 1e-15, LowerBound(0.0, "spectral", True, 1.0, 0.1))
     assert math.isinf(nothing.ratio)
     assert "nothing is proven" in nothing.describe()
 
 
 def test_the_sentence_names_the_probability() -> None:
     """The sentence of a sampled bound says with which probability it holds."""
-    sampled = Certificate.of(3.0, LowerBound(2.0, "sampled", False, 0.95, 0.1))
+    sampled = Certificate.of(3.0, 1e-15, LowerBound(2.0, "sampled", False, 0.95, 0.1))
     assert sampled.describe() == (
         "inertia is within 1.501 times the best possible with a probability of 95 % (sampled bound)"
     )

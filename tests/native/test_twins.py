@@ -145,10 +145,11 @@ def compare_scans(kernel: Any, twin: Any, rows: Any) -> Outcome:
 def compare_moments(kernel: Any, twin: Any) -> Outcome:
     """Sum rows by cluster on grids that hold all terms."""
     weights = STREAM.integers(1, 4, size=70).astype(np.float64)
-    offsets, totals = np.zeros((2, 6, 13)), np.zeros((2, 6, 2))
-    magic, ratios = np.full(15, 1.5 * 2.0**52 * 2.0**-20), (2.0**-20, 2.0**-20)
+    offsets, totals = np.zeros((2, 6, 13)), np.zeros((3, 6, 2))
+    magic = np.full((1, 15), 1.5 * 2.0**52 * 2.0**-20)
+    ratios = np.array([2.0**-20, 2.0**-20, 1.0, 2.0**10])
     sums = (offsets, totals, N_THREADS)
-    kernel(X, LABELS, None, weights, CENTERS, magic, *ratios, *sums)
+    kernel(X, LABELS, None, weights, CENTERS, magic, ratios, *sums)
     mass, expected, squares = twin(X, LABELS, weights, CENTERS)
     found = np.c_[totals.sum(axis=0), offsets.sum(axis=0)]
     return found, np.c_[mass, squares, expected].astype(np.float64)

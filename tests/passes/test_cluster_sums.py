@@ -14,7 +14,9 @@ from numpy.typing import NDArray
 from projected_kmeans import _native
 from projected_kmeans.blocks.column_scan import ColumnRanges, scan_columns
 from projected_kmeans.blocks.memory_blocks import ArrayBlocks
-from projected_kmeans.passes.cluster_sums import ClusterSums, Moments
+from projected_kmeans.passes.cluster_sums import ClusterSums
+from projected_kmeans.passes.moment_grids import MomentGrid
+from projected_kmeans.passes.moments import Moments
 from tests import reference
 from tests.support.layouts import draw_rows, lay_out, layouts, seeds, threads, types
 
@@ -67,6 +69,7 @@ def test_equals_exact_fractions(
     X, labels, references, weights = draw_problem(seed, n, d, k, dtype)
     chosen = weights if weighted else None
     found = sum_rows(lay_out(X, layout), labels, references, chosen, n_threads=n_threads)
+    references = found.references  # others than the given ones if rows were summed again
     mass, offsets, squares = reference.cluster_moments(X, labels, chosen, references)
     np.testing.assert_allclose(found.mass, mass.astype(float), rtol=1e-15)
     np.testing.assert_allclose(found.squares, squares.astype(float), rtol=1e-14)
@@ -117,10 +120,11 @@ def test_references_far_from_all_rows(weighted: bool, side: float) -> None:
     references = side * (1 + np.random.default_rng(1).random(size=(3, 5)))
     chosen = weights if weighted else None
     whole = sum_rows(X, labels, references, chosen)
-    mass, offsets, squares = reference.cluster_moments(X, labels, chosen, references)
+    mass, offsets, squares = reference.cluster_moments(X, labels, chosen, whole.references)
     np.testing.assert_allclose(whole.mass, mass.astype(float), rtol=1e-15)
-    np.testing.assert_allclose(whole.offsets, offsets.astype(float), rtol=1e-15)
-    np.testing.assert_allclose(whole.squares, squares.astype(float), rtol=1e-15)
+    np.testing.assert_allclose(whole.offsets, offsets.astype(float), rtol=1e-15, atol=1e-13)
+    np.testing.assert_allclose(whole.squares, squares.astype(float), rtol=2e-15)
+    assert whole.inertia == pytest.approx(reference.inertia(X, labels, chosen), rel=1e-13)
     for seed in range(5):
         order = np.random.default_rng(seed).permutation(60)
         reordered = None if chosen is None else chosen[order]
@@ -140,8 +144,8 @@ def test_bits_do_not_depend_on_how_threads_share_the_work(d: int) -> None:
         assert_same_bits(single, sum_rows(X, labels, references, n_threads=n_threads))
     row = labels[0]
     few = sum_rows(X[labels == row], np.zeros(np.sum(labels == row)), references[[row]])
-    np.testing.assert_allclose(single.squares[row], few.squares[0], rtol=1e-14)
-    np.testing.assert_allclose(single.offsets[row], few.offsets[0], rtol=1e-12, atol=1e-14)
+    np.testing.assert_allclose(single.cluster_inertia[row], few.inertia, rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(single.means[row], few.means[0], rtol=1e-12)
     assert single.mass.sum() == 50
 
 
@@ -149,22 +153,24 @@ def test_partial_sums_merge_to_the_same_bits() -> None:
     """Sums of parts, made apart and added in any order, are the sums of the whole."""
     X, labels, references, weights = draw_problem(3, 90, 40, 4, "float64")
     labels = labels.astype(np.int32)
-    magic, ratios = np.full(42, 6.0 * 2.0**40), (2.0**-44, 2.0**-40)
-    whole = [np.zeros((2, 4, 40)), np.zeros((2, 4, 2))]
-    _native.cluster_moments(X, labels, None, weights, references, magic, *ratios, *whole, 2)
+    magic = np.full((1, 42), 6.0 * 2.0**40)
+    ratios = np.array([2.0**-44, 2.0**-40, 2.0**-24, 2.0**6])
+    grid = MomentGrid(magic, ratios)
+    whole = [np.zeros((2, 4, 40)), np.zeros((3, 4, 2))]
+    _native.cluster_moments(X, labels, None, weights, references, magic, ratios, *whole, 2)
     parts = []
     for rows in np.array_split(np.random.default_rng(1).permutation(90), 7):
-        part = [np.zeros((2, 4, 40)), np.zeros((2, 4, 2))]
+        part = [np.zeros((2, 4, 40)), np.zeros((3, 4, 2))]
         _native.cluster_moments(
-            X[rows], labels[rows], None, weights[rows], references, magic, *ratios, *part, 1
+            X[rows], labels[rows], None, weights[rows], references, magic, ratios, *part, 1
         )
         parts.append(part)
     for order in (range(7), (6, 2, 5, 0, 1, 4, 3)):
-        for which in range(2):
-            merged = np.zeros_like(whole[which])
-            for index in order:
-                merged += parts[index][which]
-            np.testing.assert_array_equal(merged, whole[which])
+        offsets, totals = (sum(parts[index][which] for index in order) for which in range(2))
+        np.testing.assert_array_equal(offsets, whole[0])
+        np.testing.assert_array_equal(totals[:, :, 0], whole[1][:, :, 0])
+        squares = [grid.add_up_squares(one[:, :, 1]) for one in (totals, whole[1])]
+        assert squares[0].tobytes() == squares[1].tobytes()
 
 
 @given(seed=seeds, n=st.integers(1, 20), d=st.integers(1, 8), k=st.integers(1, 4))

@@ -37,26 +37,30 @@ const double *weights_of(std::int64_t n_rows, const std::optional<In<double, 1>>
 template <class C, class B>
 void cluster_moments(B block, In<std::int32_t, 1> labels, std::optional<In<std::int32_t, 1>> before,
                      std::optional<In<double, 1>> weights, In<double, 2> centers,
-                     In<double, 1> magic, double fine_ratio, double squares_ratio,
-                     Out<double, 3> offsets, Out<double, 3> totals, int n_threads) {
+                     In<double, 2> magic, In<double, 1> ratios, Out<double, 3> offsets,
+                     Out<double, 3> totals, int n_threads) {
     const nb::gil_scoped_release unlocked;
     ArrayMemory().reads(block, labels, before, weights, centers, magic).writes(offsets, totals);
     const auto rows = rows_of(block, n_threads);
     const auto width = static_cast<std::size_t>(rows.n_columns);
     const auto reference = centers_of<double>(rows, centers);
     const double *row_weights = weights_of(rows.n_rows, weights);
-    require(magic.shape(0) == width + 2, "magic has n_columns + 2 values");
+    require((magic.shape(0) == 1 || magic.shape(0) == centers.shape(0)) &&
+                magic.shape(1) == width + 2,
+            "magic is 1 or n_centers x n_columns + 2");
+    require(ratios.shape(0) == 4, "ratios are 4 values");
     require(offsets.shape(0) == 2 && offsets.shape(1) == centers.shape(0) &&
                 offsets.shape(2) == width,
             "offsets are 2 x n_centers x n_columns");
-    require(totals.shape(0) == 2 && totals.shape(1) == centers.shape(0) && totals.shape(2) == 2,
-            "totals are 2 x n_centers x 2");
+    require(totals.shape(0) == 3 && totals.shape(1) == centers.shape(0) && totals.shape(2) == 2,
+            "totals are 3 x n_centers x 2");
     require_labels(rows.n_rows, labels.data(), labels.shape(0), reference.n_centers);
     if (before) require_labels(rows.n_rows, before->data(), before->shape(0), reference.n_centers);
     KernelFor<B, PK_KERNEL(cluster_moments), PK_KERNEL(cluster_moments_sparse<C>)>::chosen()(
         rows, labels.data(), before ? before->data() : nullptr, row_weights, reference,
-        {magic.data(), fine_ratio, squares_ratio}, offsets.data(), totals.data(),
-        thread_count(n_threads));
+        {magic.data(), magic.shape(0) == 1 ? 0 : rows.n_columns + 2, ratios.data()[0],
+         ratios.data()[1], ratios.data()[2], ratios.data()[3]},
+        offsets.data(), totals.data(), thread_count(n_threads));
 }
 
 template <class C>
@@ -117,7 +121,7 @@ template <class C, class B> void bind_exact(nb::module_ &m) {
           array("norm"), "n_threads"_a);
     m.def("cluster_moments", cluster_moments<C, B>, array("block"), array("labels"),
           array("before").none(), array("weights").none(), array("centers"), array("magic"),
-          "fine_ratio"_a, "squares_ratio"_a, array("offsets"), array("totals"), "n_threads"_a);
+          array("ratios"), array("offsets"), array("totals"), "n_threads"_a);
 }
 
 template <class C> void bind_clustering_of(nb::module_ &m) {

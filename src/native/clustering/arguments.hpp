@@ -70,16 +70,26 @@ struct Position {
     std::int64_t column;
 };
 
-// The two grids on which sums over rows are exact, and so do not depend on the order of rows. Every
-// term is rounded to a multiple of its column's coarse spacing; the rest is rounded to a multiple
-// of the fine spacing. Sums of such multiples have no rounding error in double precision.
+// The grids on which sums over rows are exact, and so do not depend on the order of rows. Every
+// term is rounded to a multiple of a coarse spacing; the rest is rounded to a multiple of a fine
+// spacing. Sums of such multiples have no rounding error in double precision.
+//
+// The spacings of squares are chosen for the sum of one row. Sums over rows of squares have three
+// parts: multiples of a top spacing, of a middle spacing and of the fine spacing. After each row,
+// what a part has too much is carried to the part above it.
 struct MomentGrid {
-    // n_columns + 2 values: 1.5 * 2^52 * coarse spacing of each column, of weights, of squares. For
-    // sparse rows, a column that every row names has a negative value (which rounds the same way),
-    // because the column has no zeros to account for.
+    // For each cluster n_columns + 2 values: 1.5 * 2^52 * coarse spacing of each column, of
+    // weights, of squares. For sparse rows, a column that every row of the cluster names has a
+    // negative value (which rounds the same way), because the column has no zeros to account for.
     const double *magic;
+    std::int64_t stride;   // between the values of two clusters; 0 if all have the same
     double fine_ratio;     // fine spacing / coarse spacing, for columns and weights
-    double squares_ratio;  // the same for squares; every row adds one square for each column
+    double squares_ratio;  // the same for squares
+    double middle_ratio;   // middle spacing / coarse spacing, for squares
+    double top_ratio;      // top spacing / coarse spacing, for squares
+
+    // The values of a cluster.
+    PK_LOCAL const double *magic_of(std::int64_t cluster) const { return magic + cluster * stride; }
 };
 
 }  // namespace projected_kmeans

@@ -84,39 +84,44 @@ template <class C, class I> struct Adder {
 
     // Adds shares [first, last) of one cluster.
     void add(const Shares &shares, std::int64_t first, std::int64_t last, const double *center,
-             double *coarse, double *fine, double (&totals)[2][2]) const {
+             const double *magics, double *coarse, double *fine, const Totals &totals) const {
         const std::int64_t n_columns = rows.n_columns;
-        const double square_magic = grid.magic[n_columns + 1];
+        // Copies, because stores to the sums could change what a reference shows.
+        const double fine_ratio = grid.fine_ratio, squares_ratio = grid.squares_ratio;
+        const double square_magic = magics[n_columns + 1];
+        const SquareSum squares = totals.squares(0);
         for (std::int64_t i = first; i < last; ++i) {
             const std::int64_t row = shares.share[i] / 2;
             const double size = weights ? weights[row] : 1.0;
             const double weight = shares.share[i] % 2 ? -size : size;
             const std::int64_t end = rows.start(row + 1);
+            double coarse_sum = 0, fine_sum = 0;
             for (std::int64_t e = rows.start(row); e < end; ++e) {
                 if (e + ahead < end) {
                     const I next = indices[e + ahead];
                     __builtin_prefetch(center + next);
-                    __builtin_prefetch(grid.magic + next);
+                    __builtin_prefetch(magics + next);
                     __builtin_prefetch(coarse + next, 1);
                     __builtin_prefetch(fine + next, 1);
                 }
                 const I column = indices[e];
                 const double offset = static_cast<double>(rows.values[e]) - center[column];
-                const double magic = grid.magic[column];
+                const double magic = magics[column];
                 const double zero = magic > 0 ? 0.0 - center[column] : 0.0;
                 const double term = offset * weight, zero_term = zero * weight;
-                const Split<double> here(term, magic, grid.fine_ratio);
-                const Split<double> there(zero_term, magic, grid.fine_ratio);
+                const Split<double> here(term, magic, fine_ratio);
+                const Split<double> there(zero_term, magic, fine_ratio);
                 coarse[column] += here.coarse - there.coarse;
                 fine[column] += here.fine - there.fine;
-                const Split<double> square(offset * term, square_magic, grid.squares_ratio);
-                const Split<double> nothing(zero * zero_term, square_magic, grid.squares_ratio);
-                totals[0][1] += square.coarse - nothing.coarse;
-                totals[1][1] += square.fine - nothing.fine;
+                const Split<double> square(offset * term, square_magic, squares_ratio);
+                const Split<double> nothing(zero * zero_term, square_magic, squares_ratio);
+                coarse_sum += square.coarse - nothing.coarse;
+                fine_sum += square.fine - nothing.fine;
             }
-            const Split<double> mass(weight, grid.magic[n_columns], grid.fine_ratio);
-            totals[0][0] += mass.coarse;
-            totals[1][0] += mass.fine;
+            squares.add_row(coarse_sum, fine_sum, square_magic, grid);
+            const Split<double> mass(weight, magics[n_columns], grid.fine_ratio);
+            totals.weight(0, 0) += mass.coarse;
+            totals.weight(1, 0) += mass.fine;
         }
     }
 };
@@ -138,31 +143,31 @@ void add_shares(const Adder<C, I> &adder, const Shares &shares, Centers<double> 
         const std::int64_t joined = cluster;
         Buffer<double> &own = all_own.own();
         for (std::int64_t column = 0; column < (joins ? 2 * width : 0); ++column) own[column] = 0;
-        double kept[2][2] = {};
+        double kept[6] = {};
         for (; i < last; ++cluster) {
             const std::int64_t end = shares.begin[cluster + 1];
             const std::int64_t stop = end < last ? end : last;
             const bool own_part = joins && cluster == joined;
             double *to = own_part ? own.data() : offsets + cluster * width;
-            double found[2][2] = {};
-            adder.add(shares, i, stop, centers.data + cluster * width, to,
-                      own_part ? to + width : to + k * width, found);
-            for (int grain = 0; grain < 2; ++grain)
-                for (int which = 0; which < 2; ++which)
-                    (own_part ? kept[grain][which] : totals[2 * (grain * k + cluster) + which]) +=
-                        found[grain][which];
+            double found[6] = {};
+            const double *magic = adder.grid.magic_of(cluster);
+            adder.add(shares, i, stop, centers.data + cluster * width, magic, to,
+                      own_part ? to + width : to + k * width, {found, 1});
+            const Totals into = own_part ? Totals{kept, 1} : Totals{totals, k};
+            into.add(own_part ? 0 : cluster, {found, 1}, 0, magic[width + 1], adder.grid);
             i = stop;
         }
 #pragma omp barrier
 #pragma omp critical
-        if (joins)
+        if (joins) {
             for (int grain = 0; grain < 2; ++grain) {
                 double *to = offsets + (grain * k + joined) * width;
                 for (std::int64_t column = 0; column < width; ++column)
                     to[column] += own[grain * width + column];
-                for (int which = 0; which < 2; ++which)
-                    totals[2 * (grain * k + joined) + which] += kept[grain][which];
             }
+            Totals{totals, k}.add(joined, {kept, 1}, 0, adder.grid.magic_of(joined)[width + 1],
+                                  adder.grid);
+        }
     }
 }
 

@@ -81,7 +81,7 @@ Position scan_columns_sparse(const SparseRows<C> &rows, double *minimum, double 
                              double *norm, int n_threads);
 
 // Adds every row to the sums of its cluster, about the cluster's center: offsets[2][center][column]
-// and totals[2][center][weight, squares] (both in/out), first the coarse grid, then the fine. With
+// on the coarse and the fine grid, and totals[3][center][weight, squares] (both in/out). With
 // `before` (may be null), only rows whose label changed are added, and taken away from the sums of
 // the cluster that they left. `weights` may be null: every row then weighs 1.
 void cluster_moments(const Rows &rows, const std::int32_t *labels, const std::int32_t *before,

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -20,9 +20,12 @@ from projected_kmeans.certificates.lower_bounds import LowerBound, bound_inertia
 from projected_kmeans.certificates.prover import EFFORTS
 from projected_kmeans.checks import check_choice, check_not_negative
 from projected_kmeans.keys import RandomState
-from projected_kmeans.passes.scoring import inertia
+from projected_kmeans.passes.scoring import measure_inertia
 from projected_kmeans.results import FitState, Floats
 from projected_kmeans.running.monitor import Monitor
+
+# float64 has fewer digits below this number.
+SMALLEST_INERTIA = sys.float_info.min
 
 
 @dataclass(frozen=True)
@@ -36,10 +39,13 @@ class Certificate:
     lower_bound : float
         No clustering into as many clusters has a smaller inertia.
     ratio : float
-        The inertia is at most this many times the minimum. It is 1.0 if the inertia is 0, and
-        infinity if no bound above 0 was found.
+        The exact inertia is at most this many times the minimum. It is 1.0 if all rows of each
+        cluster coincide, and infinity if no bound above 0 was found.
     method, certain, confidence, seconds, skipped
         As in `LowerBound`.
+    inertia_error : float
+        The most that ``inertia`` can differ from the exact inertia, proven. The ratio counts it. It
+        is 0 only if all rows of each cluster coincide.
 
     Examples
     --------
@@ -55,22 +61,48 @@ class Certificate:
     confidence: float
     seconds: float
     skipped: dict[str, str] = field(default_factory=dict)
+    inertia_error: float = 0.0
 
     @classmethod
-    def of(cls, value: float, bound: LowerBound) -> Certificate:
+    def of(cls, value: float, error: float, bound: LowerBound) -> Certificate:
         """Return what a lower bound proves about an inertia.
 
-        The ratio is rounded up. It is at least 1; a smaller quotient can only come from the
-        rounding of the inertia.
+        The ratio is that of the largest value that the exact inertia can have, rounded up. It is at
+        least 1: a smaller quotient only says that the exact inertia is not that large.
+
+        Parameters
+        ----------
+        value : float
+            The inertia.
+        error : float
+            The most that it can differ from the exact inertia.
+        bound : LowerBound
+            The bound.
+
+        Raises
+        ------
+        RuntimeError
+            If a certain bound exceeds the inertia and its error. One of the proofs is false then,
+            and nothing may be told as proven.
         """
-        if value <= 0:
+        best, skipped = bound, bound.skipped
+        most = math.nextafter(value + error, math.inf) if error > 0 else value
+        if bound.value > most and bound.certain:
+            raise RuntimeError(
+                f"the {bound.method} bound {bound.value!r} exceeds the inertia {value!r} with its "
+                f"error {error:.3g}, so that one of them is false; please report this with the data"
+            )
+        if bound.value > most:
+            reason = "the draws were unlucky: the bound exceeds the inertia"
+            best, skipped = replace(bound, value=0.0), {**bound.skipped, bound.method: reason}
+        if most <= 0:
             ratio = 1.0
-        elif bound.value <= 0:
+        elif best.value <= 0 or math.isinf(most):
             ratio = math.inf
         else:
-            ratio = max(1.0, math.nextafter(value / bound.value, math.inf))
-        best = (bound.method, bound.certain, bound.confidence, bound.seconds, bound.skipped)
-        return cls(value, bound.value, ratio, *best)
+            ratio = max(1.0, math.nextafter(most / best.value, math.inf))
+        how = (best.method, best.certain, best.confidence, best.seconds, skipped)
+        return cls(value, best.value, ratio, *how, inertia_error=error)
 
     @classmethod
     def from_document(cls, document: Any) -> Certificate:
@@ -102,8 +134,13 @@ class Certificate:
 
     def describe(self) -> str:
         """Return the certificate as a sentence."""
-        if self.inertia <= 0:
+        if self.inertia <= 0 and self.inertia_error <= 0:
             return "inertia is 0, the best possible"
+        if self.inertia < SMALLEST_INERTIA:
+            return (
+                "the inertia is too small for float64, so nothing is proven about it; "
+                "multiply X by a large constant"
+            )
         if math.isinf(self.ratio):
             reasons = "; ".join(f"{name}: {reason}" for name, reason in self.skipped.items())
             nothing = "no bound above 0 was found, so nothing is proven about the inertia"
@@ -147,7 +184,7 @@ def certify(
     >>> certify([[0.0], [1.0], [5.0], [6.0], [20.0]], [0, 0, 1, 1, 2]).describe()
     'inertia is proven within a millionth of the best possible (neighbour bound)'
     """
-    value = inertia(X, labels)
+    measured = measure_inertia(X, labels)
     bound = kmeans_lower_bound(
         X,
         len(np.unique(np.asarray(labels))),
@@ -157,7 +194,7 @@ def certify(
         random_state=random_state,
         callback=callback,
     )
-    return Certificate.of(value, bound)
+    return Certificate.of(measured.value, measured.error, bound)
 
 
 def check_certificate(method: str | None, time_limit: float | None) -> None:
@@ -184,6 +221,7 @@ def certify_fit(
     source: BlockSource,
     weights: Floats | None,
     value: float,
+    error: float,
     *,
     n_clusters: int,
     method: str | None,
@@ -199,8 +237,8 @@ def certify_fit(
         The rows; all of them are brought into memory.
     weights : ndarray of float64 (n,) or None
         Weight of every row; None counts every row once.
-    value : float
-        The inertia that the fit reached.
+    value, error : float
+        The inertia that the fit reached, and the most that it can differ from its exact value.
     n_clusters : int
         k.
     method, time_limit
@@ -226,4 +264,4 @@ def certify_fit(
         monitor=monitor,
         time_limit=time_limit,
     )
-    return Certificate.of(value, bound)
+    return Certificate.of(value, error, bound)

@@ -95,7 +95,7 @@ def sum_distances(model: FittedModel, X: Any, sample_weight: ArrayLike | None = 
         labels = np.zeros(problem.source.shape[0], dtype=np.int32)
         sums = problem.open_sums(model.float64_centers)
         problem.assign(model.float64_centers, labels, keep_ties=False, then=[sums.adding(labels)])
-    return sums.moments().inertia_about_references
+        return sums.about_references().inertia_about_references
 
 
 @contextmanager

@@ -133,6 +133,7 @@ def certify_partition(
         original.source,
         original.weights,
         polished.inertia,
+        polished.inertia_error,
         n_clusters=recipe.n_clusters,
         method=settings.certificate,
         time_limit=settings.certificate_time,

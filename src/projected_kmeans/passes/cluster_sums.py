@@ -1,99 +1,24 @@
-"""Exact sums over the rows of each cluster, and the means and the inertia that follow from them.
+"""Exact sums over the rows of each cluster, accurate for whatever rows there are.
 
-The sums have the same bits in any order of rows, blocks and threads, because they are exact.
-float64 adds two numbers without rounding if both are multiples of the same power of two and the
-result is below 2^53 times that power. So every term is rounded to a multiple of a coarse spacing, a
-power of two so large that no sum over all rows reaches 2^53 times it. What rounding left of the
-term goes into a second sum, of multiples of a fine spacing. The two sums are added only at the end.
-`MomentGrid` holds the spacings.
+One grid serves all clusters as long as it is fine enough, which is known after the sums. Where it
+is not, because a few values are very far from all others, the rows are summed again on a grid for
+each cluster (`careful_sums`).
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import cached_property, partial
-from typing import NamedTuple
 
 import numpy as np
 
-from projected_kmeans import _native
 from projected_kmeans.blocks.block_source import BlockSource
 from projected_kmeans.blocks.column_scan import ColumnRanges
-from projected_kmeans.blocks.tasks import Block, Task, add, read
-from projected_kmeans.results import Clustering, Floats, Labels
-
-
-@dataclass(frozen=True)
-class Moments:
-    """Sums over the rows x of each cluster, taken relative to a reference point r of the cluster.
-
-    Attributes
-    ----------
-    references : ndarray of float64 (k, columns)
-        The reference points r.
-    mass : ndarray of float64 (k,)
-        The sum of the weights w of the rows.
-    offsets : ndarray of float64 (k, columns)
-        The sum of w (x - r).
-    squares : ndarray of float64 (k,)
-        The sum of w ||x - r||^2.
-    spherical : bool
-        Whether centers have length one: means divided by their lengths (metric "cosine").
-    """
-
-    references: Floats
-    mass: Floats
-    offsets: Floats
-    squares: Floats
-    spherical: bool = False
-
-    @cached_property
-    def means(self) -> Floats:
-        """The center of every cluster: its mean, divided by its length if spherical.
-
-        A cluster without weight has its reference point as center.
-        """
-        if self.spherical:
-            sums = self.references * self.mass[:, None] + self.offsets
-            lengths = np.sqrt(np.einsum("ij,ij->i", sums, sums))[:, None]
-            return np.where(lengths > 0, sums / np.where(lengths > 0, lengths, 1), self.references)
-        filled = np.where(self.mass > 0, self.mass, 1.0)
-        return self.references + self.offsets / filled[:, None]
-
-    @cached_property
-    def cluster_inertia(self) -> Floats:
-        """The sum of w ||x - center||^2 of each cluster."""
-        if self.spherical:
-            gaps = self.references - self.means
-            cross = 2 * np.einsum("ij,ij->i", self.offsets, gaps)
-            beyond = cross + self.mass * np.einsum("ij,ij->i", gaps, gaps)
-            return np.asarray(np.maximum(self.squares + beyond, 0.0))
-        filled = np.where(self.mass > 0, self.mass, 1.0)
-        shift = np.einsum("ij,ij->i", self.offsets, self.offsets) / filled
-        return np.asarray(np.maximum(self.squares - shift, 0.0))
-
-    @cached_property
-    def inertia(self) -> float:
-        """F, the sum of w ||x - center||^2; accurate if the references lie near the centers."""
-        return math.fsum(self.cluster_inertia)
-
-    def describe(self, labels: Labels) -> Clustering:
-        """Return the partition with these labels, its centers and its inertia."""
-        return Clustering(labels, self.means, self.mass, self.inertia, self.sum_of_squares)
-
-    @property
-    def inertia_about_references(self) -> float:
-        """The sum of w ||x - r||^2."""
-        return math.fsum(self.squares)
-
-    @property
-    def sum_of_squares(self) -> float:
-        """The sum of w ||x||^2."""
-        cross = np.einsum("ij,ij->i", self.references, self.offsets)
-        norms = np.einsum("ij,ij->i", self.references, self.references)
-        return math.fsum(self.squares + 2 * cross + self.mass * norms)
+from projected_kmeans.blocks.tasks import Task
+from projected_kmeans.passes.careful_sums import CarefulSums
+from projected_kmeans.passes.grid_sums import GridSums
+from projected_kmeans.passes.moment_grids import shared_grid
+from projected_kmeans.passes.moments import TOLERANCE, Moments
+from projected_kmeans.results import Floats, Labels
 
 
 class ClusterSums:
@@ -117,6 +42,11 @@ class ClusterSums:
     times : int, default=1
         How many partitions of the rows are added (see `adding_repeated`). Spacings are chosen for
         the sum of all of them.
+
+    Attributes
+    ----------
+    references : ndarray of float64 (k, columns)
+        The reference points.
     """
 
     def __init__(
@@ -130,16 +60,18 @@ class ClusterSums:
         spherical: bool = False,
         times: int = 1,
     ) -> None:
-        n_rows, n_columns = times * source.shape[0], source.shape[1]
-        total = float(n_rows) if weights is None else times * math.fsum(weights)
-        self._source, self._references, self._weights = source, references, weights
-        self._grid = _moment_grid(ranges, references, total, n_rows)
+        n_rows, k = source.shape[0], len(references)
+        self.references = references
+        self._source, self._weights, self._spherical = source, weights, spherical
+        self._n_threads = n_threads
+        grid = shared_grid(ranges, references, weights, times, n_rows)
         if source.sparse:
             # A negative number marks a column without zeros; see `MomentGrid`.
-            self._grid.magic[:-2][(ranges.minimum > 0) | (ranges.maximum < 0)] *= -1
-        self._offsets = np.zeros((2, len(references), n_columns))
-        self._totals = np.zeros((2, len(references), 2))
-        self._n_threads, self._spherical = n_threads, spherical
+            grid.magic[0, :-2][(ranges.minimum > 0) | (ranges.maximum < 0)] *= -1
+        counts = None if weights is None else np.full(k, float(times * n_rows))
+        self._sums = GridSums(source, references, weights, grid, counts, n_threads)
+        # The partitions that were added last, for sums that have to be made again.
+        self._partitions: tuple[Labels, ...] = ()
 
     def update(self, labels: Labels, before: Labels | None = None) -> Moments:
         """Walk over the rows and bring the sums up to date with labels.
@@ -157,142 +89,51 @@ class ClusterSums:
         return self.moments()
 
     def adding(self, labels: Labels, before: Labels | None = None) -> Task:
-        """Return the task that adds the rows of a block, or moves rows whose label changed."""
+        """Return the task that adds the rows of a block, or moves rows whose label changed.
+
+        The labels must stay as they are until `moments` was called.
+        """
         return self.adding_repeated((labels,), before)
 
     def adding_repeated(self, partitions: Sequence[Labels], before: Labels | None = None) -> Task:
         """Return the task that adds the rows of a block once for each of several partitions."""
-        uses = [read(before), read(self._weights), *map(read, partitions)]
-        kernel = partial(_add_rows, self._references, self._grid, self._n_threads)
-        return Task(kernel, (add(self._offsets), add(self._totals), *uses))
+        self._partitions = tuple(partitions)
+        return self._sums.adding(partitions, before)
 
     @property
     def parts(self) -> tuple[Floats, Floats]:
-        """The coarse and fine sums: offsets (2, k, columns), and weights and squares (2, k, 2).
+        """The sums on their grids: offsets (2, k, columns), and weights and squares (3, k, 2).
 
         They can be stored and given to `resume` later.
         """
-        return self._offsets, self._totals
+        return self._sums.offsets, self._sums.totals
 
-    def resume(self, offsets: Floats, totals: Floats) -> None:
-        """Continue from the `parts` of sums that had the same references."""
-        self._offsets, self._totals = offsets, totals
+    def resume(self, offsets: Floats, totals: Floats, labels: Labels) -> None:
+        """Continue from the `parts` of sums over these labels that had the same references."""
+        self._sums.offsets, self._sums.totals = offsets, totals
+        self._partitions = (labels,)
 
     def moments(self) -> Moments:
-        """Return the sums of the rows added so far."""
-        mass, squares = self._totals.sum(axis=0).T.copy()
-        if self._source.sparse:
-            offsets = np.empty_like(self._references)
-            for cluster in range(len(mass)):
-                squares[cluster] = self._add_zeros(cluster, float(mass[cluster]), offsets[cluster])
-        else:
-            offsets = self._offsets.sum(axis=0)
-        return Moments(self._references, mass, offsets, squares, self._spherical)
+        """Return the sums of the rows added so far.
 
-    def _add_zeros(self, cluster: int, mass: float, offsets: Floats) -> float:
-        """Add what the zeros of sparse rows contribute to the sums of a cluster.
-
-        The kernel adds, for each stored entry, the difference between its term and the term of a
-        zero. What is missing is the term of a zero, -reference in every column, once for each row
-        of the cluster. Without weights that is a whole number times a multiple of the spacing,
-        hence exact, and the sums have the bits of the same rows given as dense.
-
-        Parameters
-        ----------
-        cluster : int
-            The cluster.
-        mass : float
-            The weight of its rows.
-        offsets : ndarray of float64 (columns,)
-            Overwritten by the sum of w (x - r).
-
-        Returns
-        -------
-        float
-            The sum of w ||x - r||^2.
+        They are about other references, near the means, if the rows had to be summed again.
         """
-        coarse, fine = self._offsets[:, cluster]
-        zeros = np.where(self._grid.magic[:-2] > 0, -self._references[cluster], 0.0)
-        if self._weights is not None:
-            np.add(coarse + fine, mass * zeros, out=offsets)
-            return float(self._totals[:, cluster, 1].sum() + mass * np.sum(zeros * zeros))
-        magic = self._grid.magic
-        terms = _split(zeros, magic[:-2], self._grid.fine_ratio)
-        np.add(coarse + mass * terms[0], fine + mass * terms[1], out=offsets)
-        terms = _split(zeros * zeros, magic[-1], self._grid.squares_ratio)
-        coarse, fine = self._totals[:, cluster, 1]
-        return float((coarse + mass * terms[0].sum()) + (fine + mass * terms[1].sum()))
+        found = self._sums.moments(self._spherical)
+        return found if found.accurate else self._careful.about_means(self.references)
 
+    def about_references(self) -> Moments:
+        """Return the sums of the rows added so far, for the sum of w ||x - r||^2.
 
-def _add_rows(
-    references: Floats,
-    grid: MomentGrid,
-    n_threads: int,
-    block: Block,
-    offsets: Floats,
-    totals: Floats,
-    before: Labels | None,
-    weights: Floats | None,
-    *partitions: Labels,
-) -> None:
-    for labels in partitions:
-        _native.cluster_moments(
-            block.rows, labels, before, weights, references, *grid, offsets, totals, n_threads
+        They are about the given references in any case. Their inertia about means may have lost
+        digits.
+        """
+        found = self._sums.moments(self._spherical)
+        if found.error_about_references <= TOLERANCE * found.inertia_about_references:
+            return found
+        return self._careful.about(self.references)
+
+    @property
+    def _careful(self) -> CarefulSums:
+        return CarefulSums(
+            self._source, self._partitions, self._weights, self._n_threads, self._spherical
         )
-
-
-class MomentGrid(NamedTuple):
-    """The spacings on which sums over rows are exact, in the form that kernels take them.
-
-    Attributes
-    ----------
-    magic : ndarray of float64 (columns + 2,)
-        For each column, then for weights, then for squares: 1.5 * 2^52 times the coarse spacing.
-        Adding this number to a term and subtracting it again rounds the term to a multiple of the
-        spacing, because float64 numbers of that size are one spacing apart. For sparse rows, a
-        negative number marks a column in which every row has a stored entry; it rounds alike.
-    fine_ratio : float
-        The fine spacing divided by the coarse one, for columns and weights.
-    squares_ratio : float
-        The same for squares, of which each row contributes one for each column.
-    """
-
-    magic: Floats
-    fine_ratio: float
-    squares_ratio: float
-
-
-def _split(terms: Floats, magic: Floats, ratio: float) -> tuple[Floats, Floats]:
-    """Return terms rounded to the coarse spacing, and the rest rounded to the fine spacing.
-
-    Kernels split terms by the same operations, hence to the same bits.
-    """
-    coarse = (terms + magic) - magic
-    return coarse, ((terms - coarse) + magic * ratio) - magic * ratio
-
-
-def _moment_grid(
-    ranges: ColumnRanges, references: Floats, total_weight: float, n_rows: int
-) -> MomentGrid:
-    """Return spacings on which no sum over these rows rounds.
-
-    Coarse: let 2^e be at least the largest possible sum of a column. With a spacing of 2^(e - 50)
-    all partial sums are multiples of the spacing and below 2^53 times it, so float64 holds them
-    exactly.
-
-    Fine: what rounding leaves of a term is at most half a coarse spacing. With up to 2^m terms, a
-    fine spacing of 2^(m - 51) times the coarse one keeps these sums exact, too. The sum of a
-    column has one term for each row; the sum of squares has one for each row and column.
-
-    The largest possible square of a row's distance to a reference is bounded in two ways, and the
-    smaller bound counts: by the column ranges, and by |x - r|^2 <= 2 |x|^2 + 2 |r|^2.
-    """
-    low = np.minimum(ranges.minimum, references.min(axis=0))
-    high = np.maximum(ranges.maximum, references.max(axis=0))
-    bound = high - low
-    reach = float(np.max(np.einsum("ij,ij->i", references, references)))
-    square = min(math.fsum(bound * bound), 2 * (ranges.squared_norm + reach))
-    largest = np.concatenate([bound, [1.0, square]]) * total_weight
-    exponents = np.frexp(largest)[1]
-    ratios = [2.0 ** (math.frexp(n)[1] - 51) for n in (n_rows, n_rows * len(bound))]
-    return MomentGrid(np.ldexp(6.0, exponents), *ratios)

@@ -11,7 +11,8 @@ from projected_kmeans.blocks.block_source import BlockSource
 from projected_kmeans.blocks.column_scan import ColumnRanges
 from projected_kmeans.blocks.tasks import Task
 from projected_kmeans.passes.assignment import Nearness, assign_rows, own_distances
-from projected_kmeans.passes.cluster_sums import ClusterSums, Moments
+from projected_kmeans.passes.cluster_sums import ClusterSums
+from projected_kmeans.passes.moments import Moments
 from projected_kmeans.results import Floats, Labels
 
 

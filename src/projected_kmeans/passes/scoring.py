@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse
@@ -13,7 +13,8 @@ from scipy.optimize import linear_sum_assignment
 from projected_kmeans.blocks.column_scan import scan_columns
 from projected_kmeans.blocks.inputs import as_native_rows
 from projected_kmeans.blocks.memory_blocks import open_blocks
-from projected_kmeans.passes.cluster_sums import ClusterSums, Moments
+from projected_kmeans.passes.cluster_sums import ClusterSums
+from projected_kmeans.passes.moments import Moments
 from projected_kmeans.results import Clustering
 
 
@@ -32,7 +33,20 @@ def inertia(X: ArrayLike, labels: ArrayLike) -> float:
     >>> inertia([[0.0], [2.0], [10.0]], [0, 0, 1])
     2.0
     """
-    return _moments(X, labels).inertia
+    return measure_inertia(X, labels).value
+
+
+class Measured(NamedTuple):
+    """An inertia, and the most that it can differ from its exact value."""
+
+    value: float
+    error: float
+
+
+def measure_inertia(X: ArrayLike, labels: ArrayLike) -> Measured:
+    """Return F with its proven error; the parameters are those of `inertia`."""
+    moments = _moments(X, labels)
+    return Measured(moments.inertia, moments.inertia_error)
 
 
 def normalized_inertia(X: ArrayLike, labels: ArrayLike) -> float:

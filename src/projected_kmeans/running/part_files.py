@@ -23,7 +23,7 @@ from projected_kmeans.documents import quote
 from projected_kmeans.output_files import Hashing, write_atomically
 
 FORMAT = "projected_kmeans checkpoint"
-FORMAT_VERSION = 2
+FORMAT_VERSION = 3
 
 DIGEST_BYTES = 32
 PIECE_BYTES = 2**20

@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from projected_kmeans.passes.cluster_sums import Moments
+from projected_kmeans.passes.moments import Moments
 from projected_kmeans.passes.problem import Problem
 from projected_kmeans.results import Floats, Labels
 

@@ -11,7 +11,7 @@ from dataclasses import replace
 import numpy as np
 
 from projected_kmeans.blocks.tasks import OnBlock
-from projected_kmeans.passes.cluster_sums import Moments
+from projected_kmeans.passes.moments import Moments
 from projected_kmeans.passes.problem import Problem
 from projected_kmeans.results import Clustering, Floats
 
@@ -56,20 +56,25 @@ def lift(
     sums = problem.open_sums(references, times=len(sketched))
     problem.source.walk(sums.adding_repeated(partitions), on_block=on_block)
     moments = sums.moments()
+    errors = moments.errors
     parts = [slice(start, start + k) for start, k in zip(starts, n_clusters, strict=False)]
-    return [
-        _describe(
-            replace(
-                moments,
-                references=moments.references[part],
-                mass=moments.mass[part],
-                offsets=moments.offsets[part],
-                squares=moments.squares[part],
-            ),
-            one,
+    found = [
+        replace(
+            moments,
+            references=moments.references[part],
+            mass=moments.mass[part],
+            offsets=moments.offsets[part],
+            squares=moments.squares[part],
+            errors=None if errors is None else errors[:, part],
         )
-        for one, part in zip(sketched, parts, strict=True)
+        for part in parts
     ]
+    # The sums of all partitions together may be accurate and those of one of them not.
+    own = [
+        part if part.accurate else problem.sum(one.labels, part.references)
+        for one, part in zip(sketched, found, strict=True)
+    ]
+    return [_describe(part, one) for one, part in zip(sketched, own, strict=True)]
 
 
 def _references(problem: Problem, sketched: Clustering) -> Floats:

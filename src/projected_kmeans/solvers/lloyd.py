@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 
 from projected_kmeans.passes.assignment import Search
 from projected_kmeans.passes.bounded_search import NearestSearch
-from projected_kmeans.passes.cluster_sums import ClusterSums, Moments
+from projected_kmeans.passes.cluster_sums import ClusterSums
+from projected_kmeans.passes.moments import Moments
 from projected_kmeans.passes.problem import Problem
 from projected_kmeans.results import Clustering, Floats, Labels, OnPass
 from projected_kmeans.solvers.empty_clusters import choose_refills
@@ -37,7 +38,7 @@ class LloydState:
     labels : ndarray of int32 (n,)
         The partition.
     references, offsets, totals : ndarray of float64
-        Its sums: the points that they are about, and their parts on both grids.
+        Its sums: the points that they are about, and their parts on the grids.
     history : tuple of float
         Inertia after each pass.
     shift : float
@@ -139,7 +140,7 @@ class Lloyd:
         has_partition = self.inertia < math.inf
         # Rows are summed as they are labelled, so that a pass reads them once. Sums that follow
         # the partition only need the rows that moved.
-        if self._sums is None or self._sums_lose_bits():
+        if self._sums is None or self._sums_are_far():
             before, self._sums = None, self._problem.open_sums(self._choose_references())
         else:
             before = self._labels
@@ -160,7 +161,7 @@ class Lloyd:
     def resume(self, state: LloydState) -> None:
         """Go on after the last pass of a state of the same rows and parameters."""
         self._sums = self._problem.open_sums(state.references)
-        self._sums.resume(state.offsets.copy(), state.totals.copy())
+        self._sums.resume(state.offsets.copy(), state.totals.copy(), state.labels)
         self._moments = self._sums.moments()
         self.centers, self.inertia = self._moments.means, self._moments.inertia
         self.history, self._shift = list(state.history), state.shift
@@ -173,7 +174,7 @@ class Lloyd:
         assert self._moments is not None
         return LloydState(
             self._labels,
-            self._moments.references,
+            self._sums.references,
             *self._sums.parts,
             tuple(self.history),
             self._shift,
@@ -186,7 +187,7 @@ class Lloyd:
         best, history = self._start, tuple(self.history)
         if self._moments is not None:
             moments = self._moments
-            if self._sums_lose_bits():
+            if _loses_bits(moments):
                 moments = self._problem.sum(self._labels, moments.means)
                 history = (*history[:-1], moments.inertia)
             best = moments.describe(self._labels)
@@ -220,10 +221,15 @@ class Lloyd:
             return self.centers
         return np.clip(self.centers, -reach, reach)
 
-    def _sums_lose_bits(self) -> bool:
-        """Tell whether means have come so far from the references that sums lose digits."""
+    def _sums_are_far(self) -> bool:
+        """Tell whether means have come so far from the references that sums lose digits.
+
+        Moments have other references than the sums if the rows had to be summed again.
+        """
         moments = self._moments
-        return moments is not None and moments.inertia < NEAR * moments.inertia_about_references
+        if moments is None or self._sums is None:
+            return False
+        return moments.references is not self._sums.references or _loses_bits(moments)
 
     def _fill_empty_clusters(self, sums: ClusterSums, moments: Moments) -> Moments:
         """Give rows to the clusters without weight; return the sums of the new partition."""
@@ -240,6 +246,10 @@ class Lloyd:
         self._refilled = np.concatenate([self._refilled, rows])
         self._targets = np.concatenate([self._targets, targets])
         self._search.rows_reassigned(rows, targets)
+
+
+def _loses_bits(moments: Moments) -> bool:
+    return moments.inertia < NEAR * moments.inertia_about_references
 
 
 def run_lloyd(

@@ -133,5 +133,5 @@ def state_fits(problem: Problem, shape: tuple[int, ...], state: LloydState) -> b
     sums = problem.open_sums(state.references)
     if [part.shape for part in sums.parts] != [state.offsets.shape, state.totals.shape]:
         return False
-    sums.resume(state.offsets.copy(), state.totals.copy())
+    sums.resume(state.offsets.copy(), state.totals.copy(), state.labels)
     return sums.moments().inertia == state.history[-1]

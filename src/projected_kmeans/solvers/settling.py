@@ -40,7 +40,7 @@ def settle_labels(problem: Problem, found: Clustering) -> Clustering:
     problem.assign(centers, labels, keep_ties=True, then=[sums.adding(labels)])
     if np.array_equal(labels, found.labels):
         return replace(found, settled=True)
-    moments = sums.moments()
+    moments = sums.about_references()
     if moments.inertia_about_references > found.inertia:  # only rounding tells the centers apart
         return found
     return replace(
@@ -49,5 +49,6 @@ def settle_labels(problem: Problem, found: Clustering) -> Clustering:
         centers=centers,
         mass=moments.mass,
         inertia=moments.inertia_about_references,
+        inertia_error=moments.error_about_references,
         settled=True,
     )

@@ -1,0 +1,258 @@
+"""Compare certificates of tiny data with the least inertia, computed without rounding.
+
+Rows have all scales, far values, duplicates, offsets and weights, dense and sparse, in float32 and
+float64. For each instance the minimum inertia over all partitions is computed in whole numbers. A
+certificate must keep: lower bound <= minimum <= inertia + error, inertia - error <= exact inertia
+<= inertia + error <= ratio x minimum, an error of at most 1e-12 of the inertia, and "inertia is
+0" only for clusters of equal rows.
+
+The same seed gives the same instances. For example:
+
+    python campaigns/fuzz_certificates.py --seconds 60
+    python campaigns/fuzz_certificates.py --seed 3 --only 1234     # repeat one instance
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import sys
+import time
+import warnings
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import scipy.sparse
+from numpy.typing import NDArray
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+from recording import RESULTS, store_campaign
+
+from projected_kmeans import Certificate, ProjectedKMeans, certify, kmeans_lower_bound
+from projected_kmeans.blocks.unit_length import to_unit_rows
+from projected_kmeans.certificates.certificate import SMALLEST_INERTIA
+
+KINDS = ("certify", "certify", "certify", "weighted bound", "weighted fit", "cosine fit")
+
+# The relative error of an inertia, at most.
+PROMISE = Fraction(1, 10**12)
+
+
+@dataclass(frozen=True)
+class Instance:
+    """Rows, weights, a partition and what is asked of them.
+
+    Attributes
+    ----------
+    kind : str
+        One of `KINDS`.
+    rows : ndarray (n, d)
+        The rows, dense.
+    sparse : bool
+        Whether they are given as CSR.
+    weights : ndarray of float64 (n,)
+        The weights; 1 where the kind has none.
+    labels : ndarray of int64 (n,)
+        A partition.
+    """
+
+    kind: str
+    rows: NDArray[Any]
+    sparse: bool
+    weights: NDArray[np.float64]
+    labels: NDArray[np.int64]
+
+    @property
+    def given(self) -> Any:
+        """The rows in the form in which they are given."""
+        return scipy.sparse.csr_array(self.rows) if self.sparse else self.rows
+
+
+def draw_instance(seed: int, index: int) -> Instance:
+    """Return the instance of a number."""
+    stream = np.random.default_rng([seed, index])
+    n, d, k = stream.integers(1, 9), stream.integers(1, 4), stream.integers(1, 5)
+    kind = str(stream.choice(KINDS))
+    dtype = str(stream.choice(["float32", "float64"]))
+    limit = 17 if dtype == "float32" else 140
+    rows = stream.normal(size=(n, d))
+    if stream.random() < 0.4:
+        rows = np.round(rows * 2)
+    rows *= 10.0 ** stream.choice([0, 0, stream.integers(-limit, limit + 1)])
+    rows += np.abs(rows).max() * stream.choice([0, 0, 1e5], size=d)
+    far = stream.random((n, d)) < stream.choice([0, 0, 0.1, 0.4])
+    rows[far] *= 10.0 ** stream.integers(-20, 20)
+    if stream.random() < 0.3:
+        rows = rows[stream.integers(n, size=n)]
+    rows[stream.random((n, d)) < stream.choice([0, 0.4])] = 0
+    rows = np.clip(rows, -(10.0 ** (limit + 1)), 10.0 ** (limit + 1)).astype(dtype)
+    weights = np.ones(n)
+    if kind.startswith("weighted"):
+        weights = np.exp(stream.normal(scale=stream.choice([1, 5]), size=n))
+    labels = stream.integers(min(k, n), size=n)
+    return Instance(kind, rows, bool(stream.random() < 0.4), weights, labels)
+
+
+class ExactCosts:
+    """The inertia of every set of rows, and the minimum over all partitions, without rounding.
+
+    Numbers are multiplied by a power of two that makes all of them whole. A set of rows is a
+    number whose bits say which rows belong to it.
+
+    Parameters
+    ----------
+    rows : ndarray (n, d)
+        The rows.
+    weights : ndarray of float64 (n,)
+        Their weights.
+    """
+
+    def __init__(self, rows: NDArray[Any], weights: NDArray[np.float64]) -> None:
+        exact = [[Fraction(float(value)) for value in row] for row in rows]
+        scales = [Fraction(float(weight)) for weight in weights]
+        self._n = len(exact)
+        self.of_set = [Fraction(0)] * (1 << self._n)
+        for chosen in range(1, 1 << self._n):
+            members = [i for i in range(self._n) if chosen >> i & 1]
+            mass = sum((scales[i] for i in members), start=Fraction(0))
+            for column in range(len(exact[0])):
+                sums = sum((scales[i] * exact[i][column] for i in members), start=Fraction(0))
+                squares = sum(
+                    (scales[i] * exact[i][column] ** 2 for i in members), start=Fraction(0)
+                )
+                self.of_set[chosen] += squares - sums * sums / mass
+
+    def of_partition(self, labels: NDArray[np.int64]) -> Fraction:
+        """Return the inertia of a partition."""
+        sets = [
+            sum(1 << int(i) for i in np.flatnonzero(labels == label)) for label in np.unique(labels)
+        ]
+        return sum((self.of_set[one] for one in sets), start=Fraction(0))
+
+    def minimum(self, k: int) -> Fraction:
+        """Return the minimum inertia of all partitions into at most k clusters."""
+        best = list(self.of_set)
+        for _ in range(k - 1):
+            before = list(best)
+            for whole in range(1, 1 << self._n):
+                part = (whole - 1) & whole
+                while part:
+                    if part & whole & -whole:  # the part with the lowest row, so each split once
+                        best[whole] = min(best[whole], self.of_set[part] + before[whole ^ part])
+                    part = (part - 1) & whole
+        return best[-1]
+
+
+def check_instance(instance: Instance) -> list[str]:
+    """Return what is wrong with the certificate of an instance."""
+    if instance.kind == "certify":
+        exact = ExactCosts(instance.rows, instance.weights)
+        found = certify(instance.given, instance.labels, method="full", random_state=0)
+        own = exact.of_partition(instance.labels)
+        return check_certificate(found, own, exact.minimum(len(np.unique(instance.labels))))
+    k = len(np.unique(instance.labels))
+    if instance.kind == "weighted bound":
+        minimum = ExactCosts(instance.rows, instance.weights).minimum(k)
+        bound = kmeans_lower_bound(
+            instance.given, k, method="full", sample_weight=instance.weights, random_state=0
+        )
+        return [] if Fraction(bound.value) <= minimum else [f"bound {bound.value} > {minimum}"]
+    return _check_fit(instance, k)
+
+
+def _check_fit(instance: Instance, k: int) -> list[str]:
+    """Check the certificate of a fit, whose inertia is about its own centers."""
+    cosine = instance.kind == "cosine fit"
+    rows = to_unit_rows(instance.rows) if cosine else instance.rows
+    model = ProjectedKMeans(
+        k, certificate="full", metric="cosine" if cosine else "euclidean", random_state=0
+    ).fit(instance.given, sample_weight=None if cosine else instance.weights)
+    exact = ExactCosts(rows, instance.weights)
+    return check_certificate(model.certificate_, None, exact.minimum(k))
+
+
+def check_certificate(found: Certificate, exact: Fraction | None, minimum: Fraction) -> list[str]:
+    """Return what a certificate claims and what is not so.
+
+    Parameters
+    ----------
+    found : Certificate
+        The certificate.
+    exact : Fraction or None
+        The exact inertia of its partition; None if the inertia is about centers that are no means.
+    minimum : Fraction
+        The exact minimum.
+    """
+    wrong = []
+    value, error = Fraction(found.inertia), Fraction(found.inertia_error)
+    if Fraction(found.lower_bound) > minimum:
+        wrong.append(f"lower bound {found.lower_bound} > minimum {float(minimum)}")
+    if value + error < minimum:
+        wrong.append(f"inertia {found.inertia} + {found.inertia_error} < {float(minimum)}")
+    if math.isfinite(found.ratio) and value - error > Fraction(found.ratio) * minimum:
+        wrong.append(f"ratio {found.ratio} is too small for {found.inertia} / {float(minimum)}")
+    if found.describe() == "inertia is 0, the best possible" and minimum > 0:
+        wrong.append(f"an inertia of 0 is told, and the minimum is {float(minimum)}")
+    if exact is not None and abs(value - exact) > error:
+        wrong.append(f"inertia {found.inertia} is off by more than {found.inertia_error}")
+    if exact is not None and exact > SMALLEST_INERTIA and error > PROMISE * exact:
+        wrong.append(f"the error {found.inertia_error} of {found.inertia} exceeds 1e-12 of it")
+    return wrong
+
+
+def run_instances(seed: int, seconds: float, count: int | None) -> dict[str, Any]:
+    """Check instances until the time is over, or so many; return the counts."""
+    begun, index = time.monotonic(), 0
+    kinds: Counter[str] = Counter()
+    proven, failures = 0, []
+    while index < count if count is not None else time.monotonic() - begun < seconds:
+        instance = draw_instance(seed, index)
+        try:
+            wrong = check_instance(instance)
+        except Exception as error:  # whatever it is, it breaks a promise
+            wrong = [f"{type(error).__name__}: {error}"]
+        failures += [f"seed {seed}, instance {index}, {instance.kind}: {one}" for one in wrong]
+        kinds[instance.kind] += 1
+        proven += not wrong
+        index += 1
+    return {
+        "instances": index,
+        "kinds": dict(sorted(kinds.items())),
+        "kept": proven,
+        "seconds": round(time.monotonic() - begun, 1),
+        "failures": failures,
+    }
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the campaign; return 1 if a certificate broke a promise."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--seconds", type=float, default=60.0, help="stop after this time")
+    parser.add_argument("--instances", type=int, help="check so many, whatever the time")
+    parser.add_argument("--seed", type=int, default=0, help="fixes the instances")
+    parser.add_argument("--only", type=int, help="repeat the instance of this number")
+    parser.add_argument("--out", type=Path, default=RESULTS, help="where the result goes")
+    given = parser.parse_args(arguments)
+    warnings.simplefilter("ignore")  # of fits with fewer distinct rows than clusters
+    if given.only is not None:
+        instance = draw_instance(given.seed, given.only)
+        print(instance, check_instance(instance) or "kept")
+        return 0
+    result = run_instances(given.seed, given.seconds, given.instances)
+    words = " ".join(sys.argv[1:] if arguments is None else arguments)
+    command = f"python campaigns/fuzz_certificates.py {words}".strip()
+    path = store_campaign("fuzz_certificates", command, result, given.out)
+    print(f"{result['kept']} of {result['instances']} instances kept all promises; see {path}")
+    return 1 if result["failures"] else 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,192 @@
+"""Sums over the rows of each cluster on given grids: exact, so that they merge in any order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from projected_kmeans import _native
+from projected_kmeans.blocks.block_source import BlockSource
+from projected_kmeans.blocks.tasks import Block, Task, add, read
+from projected_kmeans.passes.moment_grids import SMALLEST, MomentGrid
+from projected_kmeans.passes.moments import ROUNDING, Moments
+from projected_kmeans.results import Floats, Labels
+
+# Sparse rows are made dense in pieces of this many numbers.
+PIECE = 1 << 18
+
+
+class GridSums:
+    """Sums over the rows of every cluster on a grid.
+
+    Parameters
+    ----------
+    source : BlockSource
+        n rows.
+    references : ndarray of float64 (k, columns)
+        A reference point for each cluster.
+    weights : ndarray of float64 (n,) or None
+        The weights of the rows; None counts every row once.
+    grid : MomentGrid
+        The spacings.
+    counts : ndarray of float64 (k,) or None
+        The number of rows that each cluster has at most; None if it is the mass.
+    n_threads : int
+        The number of threads; 0 means as many as OpenMP allows.
+    dense : bool, default=False
+        Whether sparse rows are made dense, a piece at a time. This is slow but has the bits of
+        dense rows, also with weights.
+
+    Attributes
+    ----------
+    offsets : ndarray of float64 (2, k, columns)
+        The coarse and the fine sums of w (x - r).
+    totals : ndarray of float64 (3, k, 2)
+        The sums of w in two parts, and of w ||x - r||^2 in three.
+    """
+
+    def __init__(
+        self,
+        source: BlockSource,
+        references: Floats,
+        weights: Floats | None,
+        grid: MomentGrid,
+        counts: Floats | None,
+        n_threads: int,
+        *,
+        dense: bool = False,
+    ) -> None:
+        self.offsets = np.zeros((2, *references.shape))
+        self.totals = np.zeros((3, len(references), 2))
+        self._references, self._weights, self._grid = references, weights, grid
+        self._sparse, self._counts = source.sparse and not dense, counts
+        self._add = _add_pieces if dense else _add_rows
+        self._n_threads = n_threads
+
+    def adding(self, partitions: Sequence[Labels], before: Labels | None = None) -> Task:
+        """Return the task that adds the rows of a block once for each of several partitions."""
+        uses = [read(before), read(self._weights), *map(read, partitions)]
+        kernel = partial(self._add, self._references, self._grid, self._n_threads)
+        return Task(kernel, (add(self.offsets), add(self.totals), *uses))
+
+    def moments(self, spherical: bool) -> Moments:
+        """Return the sums of the rows added so far, with what the grid can have taken away."""
+        mass: Floats = self.totals[:2, :, 0].sum(axis=0)
+        offsets, parts, errors = self.offsets.sum(axis=0), self.totals[:, :, 1], self._errors(mass)
+        if not self._sparse:
+            squares = self._grid.add_up_squares(parts)
+        elif self._weights is None:
+            parts = parts.copy()
+            for cluster, size in enumerate(mass):
+                self._add_zeros(cluster, size, offsets[cluster], parts[:, cluster])
+            squares = self._grid.add_up_squares(parts)
+        else:
+            squares = self._grid.add_up_squares(parts)
+            self._add_weighted_zeros(mass, offsets, squares, errors)
+        return Moments(self._references, mass, offsets, squares, spherical, errors)
+
+    def _errors(self, mass: Floats) -> Floats:
+        """Return what rounding to the grid, and underflow, can have taken away; see `Moments`."""
+        lost = self._grid.fine_spacings() / 2 + SMALLEST * (self._grid.magic != 0)
+        columns = np.sqrt(np.einsum("ij,ij->i", lost[:, :-2], lost[:, :-2])) * (1 + 2.0**-20)
+        counts = mass if self._counts is None else self._counts
+        errors = np.empty((3, len(mass)))
+        errors[0] = 0.0 if self._weights is None else counts * lost[:, -2]
+        errors[1] = counts * columns
+        errors[2] = counts * (len(lost[0]) - 2) * lost[:, -1]
+        return errors
+
+    def _add_zeros(self, cluster: int, mass: float, offsets: Floats, parts: Floats) -> None:
+        """Add what the zeros of sparse rows without weights contribute to the sums of a cluster.
+
+        The kernel adds, for each stored entry, the difference between its term and the term of a
+        zero. What is missing is the term of a zero, -reference in every column, once for each row
+        of the cluster. That is a whole number times a multiple of the spacing, hence exact, and
+        the sums have the bits of the same rows given as dense.
+
+        Parameters
+        ----------
+        cluster : int
+            The cluster.
+        mass : float
+            The weight of its rows.
+        offsets : ndarray of float64 (columns,)
+            Overwritten by the sum of x - r.
+        parts : ndarray of float64 (3,)
+            The parts of the sum of ||x - r||^2; the zeros are added.
+        """
+        (coarse, fine), zeros = self.offsets[:, cluster], self._zeros(cluster)
+        terms = self._grid.split(zeros, cluster)
+        np.add(coarse + mass * terms[0], fine + mass * terms[1], out=offsets)
+        parts[:] = self._grid.add_squares_exactly(parts, int(mass), zeros * zeros, cluster)
+
+    def _add_weighted_zeros(
+        self, mass: Floats, offsets: Floats, squares: Floats, errors: Floats
+    ) -> None:
+        """Add the zeros of sparse rows with weights to the sums, which are rounded there.
+
+        The kernel rounded each weighted term of a zero by itself, which the mass times the term
+        does not repeat. So the sums differ from those of dense rows by rounding, which is added
+        to the errors: a few roundings of each term, and some 30 of NumPy's pairwise sum.
+        """
+        for cluster, size in enumerate(mass):
+            zeros = self._zeros(cluster)
+            square = float(size * np.sum(zeros * zeros))
+            offsets[cluster] += size * zeros
+            errors[1, cluster] += 8 * ROUNDING * np.sqrt(size * square)
+            errors[2, cluster] += 64 * ROUNDING * (square + abs(squares[cluster]))
+            squares[cluster] = max(squares[cluster] + square, 0.0)
+
+    def _zeros(self, cluster: int) -> Floats:
+        """Return what a zero adds to the offsets of a cluster, in columns that have zeros."""
+        has_zeros = self._grid.of_cluster(cluster)[:-2] > 0
+        return np.where(has_zeros, -self._references[cluster], 0.0)
+
+
+def dense_pieces(rows: Any) -> Iterator[tuple[slice, NDArray[Any]]]:
+    """Yield the rows of a block as dense arrays of limited size, with their places in the block."""
+    step = max(1, PIECE // rows.shape[1])
+    for start in range(0, rows.shape[0], step):
+        some = slice(start, start + step)
+        part: Any = rows[some]
+        yield some, part if isinstance(part, np.ndarray) else part.toarray()
+
+
+def _add_pieces(
+    references: Floats,
+    grid: MomentGrid,
+    n_threads: int,
+    block: Block,
+    offsets: Floats,
+    totals: Floats,
+    before: Labels | None,
+    weights: Floats | None,
+    *partitions: Labels,
+) -> None:
+    for some, rows in dense_pieces(block.rows):
+        piece = Block(block.start + some.start, rows)
+        old = None if before is None else before[some]
+        weight = None if weights is None else weights[some]
+        labels = [one[some] for one in partitions]
+        _add_rows(references, grid, n_threads, piece, offsets, totals, old, weight, *labels)
+
+
+def _add_rows(
+    references: Floats,
+    grid: MomentGrid,
+    n_threads: int,
+    block: Block,
+    offsets: Floats,
+    totals: Floats,
+    before: Labels | None,
+    weights: Floats | None,
+    *partitions: Labels,
+) -> None:
+    for labels in partitions:
+        _native.cluster_moments(
+            block.rows, labels, before, weights, references, *grid, offsets, totals, n_threads
+        )

@@ -1,0 +1,179 @@
+"""The spacings on which sums over rows are exact, for all clusters alike or for each its own.
+
+float64 adds two numbers without rounding if both are multiples of the same power of two and the
+result is below 2^53 times that power. So every term is rounded to a multiple of a coarse spacing, a
+power of two so large that no sum reaches 2^53 times it. What rounding left of the term is rounded
+to a multiple of a fine spacing and goes into a second sum.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from projected_kmeans.blocks.column_scan import ColumnRanges
+from projected_kmeans.results import Floats
+
+# 1.5 * 2^52. Adding this number times a spacing to a term, and subtracting it again, rounds the
+# term to a multiple of the spacing, because float64 numbers of that size are one spacing apart.
+MAGIC = 1.5 * 2.0**52
+
+# The smallest positive number of float64.
+SMALLEST = 2.0**-1074
+
+
+class MomentGrid(NamedTuple):
+    """The spacings in the form that kernels take them.
+
+    Attributes
+    ----------
+    magic : ndarray of float64 (1 or k, columns + 2)
+        For each column, then for weights, then for squares: `MAGIC` times the coarse spacing; 0
+        where all terms are 0. One row serves all clusters, or each cluster has its own. For sparse
+        rows, a value that is not positive marks a column in which every row of the cluster has a
+        stored entry; it rounds alike.
+    ratios : ndarray of float64 (4,)
+        The fine spacing divided by the coarse one, for columns and weights. Then for squares: the
+        fine, the middle and the top spacing, each divided by the coarse one.
+    """
+
+    magic: Floats
+    ratios: Floats
+
+    def split(self, terms: Floats, cluster: int) -> tuple[Floats, Floats]:
+        """Return terms of columns rounded to the coarse spacing, and the rest to the fine one.
+
+        Kernels split terms by the same operations, hence to the same bits.
+        """
+        return _split(terms, self.of_cluster(cluster)[:-2], float(self.ratios[0]))
+
+    def split_squares(self, terms: Floats, cluster: int) -> tuple[Floats, Floats]:
+        """Return squares rounded to the coarse spacing, and the rest rounded to the fine one."""
+        return _split(terms, self.of_cluster(cluster)[-1:], float(self.ratios[1]))
+
+    def of_cluster(self, cluster: int) -> Floats:
+        """Return the row of ``magic`` for a cluster."""
+        return np.asarray(self.magic[cluster if len(self.magic) > 1 else 0])
+
+    def fine_spacings(self) -> Floats:
+        """Return the fine spacings (1 or k, columns + 2)."""
+        ratios = np.full(self.magic.shape[1], self.ratios[0])
+        ratios[-1] = self.ratios[1]
+        return np.asarray(np.abs(self.magic) / MAGIC * ratios)
+
+    def add_up_squares(self, parts: Floats) -> Floats:
+        """Return the values of sums of squares (3, k) that kernels left in three parts.
+
+        Kernels may divide the same sum differently. So what the lower parts have too much is
+        carried to the parts above first: then the lower parts are at least 0 and below the
+        spacing of the next part, which only one division satisfies.
+        """
+        top, middle, fine = parts
+        squares = self.magic[:, -1] / MAGIC
+        carried = _round_down(fine, squares * self.ratios[2])
+        middle, fine = middle + carried, fine - carried
+        carried = _round_down(middle, squares * self.ratios[3])
+        return np.asarray((top + carried) + ((middle - carried) + fine))
+
+    def add_squares_exactly(self, parts: Floats, times: int, terms: Floats, cluster: int) -> Floats:
+        """Return the three parts (3,) of a sum to which some squares are added so many times."""
+        unit = float(self.of_cluster(cluster)[-1]) / MAGIC
+        fine, middle, top = (max(unit * ratio, SMALLEST) for ratio in self.ratios[1:])
+        added = [part.sum() for part in self.split_squares(terms, cluster)]
+        total = sum(int(part / fine) for part in parts) + times * sum(
+            int(part / fine) for part in added
+        )
+        upper, rest = divmod(total, int(top / fine))
+        return np.array([upper * top, *_scaled(divmod(rest, int(middle / fine)), middle, fine)])
+
+
+def shared_grid(
+    ranges: ColumnRanges, references: Floats, weights: Floats | None, times: int, n_rows: int
+) -> MomentGrid:
+    """Return spacings that serve all clusters, from what is known before the pass.
+
+    The largest possible square of a row's distance to a reference is bounded in two ways, and the
+    smaller bound counts: by the column ranges, and by |x - r|^2 <= 2 |x|^2 + 2 |r|^2.
+
+    Parameters
+    ----------
+    ranges : ColumnRanges
+        The column ranges of the rows.
+    references : ndarray of float64 (k, columns)
+        The reference points.
+    weights : ndarray of float64 (n,) or None
+        The weights of the rows.
+    times : int
+        How often every row is added.
+    n_rows : int
+        n.
+    """
+    low = np.minimum(ranges.minimum, references.min(axis=0))
+    high = np.maximum(ranges.maximum, references.max(axis=0))
+    bound = high - low
+    reach = float(np.max(np.einsum("ij,ij->i", references, references)))
+    square = min(math.fsum(bound * bound), 2 * (ranges.squared_norm + reach))
+    heaviest = 1.0 if weights is None else float(weights.max(initial=0.0))
+    total = float(n_rows) if weights is None else math.fsum(weights)
+    largest = np.concatenate([bound * total * times, [total * times, square * heaviest]])
+    return _grid(largest[None], n_rows * times)
+
+
+def cluster_grids(counts: Floats, heaviest: Floats, columns: Floats, squares: Floats) -> MomentGrid:
+    """Return spacings for each cluster, from the largest terms of its rows.
+
+    Parameters
+    ----------
+    counts : ndarray of float64 (k,)
+        The number of rows of each cluster.
+    heaviest : ndarray of float64 (k,)
+        Their largest weight.
+    columns : ndarray of float64 (k, columns)
+        The largest weighted distance from the reference in each column.
+    squares : ndarray of float64 (k,)
+        The largest weighted sum of squares of a row, or more.
+    """
+    largest = np.c_[counts[:, None] * columns, counts * heaviest, squares * (1 + 2.0**-20)]
+    return _grid(largest, int(counts.max(initial=1.0)))
+
+
+def _grid(largest: Floats, n_rows: int) -> MomentGrid:
+    """Return spacings on which no sum rounds.
+
+    Columns and weights. Coarse: let 2^e exceed the largest possible sum. With a spacing of
+    2^(e - 50) all partial sums are multiples of the spacing and below 2^53 times it. Fine: what
+    rounding leaves of a term is at most half a coarse spacing. With up to 2^r rows, a fine spacing
+    of 2^(r - 51) times the coarse one keeps these sums exact, too.
+
+    Squares. Let 2^e exceed the sum of squares of one row, and let the row have up to 2^t terms, two
+    for each column because sparse rows add differences. A coarse spacing of 2^(e - 50) and a fine
+    one of 2^(t - 51) times that, hold the sums over one row. Sums over rows have three parts. The
+    top part holds 2^(r + 1) rows with a spacing of 2^(e + r - 51). The middle spacing is 2^-30 of
+    that, and the fine one not below 2^-60 of it, so that a part can take what millions of sums
+    bring before it is carried to the part above it.
+    """
+    # Squares of tiny numbers may vanish; their spacing must not.
+    differs = (largest[:, :-2] > 0).any(axis=1)
+    largest[:, -1] = np.maximum(largest[:, -1], np.finfo(np.float64).tiny * differs)
+    r, t = math.frexp(n_rows)[1], math.frexp(2 * (largest.shape[1] - 2))[1]
+    fine = max(t - 51, r - 61)
+    exponents = [r - 51, fine, max(r - 31, fine), r - 1]
+    magic = np.where(largest > 0, np.ldexp(MAGIC * 2.0**-50, np.frexp(largest)[1]), 0.0)
+    return MomentGrid(magic, np.ldexp(1.0, exponents))
+
+
+def _split(terms: Floats, magic: Floats, ratio: float) -> tuple[Floats, Floats]:
+    coarse = (terms + magic) - magic
+    return coarse, ((terms - coarse) + magic * ratio) - magic * ratio
+
+
+def _round_down(values: Floats, spacing: Floats) -> Floats:
+    """Return the largest multiples of spacings, powers of two, that values are not below."""
+    filled = np.where(spacing > 0, spacing, 1.0)
+    return np.where(spacing > 0, np.floor(values / filled) * filled, values)
+
+
+def _scaled(numbers: tuple[int, int], *units: float) -> list[float]:
+    return [number * unit for number, unit in zip(numbers, units, strict=True)]

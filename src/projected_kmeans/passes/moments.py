@@ -1,0 +1,214 @@
+"""Means and inertia of clusters from sums over their rows, with a proven error."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from projected_kmeans.passes.moment_grids import SMALLEST
+from projected_kmeans.results import Clustering, Floats, Labels
+
+# Half a unit in the last place of 1.0.
+ROUNDING = 2.0**-53
+
+# Sums are accurate if the error of the inertia is at most this share of it, 4.5e-13.
+TOLERANCE = 2.0**-41
+
+# In most clusters, the grid may move the mean by this share of the spread of the rows at most.
+MEAN_TOLERANCE = 2.0**-30
+
+# Sums of products are taken over so many columns at a time, so that their rounding stays small.
+SPAN = 512
+
+
+@dataclass(frozen=True)
+class Moments:
+    """Sums over the rows x of each cluster, taken relative to a reference point r of the cluster.
+
+    Attributes
+    ----------
+    references : ndarray of float64 (k, columns)
+        The reference points r.
+    mass : ndarray of float64 (k,)
+        The sum of the weights w of the rows.
+    offsets : ndarray of float64 (k, columns)
+        The sum of w (x - r).
+    squares : ndarray of float64 (k,)
+        The sum of w ||x - r||^2.
+    spherical : bool
+        Whether centers have length one: means divided by their lengths (metric "cosine").
+    errors : ndarray of float64 (3, k) or None
+        What the grids of the sums can have taken away: from the mass, from the offsets (the length
+        of the vector of errors), and from the squares. None if nothing.
+    """
+
+    references: Floats
+    mass: Floats
+    offsets: Floats
+    squares: Floats
+    spherical: bool = False
+    errors: Floats | None = None
+
+    @cached_property
+    def means(self) -> Floats:
+        """The center of every cluster: its mean, divided by its length if spherical.
+
+        A cluster without weight has its reference point as center.
+        """
+        if self.spherical:
+            sums = self.references * self.mass[:, None] + self.offsets
+            lengths = np.sqrt(_dot(sums, sums))[:, None]
+            return np.where(lengths > 0, sums / np.where(lengths > 0, lengths, 1), self.references)
+        return self._raw_means
+
+    @cached_property
+    def cluster_inertia(self) -> Floats:
+        """The sum of w ||x - center||^2 of each cluster."""
+        if self.spherical:
+            gaps = self.references - self.means
+            beyond = 2 * _dot(self.offsets, gaps) + self.mass * _dot(gaps, gaps)
+            return np.asarray(np.maximum(self.squares + beyond, 0.0))
+        return self._spread
+
+    @cached_property
+    def inertia(self) -> float:
+        """F, the sum of w ||x - center||^2."""
+        return math.fsum(self.cluster_inertia)
+
+    @cached_property
+    def inertia_error(self) -> float:
+        """The most that `inertia` can differ from its exact value for the rows as stored.
+
+        Let u = 2^-53, S the sum of w ||x - r||^2, O the sum of w (x - r), and m the mass.
+
+        - A difference x - r is rounded once and is squared with three more roundings, and the
+          parts of the sum are added with two: S is off by at most 8 u S and what its grid took.
+        - By the Cauchy-Schwarz inequality, the lengths of all w (x - r) sum up to at most
+          sqrt(m S). So O is off by a vector of length at most 4 u sqrt(m S) and what its grids
+          took.
+        - The inertia is S - ||O||^2 / m. An error e of O changes ||O||^2 by at most
+          2 ||O|| e + e^2. The products of `SPAN` columns at a time are added with at most
+          SPAN roundings, and so on.
+
+        All of this is enlarged by 2^-20 of itself, for products of errors that are left out. It is
+        exactly 0 if all rows equal their references and the grids took nothing.
+        """
+        return math.fsum(self._cluster_error) * (1 + 2.0**-20)
+
+    @property
+    def accurate(self) -> bool:
+        """Whether the grids of the sums were fine enough for the inertia and for most means."""
+        if not self.inertia_error <= TOLERANCE * self.inertia:
+            return False
+        return self.errors is None or self._means_are_accurate(self.errors[1])
+
+    def _means_are_accurate(self, lost_offsets: Floats) -> bool:
+        """Tell whether the grids moved most means by a tiny share of the spread of their rows.
+
+        A cluster whose squares vanished on the grid is compared with the length of its reference
+        instead: its rows may be equal, or much nearer to each other than the grid can tell.
+        """
+        size = self.squares * self.mass
+        gone = np.flatnonzero((size <= 0) & (self.mass > 0))
+        size[gone] = _dot(self.references[gone], self.references[gone]) * self.mass[gone] ** 2
+        moved = (lost_offsets**2 > MEAN_TOLERANCE**2 * size)[self.mass > 0]
+        return bool(2 * np.count_nonzero(moved) <= len(moved))
+
+    def describe(self, labels: Labels) -> Clustering:
+        """Return the partition with these labels, its centers and its inertia."""
+        return Clustering(
+            labels,
+            self.means,
+            self.mass,
+            self.inertia,
+            self.sum_of_squares,
+            inertia_error=self.inertia_error,
+        )
+
+    @property
+    def inertia_about_references(self) -> float:
+        """The sum of w ||x - r||^2."""
+        return math.fsum(self.squares)
+
+    @property
+    def error_about_references(self) -> float:
+        """The most that `inertia_about_references` can differ from its exact value."""
+        return 8 * ROUNDING * math.fsum(self.squares) + math.fsum(self._errors[2])
+
+    @property
+    def sum_of_squares(self) -> float:
+        """The sum of w ||x||^2: inertia about the means, and the squares of the means."""
+        means = self._raw_means
+        return math.fsum(self._spread) + math.fsum(self.mass * _dot(means, means))
+
+    @property
+    def _errors(self) -> Floats:
+        return np.zeros((3, len(self.mass))) if self.errors is None else self.errors
+
+    @cached_property
+    def _filled(self) -> Floats:
+        """The mass, and 1 for clusters without weight, to divide by."""
+        return np.where(self.mass > 0, self.mass, 1.0)
+
+    @cached_property
+    def _raw_means(self) -> Floats:
+        return self.references + self.offsets / self._filled[:, None]
+
+    @cached_property
+    def _shift(self) -> Floats:
+        """What the inertia about the references exceeds that about the means by."""
+        return np.asarray(_dot(self.offsets, self.offsets) / self._filled)
+
+    @cached_property
+    def _spread(self) -> Floats:
+        """The sum of w ||x - mean||^2 of each cluster."""
+        return np.asarray(np.maximum(self.squares - self._shift, 0.0))
+
+    @cached_property
+    def _cluster_error(self) -> Floats:
+        """The error of each cluster's inertia; see `inertia_error`."""
+        lost_mass, lost_offsets, lost_squares = self._errors
+        most, mass, n_columns = self.squares + lost_squares, self._filled, self.offsets.shape[1]
+        offsets_error = 4 * ROUNDING * np.sqrt(mass * most) + lost_offsets
+        mass_error = 2 * ROUNDING + 2 * lost_mass / mass
+        dot_error = (min(n_columns, SPAN) + n_columns // SPAN + 8) * ROUNDING + mass_error
+        if self.spherical:
+            changed = self._spherical_error(offsets_error, dot_error)
+        else:
+            length = np.sqrt(self._shift * mass)
+            changed = (2 * length + offsets_error) * offsets_error / mass + dot_error * self._shift
+        underflow = (n_columns + 4) * SMALLEST * (1 + 1 / mass)
+        error = 8 * ROUNDING * most + lost_squares + changed + underflow
+        return np.where(most > 0, np.where(mass_error < 0.5, error, np.inf), 0.0)
+
+    def _spherical_error(self, offsets_error: Floats, dot_error: Floats) -> Floats:
+        """Return the error of what lies between squares and inertia for centers of length one.
+
+        With g = r - center, that is 2 O g + m ||g||^2. The center itself is rounded: the sum s of
+        the rows by e, hence its direction by 2 e / ||s||, and its length by the error of a dot
+        product. The inertia is smallest at the exact direction, so that it changes by
+        4 e^2 / ||s|| at most. It changes by the rounding of the length times itself, and by
+        the square of that rounding times m.
+        """
+        mass = self._filled
+        gaps = self.references - self.means
+        length, gap = np.sqrt(_dot(self.offsets, self.offsets)), np.sqrt(_dot(gaps, gaps))
+        added = 2 * gap * (offsets_error + dot_error * length) + dot_error * mass * gap**2
+        sums = self.references * self.mass[:, None] + self.offsets
+        sum_error = offsets_error + 3 * ROUNDING * (mass + length)
+        sum_length = np.maximum(np.sqrt(_dot(sums, sums)), SMALLEST)
+        turned = 4 * sum_error * np.minimum(sum_error / sum_length, 1.0)
+        stretched = dot_error * (self.cluster_inertia + mass * dot_error)
+        return np.asarray(added + turned + stretched)
+
+
+def _dot(left: Floats, right: Floats) -> Floats:
+    """Return the dot product of each row of one array with the same row of another."""
+    parts = [
+        np.einsum("ij,ij->i", left[:, start : start + SPAN], right[:, start : start + SPAN])
+        for start in range(0, left.shape[1], SPAN)
+    ]
+    return np.asarray(sum(parts[1:], start=parts[0]))
