@@ -16,6 +16,8 @@ from projected_kmeans import ProjectedKMeans, inertia, normalized_inertia
 from projected_kmeans.blocks.column_scan import scan_columns
 from projected_kmeans.blocks.memory_blocks import ArrayBlocks, SparseBlocks
 from projected_kmeans.passes.cluster_sums import ClusterSums
+from projected_kmeans.passes.grid_sums import GridSums
+from projected_kmeans.passes.moment_grids import shared_grid
 from projected_kmeans.passes.moments import Moments
 from tests.support.layouts import seeds, threads
 from tests.support.optima import exact_inertia
@@ -161,6 +163,21 @@ def test_a_unit_near_underflow_keeps_its_digits() -> None:
     labels = np.arange(3000) % 2
     scaled = inertia(X * 2.0**500, labels) * 2.0**-1000
     assert inertia(X, labels) == pytest.approx(scaled, rel=1e-12)
+
+
+@given(seed=seeds, n=st.integers(1, 40), d=st.integers(1, 5), far=st.integers(0, 14))
+def test_the_quick_check_is_never_more_lenient(seed: int, n: int, d: int, far: int) -> None:
+    """What few numbers call surely accurate is accurate by the error of each cluster."""
+    stream = np.random.default_rng(seed)
+    X, labels = stream.normal(size=(n, d)), stream.integers(3, size=n).astype(np.int32)
+    X[0, 0] = 10.0**far
+    source = ArrayBlocks(X)
+    references = np.resize(X, (3, d))
+    grid = shared_grid(scan_columns(source), references, None, 1, n)
+    sums = GridSums(source, references, None, grid, None, 1)
+    source.walk(sums.adding([labels]))
+    found = sums.moments(spherical=False)
+    assert found.accurate or not sums.is_surely_accurate(found)
 
 
 def test_sums_follow_labels_around_a_far_value() -> None:

@@ -169,7 +169,9 @@ def test_partial_sums_merge_to_the_same_bits() -> None:
         offsets, totals = (sum(parts[index][which] for index in order) for which in range(2))
         np.testing.assert_array_equal(offsets, whole[0])
         np.testing.assert_array_equal(totals[:, :, 0], whole[1][:, :, 0])
-        squares = [grid.add_up_squares(one[:, :, 1]) for one in (totals, whole[1])]
+        squares = [
+            grid.add_up_squares(one[:, :, 1], *grid.carry_spacings()) for one in (totals, whole[1])
+        ]
         assert squares[0].tobytes() == squares[1].tobytes()
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -78,27 +78,39 @@ class GridSums:
         mass: Floats = self.totals[:2, :, 0].sum(axis=0)
         offsets, parts, errors = self.offsets.sum(axis=0), self.totals[:, :, 1], self._errors(mass)
         if not self._sparse:
-            squares = self._grid.add_up_squares(parts)
+            squares = self._grid.add_up_squares(parts, *self._carries)
         elif self._weights is None:
             parts = parts.copy()
             for cluster, size in enumerate(mass):
                 self._add_zeros(cluster, size, offsets[cluster], parts[:, cluster])
-            squares = self._grid.add_up_squares(parts)
+            squares = self._grid.add_up_squares(parts, *self._carries)
         else:
-            squares = self._grid.add_up_squares(parts)
+            squares = self._grid.add_up_squares(parts, *self._carries)
             self._add_weighted_zeros(mass, offsets, squares, errors)
         return Moments(self._references, mass, offsets, squares, spherical, errors)
 
     def _errors(self, mass: Floats) -> Floats:
         """Return what rounding to the grid, and underflow, can have taken away; see `Moments`."""
+        counts = mass if self._counts is None else self._counts
+        return np.asarray(self._lost * counts)
+
+    @cached_property
+    def _carries(self) -> tuple[Floats, Floats]:
+        return self._grid.carry_spacings()
+
+    @cached_property
+    def _lost(self) -> Floats:
+        """What each row can lose (3, 1 or k): mass, the length of its offsets, squares."""
         lost = self._grid.fine_spacings() / 2 + SMALLEST * (self._grid.magic != 0)
         columns = np.sqrt(np.einsum("ij,ij->i", lost[:, :-2], lost[:, :-2])) * (1 + 2.0**-20)
-        counts = mass if self._counts is None else self._counts
-        errors = np.empty((3, len(mass)))
-        errors[0] = 0.0 if self._weights is None else counts * lost[:, -2]
-        errors[1] = counts * columns
-        errors[2] = counts * (len(lost[0]) - 2) * lost[:, -1]
-        return errors
+        mass = lost[:, -2] * (self._weights is not None)
+        return np.stack([mass, columns, (lost.shape[1] - 2) * lost[:, -1]])
+
+    def is_surely_accurate(self, found: Moments) -> bool:
+        """Tell quickly whether moments of these sums are accurate; False if unsure."""
+        if self._weights is not None or len(self._grid.magic) > 1:
+            return False
+        return found.surely_accurate(float(self._lost[1, 0]), float(self._lost[2, 0]))
 
     def _add_zeros(self, cluster: int, mass: float, offsets: Floats, parts: Floats) -> None:
         """Add what the zeros of sparse rows without weights contribute to the sums of a cluster.

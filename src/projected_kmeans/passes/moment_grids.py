@@ -63,7 +63,16 @@ class MomentGrid(NamedTuple):
         ratios[-1] = self.ratios[1]
         return np.asarray(np.abs(self.magic) / MAGIC * ratios)
 
-    def add_up_squares(self, parts: Floats) -> Floats:
+    def carry_spacings(self) -> tuple[Floats, Floats]:
+        """Return the middle and the top spacing of squares (1 or k,), at least the smallest number.
+
+        Below that number, float64 has nothing that could be carried.
+        """
+        squares = self.magic[:, -1] / MAGIC
+        middle, top = (np.maximum(squares * ratio, SMALLEST) for ratio in self.ratios[2:])
+        return middle, top
+
+    def add_up_squares(self, parts: Floats, middle_spacing: Floats, top_spacing: Floats) -> Floats:
         """Return the values of sums of squares (3, k) that kernels left in three parts.
 
         Kernels may divide the same sum differently. So what the lower parts have too much is
@@ -71,10 +80,9 @@ class MomentGrid(NamedTuple):
         spacing of the next part, which only one division satisfies.
         """
         top, middle, fine = parts
-        squares = self.magic[:, -1] / MAGIC
-        carried = _round_down(fine, squares * self.ratios[2])
+        carried = np.floor(fine / middle_spacing) * middle_spacing
         middle, fine = middle + carried, fine - carried
-        carried = _round_down(middle, squares * self.ratios[3])
+        carried = np.floor(middle / top_spacing) * top_spacing
         return np.asarray((top + carried) + ((middle - carried) + fine))
 
     def add_squares_exactly(self, parts: Floats, times: int, terms: Floats, cluster: int) -> Floats:
@@ -167,12 +175,6 @@ def _grid(largest: Floats, n_rows: int) -> MomentGrid:
 def _split(terms: Floats, magic: Floats, ratio: float) -> tuple[Floats, Floats]:
     coarse = (terms + magic) - magic
     return coarse, ((terms - coarse) + magic * ratio) - magic * ratio
-
-
-def _round_down(values: Floats, spacing: Floats) -> Floats:
-    """Return the largest multiples of spacings, powers of two, that values are not below."""
-    filled = np.where(spacing > 0, spacing, 1.0)
-    return np.where(spacing > 0, np.floor(values / filled) * filled, values)
 
 
 def _scaled(numbers: tuple[int, int], *units: float) -> list[float]:

@@ -105,6 +105,33 @@ class Moments:
             return False
         return self.errors is None or self._means_are_accurate(self.errors[1])
 
+    def surely_accurate(self, lost_offset: float, lost_square: float) -> bool:
+        """Tell from few numbers whether sums without weights are `accurate`; False if unsure.
+
+        This is the sum of all `inertia_error`, with the sum of squares in place of the smaller
+        sums, so that ordinary passes need not compute it for each cluster.
+
+        Parameters
+        ----------
+        lost_offset : float
+            What the grid can have taken from the offsets for each row (the length of a vector).
+        lost_square : float
+            What it can have taken from the squares for each row.
+        """
+        if self.spherical:
+            return False
+        mass, n_columns = float(self.mass.sum()), self.offsets.shape[1]
+        lost = mass * lost_square
+        most = float(self.squares.sum()) + lost
+        offset = 4 * ROUNDING * math.sqrt(most) + lost_offset * math.sqrt(mass)
+        dots = (_dot_error(n_columns) + 10 * ROUNDING) * most
+        underflow = 2 * len(self.mass) * (n_columns + 4) * SMALLEST
+        error = lost + dots + 2 * (math.sqrt(most) + offset) * offset + underflow
+        if not error * (1 + 2.0**-10) <= TOLERANCE * self.inertia:
+            return False
+        least = (lost_offset / MEAN_TOLERANCE) ** 2
+        return bool(2 * np.count_nonzero(self.squares > least * self.mass) > len(self.mass))
+
     def _means_are_accurate(self, lost_offsets: Floats) -> bool:
         """Tell whether the grids moved most means by a tiny share of the spread of their rows.
 
@@ -174,7 +201,7 @@ class Moments:
         most, mass, n_columns = self.squares + lost_squares, self._filled, self.offsets.shape[1]
         offsets_error = 4 * ROUNDING * np.sqrt(mass * most) + lost_offsets
         mass_error = 2 * ROUNDING + 2 * lost_mass / mass
-        dot_error = (min(n_columns, SPAN) + n_columns // SPAN + 8) * ROUNDING + mass_error
+        dot_error = _dot_error(n_columns) + mass_error
         if self.spherical:
             changed = self._spherical_error(offsets_error, dot_error)
         else:
@@ -205,10 +232,15 @@ class Moments:
         return np.asarray(added + turned + stretched)
 
 
+def _dot_error(n_columns: int) -> float:
+    """Return the relative error of `_dot`, with some roundings of its result."""
+    return (min(n_columns, SPAN) + n_columns // SPAN + 8) * ROUNDING
+
+
 def _dot(left: Floats, right: Floats) -> Floats:
     """Return the dot product of each row of one array with the same row of another."""
-    parts = [
-        np.einsum("ij,ij->i", left[:, start : start + SPAN], right[:, start : start + SPAN])
-        for start in range(0, left.shape[1], SPAN)
-    ]
-    return np.asarray(sum(parts[1:], start=parts[0]))
+    total: Floats = np.einsum("ij,ij->i", left[:, :SPAN], right[:, :SPAN])
+    for start in range(SPAN, left.shape[1], SPAN):
+        some = slice(start, start + SPAN)
+        total += np.einsum("ij,ij->i", left[:, some], right[:, some])
+    return total
