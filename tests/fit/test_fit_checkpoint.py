@@ -19,7 +19,7 @@ from projected_kmeans import FitState, ProjectedKMeans
 from projected_kmeans.planning import approach
 from projected_kmeans.results import Clustering, OnPass
 from projected_kmeans.running import checkpoint as running_checkpoint
-from projected_kmeans.running import checkpoint_folder
+from projected_kmeans.running import part_files
 from projected_kmeans.solvers import single_restart
 from projected_kmeans.sources.open_rows import open_rows
 from tests.support.blobs import assert_same_fit, draw_blobs
@@ -65,13 +65,13 @@ def leave(folder: Path, step: str, iteration: int, X: Any = None, **options: Any
 def test_nothing_is_stored_too_often(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A fit that takes less than five seconds stores only its map and its result."""
     written: list[str] = []
-    plain = checkpoint_folder.write_atomically
+    plain = part_files.write_atomically
 
     def spy(path: Path, write: Any) -> None:
         written.append(path.name)
         plain(path, write)
 
-    monkeypatch.setattr(checkpoint_folder, "write_atomically", spy)
+    monkeypatch.setattr(part_files, "write_atomically", spy)
     assert_same_fit(fit(tmp_path / "steps"), fit())
     assert written == ["run.part", "map.part", "result.part"]
 
@@ -260,7 +260,7 @@ def test_the_command_refuses_what_is_not_its_own(call: Call, data: Path, tmp_pat
     same = ("--threads", 1, "--memory-limit", "1GB", "--time-budget", 9)
     assert call(*words, "-k", 3, *same).code == 0
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(checkpoint_folder, "FORMAT_VERSION", 4)
+        patch.setattr(part_files, "FORMAT_VERSION", 4)
         check_refusal(call(*words, "-k", 3), "has format version 3 and this package reads 4")
 
 

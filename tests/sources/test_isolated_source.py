@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import gc
+import pickle
 from pathlib import Path
 
 import h5py
 import numpy as np
+import pyarrow
+import pyarrow.parquet
 import pytest
 import scipy.io
 
@@ -73,3 +77,18 @@ def test_without_such_processes_files_are_read_here(
     source = open_rows(save_mat(tmp_path, ROWS))
     assert not isinstance(source, IsolatedRows)
     np.testing.assert_array_equal(source.read(0, 4), ROWS)
+
+
+def test_a_source_that_is_dropped_leaves_its_process_to_the_next(tmp_path: Path) -> None:
+    """Dask sends a source with every task: not every task may wait for a new process."""
+    path = tmp_path / "rows.parquet"
+    pyarrow.parquet.write_table(pyarrow.table({"x": np.arange(9.0)}), path)
+    sent = pickle.dumps(open_rows(path))
+    processes = set()
+    for start in range(3):
+        source = pickle.loads(sent)
+        np.testing.assert_array_equal(source.read(start, 9)[:, 0], np.arange(start, 9.0))
+        processes.add(source._handle.get()._process)
+        del source
+        gc.collect()
+    assert len(processes) == 1

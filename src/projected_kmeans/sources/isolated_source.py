@@ -6,7 +6,9 @@ and how they fit together is checked again here.
 
 from __future__ import annotations
 
+import contextlib
 import importlib
+import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -53,6 +55,7 @@ class OpenedFiles:
             "name": name,
         }
         self._process, self.facts, arrays = ask_first(request, name)
+        self._is_open = True
         self.labels = arrays[0] if arrays else None
 
     def ask(self, do: str, row_bytes: int = 0, **details: Any) -> Any:
@@ -60,9 +63,17 @@ class OpenedFiles:
         request = {"do": do, "source": self.facts["source"], **details}
         return self._process.ask(request, self._name, self.facts["file_bytes"], row_bytes)
 
+    def __del__(self) -> None:
+        # A source that a Dask task was sent is dropped without being closed. Its process is kept,
+        # because the next task would otherwise wait half a second for another one.
+        if hasattr(self, "_process") and not sys.is_finalizing():
+            with contextlib.suppress(UnreadableFile):
+                self.close()
+
     def close(self) -> None:
         """Close the files, and keep the process for other files unless it is still at work."""
-        if self._process.is_free:
+        if self._is_open and self._process.is_free:
+            self._is_open = False
             self._process.forget_buffers()
             self.ask("close")
             keep_process(self._process)

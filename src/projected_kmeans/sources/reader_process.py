@@ -42,8 +42,8 @@ ENVIRONMENT = {
 # An answer is awaited for 60 s longer than four times the processor time that a request may take.
 # Only a process that waits for something, such as a network drive, takes so long.
 WAITED_SECONDS, WAITED_FACTOR = 60.0, 4.0
-# One process without open files is kept for the next file, because its start takes half a second.
-KEPT_PROCESSES = 1
+# Processes without open files are kept for the next files, because a start takes half a second.
+KEPT_PROCESSES = 2
 
 
 class ReaderDied(UnreadableFile):
