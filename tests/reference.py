@@ -31,9 +31,13 @@ TWINS = {
 
 # Functions of the native module that have no twin, and why.
 WITHOUT_TWIN = {
+    "forget_mapping": "ends the watch over a mapped file",
     "instruction_set": "tells which build of the kernels is in use",
+    "mapping_at": "tells which watched file is mapped at an address",
+    "mapping_was_cut": "tells whether a mapped file was cut while it was read",
     "max_threads": "asks OpenMP",
     "release_memory": "gives freed memory back to the system",
+    "watch_mapping": "begins the watch over a mapped file",
 }
 
 

@@ -13,6 +13,7 @@ from projected_kmeans.checks import (
     check_count,
     check_init,
     check_not_negative,
+    check_threads,
 )
 
 
@@ -25,6 +26,8 @@ def test_what_is_allowed_passes() -> None:
     check_choice("solver", None, ["lloyd", None])
     check_components(7, 7)
     check_components("auto", 1)
+    check_threads(None)
+    check_threads(2**31 - 1)
 
 
 @pytest.mark.parametrize(
@@ -33,6 +36,8 @@ def test_what_is_allowed_passes() -> None:
         (check_count, ("k", 2.0), TypeError, "k=2.0 is not an integer; use an integer of at least"),
         (check_count, ("k", True), TypeError, "k=True is not an integer; use an integer of at"),
         (check_count, ("k", 0), ValueError, "k=0 is too small; use an integer of at least 1"),
+        (check_threads, (2**31,), ValueError, "n_threads=2147483648 is too large; use at most"),
+        (check_threads, (-1,), ValueError, "n_threads=-1 is too small; use an integer of at least"),
         (check_not_negative, ("tol", "0"), TypeError, "tol='0' is not a number; use a finite num"),
         (check_not_negative, ("tol", True), TypeError, "tol=True is not a number; use a finite"),
         (check_not_negative, ("tol", -1), ValueError, "tol=-1 is out of range; use a finite numb"),

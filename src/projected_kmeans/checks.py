@@ -12,6 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+MAX_THREADS = 2**31 - 1  # kernels count threads in 32 bits
+
 
 def check_count(name: str, value: Any, *, minimum: int = 1, word: str | None = None) -> None:
     """Raise unless a value is an integer of at least ``minimum``, or equals ``word``.
@@ -49,6 +51,25 @@ def check_not_negative(name: str, value: Any) -> None:
         raise TypeError(f"{name}={value!r} is not a number; use a finite number of at least 0")
     if not 0 <= value < np.inf:
         raise ValueError(f"{name}={value} is out of range; use a finite number of at least 0")
+
+
+def check_threads(n_threads: Any) -> None:
+    """Raise unless the number of threads is None, or an integer that kernels can take.
+
+    Examples
+    --------
+    >>> check_threads(2**31)
+    Traceback (most recent call last):
+    ...
+    ValueError: n_threads=2147483648 is too large; use at most 2147483647, or None for all
+    """
+    if n_threads is None:
+        return
+    check_count("n_threads", n_threads)
+    if n_threads > MAX_THREADS:
+        raise ValueError(
+            f"n_threads={n_threads} is too large; use at most {MAX_THREADS}, or None for all"
+        )
 
 
 def check_choice(name: str, value: Any, choices: Iterable[Any]) -> None:

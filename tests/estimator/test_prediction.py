@@ -152,3 +152,12 @@ def test_labels_come_block_by_block() -> None:
     assert blocks[0].start == 0
     assert states[-1].iteration == states[-1].total == 150
     assert {state.step for state in states} == {"predict"}
+
+
+@pytest.mark.parametrize("method", ["predict", "transform", "score"])
+def test_threads_set_after_the_fit_are_checked(method: str) -> None:
+    """A number of threads that kernels cannot take gets a sentence, not their signature."""
+    X, _ = draw_blobs()
+    model = ProjectedKMeans(3, random_state=0).fit(X).set_params(n_threads=2**31)
+    with pytest.raises(ValueError, match="n_threads=2147483648 is too large; use at most"):
+        getattr(model, method)(X)

@@ -46,6 +46,7 @@ def test_settings_of_a_model() -> None:
         ({"memory_limit": "much"}, "memory_limit='much' is not a size"),
         ({"time_budget": -1}, "time_budget=-1"),
         ({"n_threads": 0}, "n_threads=0 is too small"),
+        ({"n_threads": 2**31}, "n_threads=2147483648 is too large; use at most 2147483647, or"),
     ],
 )
 def test_bad_parameters_are_named(changed: dict[str, Any], message: str) -> None:

@@ -256,3 +256,14 @@ def test_bad_sparse_entries_are_named(kind: Any, bad: float, name: str) -> None:
     rows = scipy.sparse.csr_array(np.array([[0.0, 1.0, 0.0], [2.0, 0.0, bad]]))
     with pytest.raises(ValueError, match=rf"{name}.*row 1, column 2"):
         kind(2).fit(rows)
+
+
+@pytest.mark.parametrize("kind", ALL_MAPS)
+def test_too_many_threads_are_refused(kind: Any) -> None:
+    """A fit and a transform refuse a number of threads that kernels cannot take."""
+    X = draw_rows(1, 25, 30, "float64")
+    with pytest.raises(ValueError, match="n_threads=2147483648 is too large; use at most"):
+        kind(5, random_state=0, n_threads=2**31).fit(X)
+    fitted = kind(5, random_state=0).fit(X).set_params(n_threads=2**31)
+    with pytest.raises(ValueError, match="n_threads=2147483648 is too large; use at most"):
+        fitted.transform(X)

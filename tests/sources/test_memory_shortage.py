@@ -10,8 +10,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import scipy.sparse
 
-from projected_kmeans import ProjectedKMeans, open_rows
+from projected_kmeans import ProjectedKMeans, _native, open_rows
 from projected_kmeans.sources import memory_shortage
 from projected_kmeans.sources.memory_shortage import (
     MemoryShortage,
@@ -48,6 +49,16 @@ def test_a_shortage_says_what_is_known(
     assert "\n" not in str(told)
     assert "()" not in str(told).replace("(10,)", "")
     assert describe_shortage(told) is told
+
+
+def test_the_sentence_of_a_kernel_is_kept() -> None:
+    """A kernel may lack a few bytes, which are not more than what is at hand."""
+    rows = scipy.sparse.csr_array((np.ones(1), np.zeros(1, np.int64), np.array([0, 1])), (1, 2**44))
+    with pytest.raises(MemoryError, match=r"^a kernel asked for ") as caught:
+        _native.transposed_product(rows, np.empty((1, 0)), np.empty((2**44, 0)), 1)
+    told = describe_shortage(caught.value)
+    assert isinstance(told, MemoryShortage)
+    assert str(told) == str(caught.value)
 
 
 def test_a_silent_system_is_no_number(monkeypatch: pytest.MonkeyPatch) -> None:

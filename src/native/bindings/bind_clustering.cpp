@@ -40,7 +40,9 @@ void cluster_moments(B block, In<std::int32_t, 1> labels, std::optional<In<std::
                      In<double, 2> magic, In<double, 1> ratios, Out<double, 3> offsets,
                      Out<double, 3> totals, int n_threads) {
     const nb::gil_scoped_release unlocked;
-    ArrayMemory().reads(block, labels, before, weights, centers, magic).writes(offsets, totals);
+    ArrayMemory()
+        .reads(block, labels, before, weights, centers, magic, ratios)
+        .writes(offsets, totals);
     const auto rows = rows_of(block, n_threads);
     const auto width = static_cast<std::size_t>(rows.n_columns);
     const auto reference = centers_of<double>(rows, centers);

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
 from projected_kmeans.certificates.certificate import Certificate
+from projected_kmeans.checks import check_threads
 from projected_kmeans.planning.settings import Settings
 from projected_kmeans.results import Floats
 
@@ -73,6 +74,7 @@ class FittedModel:
     @property
     def n_threads(self) -> int:
         """Number of threads; 0 takes as many as OpenMP allows."""
+        check_threads(self.settings.n_threads)  # may have been set after the fit
         return self.settings.n_threads or 0
 
     @property

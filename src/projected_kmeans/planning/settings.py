@@ -19,6 +19,7 @@ from projected_kmeans.checks import (
     check_components,
     check_count,
     check_not_negative,
+    check_threads,
 )
 from projected_kmeans.keys import RandomState
 from projected_kmeans.planning.memory_limit import parse_memory
@@ -99,8 +100,7 @@ def check_parameters(settings: Settings) -> None:
     if settings.time_budget is not None:
         check_not_negative("time_budget", settings.time_budget)
     parse_memory(settings.memory_limit)
-    if settings.n_threads is not None:
-        check_count("n_threads", settings.n_threads)
+    check_threads(settings.n_threads)
     if isinstance(settings.init, str):
         check_choice("init", settings.init, SEEDINGS)
     if not isinstance(settings.projection, Transformer):

@@ -24,7 +24,7 @@ from projected_kmeans.blocks.element_types import compute_type
 from projected_kmeans.blocks.inputs import check_rows, check_weights
 from projected_kmeans.blocks.memory_blocks import open_blocks
 from projected_kmeans.blocks.tasks import Block, OnBlock, Task, fill
-from projected_kmeans.checks import check_components, check_count
+from projected_kmeans.checks import check_components, check_count, check_threads
 from projected_kmeans.keys import RandomState, resolve_key
 from projected_kmeans.projections.target_dimension import (
     DEFAULT_RULE,
@@ -89,8 +89,7 @@ def fit_shape(projection: RandomMap, n_samples: int, n_features: int) -> None:
     check_eps(projection.eps)
     if projection.n_clusters is not None:
         check_count("n_clusters", projection.n_clusters)
-    if projection.n_threads is not None:
-        check_count("n_threads", projection.n_threads)
+    check_threads(projection.n_threads)
     projection.n_features_in_ = n_features
     projection.key_ = resolve_key(projection.random_state)
     projection.n_components_ = projection.choose_components(n_samples, n_features)
@@ -201,6 +200,7 @@ class MapTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
             float64 for float64 rows, float32 for smaller types.
         """
         check_is_fitted(self)
+        check_threads(self.n_threads)
         source = open_blocks(check_rows(self, X, reset=False, accept_sparse=True))
         check_finite(source)
         return sketch_rows(self, source)

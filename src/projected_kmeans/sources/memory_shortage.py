@@ -15,6 +15,9 @@ ADVICE = "set memory_limit (--memory-limit), or use fewer rows, columns, cluster
 # What NumPy says about an array that it has no memory for.
 NUMPY_TEXT = re.compile(r"Unable to allocate (?P<size>.+?) for (?P<what>an array .+)", re.DOTALL)
 
+# How the sentence of a kernel begins; it says all: what was asked for, and what to do.
+KERNEL_TEXT = "a kernel asked for "
+
 # The limit and the use of the container that this process runs in, if it runs in one.
 CONTAINER = Path("/sys/fs/cgroup")
 
@@ -57,6 +60,8 @@ def describe_shortage(error: BaseException, path: str | Path | None = None) -> M
     """
     if isinstance(error, MemoryShortage):
         return error
+    if str(error).startswith(KERNEL_TEXT):
+        return MemoryShortage(str(error))
     left = memory_left()
     at_hand = "this machine gives" if left == float("inf") else f"the {show_size(left)} at hand"
     text = NUMPY_TEXT.search(str(error))
