@@ -14,13 +14,15 @@ import pytest
 import scipy.io
 
 from projected_kmeans.sources import reader_process
+from projected_kmeans.sources.file_source import FileRows
+from projected_kmeans.sources.folder_source import JoinedRows
 from projected_kmeans.sources.format_table import TABLE
 from projected_kmeans.sources.isolated_source import IsolatedRows
 from projected_kmeans.sources.label_formats import read_labels
 from projected_kmeans.sources.open_rows import open_rows
 from projected_kmeans.sources.protocol import UnreadableFile
 from projected_kmeans.sources.side_columns import open_side_column
-from tests.support.row_files import LABELS, ROWS, as_table, save_mat, save_parquet
+from tests.support.row_files import LABELS, ROWS, as_table, save_images, save_mat, save_parquet
 
 
 def test_formats_of_native_parsers_are_isolated(tmp_path: Path) -> None:
@@ -77,6 +79,66 @@ def test_without_such_processes_files_are_read_here(
     source = open_rows(save_mat(tmp_path, ROWS))
     assert not isinstance(source, IsolatedRows)
     np.testing.assert_array_equal(source.read(0, 4), ROWS)
+
+
+def read_all(path: str) -> list[object]:
+    """Return labels, cells and rows; the process that reads is kept at the end."""
+    labels = read_labels("rows.mat").tolist()
+    cells = open_side_column(path, "b").take_ids().take(2)
+    with open_rows(path) as source:
+        return [labels, cells, np.asarray(source.read(0, 2)).tolist()]
+
+
+def test_a_relative_path_is_that_of_this_process(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A process that is kept was started in another folder, which has a file of the same name."""
+    found = []
+    for number in range(2):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        save_parquet(folder, as_table(np.full((2, 5), number, np.float32)))
+        scipy.io.savemat(folder / "rows.mat", {"fea": ROWS, "gnd": LABELS + number})
+        monkeypatch.chdir(folder)
+        found.append(read_all("rows.parquet"))
+    assert found == [[(LABELS + n).tolist(), [n] * 2, [[n] * 5] * 2] for n in range(2)]
+
+
+def test_errors_name_the_path_as_given(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What was sent is absolute, but a sentence has the path of the caller."""
+    monkeypatch.chdir(tmp_path)
+    scipy.io.savemat("rows.mat", {"gnd": np.ones((2, 2))})
+    Path("rows.parquet").write_bytes(b"no table")
+    with pytest.raises(UnreadableFile, match=r"^rows\.mat .*;") as told:
+        read_labels("rows.mat")
+    assert str(tmp_path) not in str(told.value)
+    with pytest.raises(UnreadableFile, match=r"^rows\.parquet .*;") as told:
+        open_side_column("rows.parquet", "b")
+    assert str(tmp_path) not in str(told.value)
+
+
+@pytest.mark.parametrize("isolated", [True, False])
+def test_a_source_offers_the_same_here_and_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, isolated: bool
+) -> None:
+    """Images, one file and a folder of tables tell their files and their format."""
+    monkeypatch.setattr("projected_kmeans.sources.open_rows.can_isolate", lambda: isolated)
+    for name in ("images", "tables"):
+        (tmp_path / name).mkdir()
+    images = save_images(tmp_path / "images", "L")
+    tables = [
+        save_parquet(tmp_path / "tables", as_table(np.ones((2, 5))), f"{part}.parquet")
+        for part in "ab"
+    ]
+    for path, files, format in (
+        (images, sorted(images.iterdir()), ".png"),
+        (tables[0], tables[:1], ".parquet"),
+        (tables[0].parent, tables, ".parquet"),
+    ):
+        source = open_rows(path)
+        assert isinstance(source, FileRows | JoinedRows | IsolatedRows)
+        assert isinstance(source, IsolatedRows) == isolated
+        assert (source.files, source.format) == (tuple(files), format)
 
 
 def test_a_source_that_is_dropped_leaves_its_process_to_the_next(tmp_path: Path) -> None:

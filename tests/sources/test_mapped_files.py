@@ -10,8 +10,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import scipy.sparse
 
-from projected_kmeans import _native, open_rows
+from projected_kmeans import ProjectedKMeans, _native, open_rows
 from projected_kmeans.sources.mapped_files import check_file, map_file, mapping_of, watch
 from tests.support.shortened_files import CASES
 
@@ -127,3 +128,13 @@ def test_a_whole_file_passes(file: Path) -> None:
         check_file(rows)
     check_file(np.zeros((3, 2)))
     assert mapping_of(np.zeros((3, 2))[1:]) == 0
+
+
+@pytest.mark.parametrize("format", ["bsr", "coo", "csc", "csr", "dia", "dok", "lil"])
+def test_sparse_rows_are_fitted_while_a_file_is_mapped(format: str, file: Path) -> None:
+    """Rows of every sparse format lie in no file, also those of a dictionary."""
+    watched = map_file(file)
+    rows = scipy.sparse.eye_array(6).asformat(format)
+    assert mapping_of(rows) == 0
+    assert len(ProjectedKMeans(2, random_state=0).fit(rows).labels_) == 6
+    assert mapping_of(watched)

@@ -31,11 +31,20 @@ class JoinedRows(SourceDefaults):
         rows are read in a type that holds all of them.
     n_open : int, default=4
         How many files may stay open.
+
+    Attributes
+    ----------
+    files : tuple of Path
+        In the order of their rows.
+    format : str
+        The extension that names their format.
     """
 
     def __init__(self, sources: Sequence[FileRows], n_open: int = N_OPEN) -> None:
         _check_alike(sources)
         self.sources = tuple(sources)
+        self.files = tuple(file for source in sources for file in source.files)
+        self.format = sources[0].format
         self._n_open = n_open
         self._open: OrderedDict[int, FileRows] = OrderedDict()
         self._lock = threading.Lock()

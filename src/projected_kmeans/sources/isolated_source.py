@@ -22,6 +22,7 @@ from projected_kmeans.sources.file_format import Choice
 from projected_kmeans.sources.file_reader import LazyHandle
 from projected_kmeans.sources.protocol import Rows, SourceDefaults, UnreadableFile, check_range
 from projected_kmeans.sources.reader_process import (
+    FirstAnswer,
     ReaderDied,
     ReaderProcess,
     ask_first,
@@ -86,11 +87,20 @@ class IsolatedRows(SourceDefaults):
     ----------
     files, format, choice, name
         As for `OpenedFiles`.
+
+    Attributes
+    ----------
+    files : tuple of Path
+        In the order of their rows.
+    format : str
+        The extension that names their format.
     """
 
     def __init__(self, files: Sequence[Path], format: str, choice: Choice, name: str) -> None:
+        self.files = tuple(files)
+        self.format = format
         self.name = name
-        self._handle = LazyHandle(OpenedFiles, tuple(files), format, choice, name)
+        self._handle = LazyHandle(OpenedFiles, self.files, format, choice, name)
         opened = self._handle.get()
         self._facts = _facts_of(opened)
         n_rows, n_columns = opened.facts["shape"]
@@ -146,16 +156,14 @@ class IsolatedRows(SourceDefaults):
 
 def read_isolated_labels(path: Path, format: str) -> NDArray[Any]:
     """Return the labels that a file of an isolated format holds."""
-    request = {"do": "labels", "file": str(path), "format": format}
-    process, _, (labels,) = ask_first(request, str(path))
+    process, _, (labels,) = _ask_about(path, {"do": "labels", "format": format})
     keep_process(process)
     return labels
 
 
 def list_isolated_names(path: Path, format: str) -> list[str]:
     """Return the names of the columns of a file of an isolated format."""
-    request = {"do": "names", "file": str(path), "format": format}
-    process, document, _ = ask_first(request, str(path))
+    process, document, _ = _ask_about(path, {"do": "names", "format": format})
     keep_process(process)
     names: list[str] = document["names"]
     return names
@@ -169,9 +177,11 @@ def find_isolated_type(path: Path, format: str, name: str) -> Any:
 def walk_isolated_column(path: Path, format: str, name: str) -> Iterator[Any]:
     """Yield the cells of a column, from the first row to the last."""
     process, number, _ = _open_column(path, format, name)
+    size = path.stat().st_size
     while True:
         request = {"do": "cells", "column": number, "format": format}
-        document, (packed,) = process.ask(request, str(path), path.stat().st_size)
+        with _named_as_given(path):
+            document, (packed,) = process.ask(request, str(path), size)
         if not document["n_cells"]:
             break
         yield from _unpack(packed).to_pylist()
@@ -179,9 +189,25 @@ def walk_isolated_column(path: Path, format: str, name: str) -> Iterator[Any]:
 
 
 def _open_column(path: Path, format: str, name: str) -> tuple[ReaderProcess, int, Any]:
-    request = {"do": "column", "file": str(path), "format": format, "name": name}
-    process, document, (packed,) = ask_first(request, str(path))
+    request = {"do": "column", "format": format, "name": name}
+    process, document, (packed,) = _ask_about(path, request)
     return process, document["column"], _unpack(packed).type
+
+
+def _ask_about(path: Path, request: dict[str, Any]) -> FirstAnswer:
+    """Ask about one file by its absolute path: a kept process may have another working folder."""
+    with _named_as_given(path):
+        return ask_first({**request, "file": str(path.absolute())}, str(path))
+
+
+@contextlib.contextmanager
+def _named_as_given(path: Path) -> Iterator[None]:
+    """Let errors call a file as the caller does, not by the absolute path that was sent."""
+    try:
+        yield
+    except UnreadableFile as error:
+        given = str(error).replace(str(path.absolute()), str(path))
+        raise type(error)(given) from error
 
 
 def _unpack(packed: NDArray[np.uint8]) -> Any:

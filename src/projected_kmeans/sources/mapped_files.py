@@ -72,6 +72,8 @@ def mapping_of(rows: Any) -> int:
         return 0
     values = rows
     if scipy.sparse.issparse(rows):
+        if values.format == "dok":  # a dictionary, which lies in no file
+            return 0
         values = values.data
     if not isinstance(values, np.ndarray) or values.base is None or not values.size:
         return 0

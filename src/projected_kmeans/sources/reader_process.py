@@ -42,7 +42,7 @@ ENVIRONMENT = {
 # An answer is awaited for 60 s longer than four times the processor time that a request may take.
 # Only a process that waits for something, such as a network drive, takes so long.
 WAITED_SECONDS, WAITED_FACTOR = 60.0, 4.0
-# Processes without open files are kept for the next files, because a start takes half a second.
+# Processes without open files are kept for the next files, because starting takes time.
 KEPT_PROCESSES = 2
 
 
