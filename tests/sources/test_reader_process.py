@@ -58,6 +58,7 @@ def test_a_signal_is_told_in_one_sentence(source: IsolatedRows, number: signal.S
     """If the reader dies, this process lives, says why, and reads again by another process."""
     before = pid_of(source)
     os.kill(before, number)
+    wait_for_end(before)  # else a thread of it may still answer
     with pytest.raises(UnreadableFile, match=f"rows.mat cannot be read.*{ENDS[number]}.*; check"):
         source.read(0, 4)
     np.testing.assert_array_equal(source.read(0, 4), ROWS)
