@@ -119,9 +119,7 @@ class ClusterSums:
         They are about other references, near the means, if the rows had to be summed again.
         """
         found = self._sums.moments(self._spherical)
-        if self._sums.is_surely_accurate(found) or found.accurate:
-            return found
-        return self._careful.about_means(self.references)
+        return found if found.accurate else self._careful.about_means(self.references)
 
     def about_references(self) -> Moments:
         """Return the sums of the rows added so far, for the sum of w ||x - r||^2.

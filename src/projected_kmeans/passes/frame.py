@@ -12,6 +12,9 @@ from numpy.typing import NDArray
 from projected_kmeans.blocks.column_scan import ColumnRanges
 from projected_kmeans.results import Floats
 
+# What the precisions of kernels can hold; NumPy takes a microsecond to look them up.
+LIMITS = {np.dtype(name): np.finfo(name) for name in (np.float32, np.float64)}
+
 
 @dataclass(frozen=True)
 class Frame:
@@ -56,19 +59,21 @@ class Frame:
             Ranges that hold all rows. With them, squared distances of all rows fit into
             ``dtype``; without them, those of rows very far from all centers may be infinite.
         """
-        mean = centers.mean(axis=0)
-        spread = np.maximum(centers.max(axis=0) - mean, mean - centers.min(axis=0))
+        low, high = np.minimum.reduce(centers), np.maximum.reduce(centers)
+        mean = np.add.reduce(centers) / len(centers)
+        spread = np.maximum(high - mean, mean - low)
         grid = np.ldexp(1.0, np.frexp(spread)[1])
         with np.errstate(over="ignore"):  # an overflow gives infinity, which is refused below
             origin = np.where(spread > 0, np.rint(mean / grid) * grid, mean).astype(dtype)
-        offsets = centers - origin
-        reach = [offsets, origin]
+        wide = origin.astype(np.float64)
+        offsets = centers - wide
         if ranges is not None:
-            reach += [ranges.minimum - origin, ranges.maximum - origin]
-        largest = max(float(np.max(part)) for part in reach)
-        largest = max(largest, *(-float(np.min(part)) for part in reach))
+            low, high = np.minimum(low, ranges.minimum), np.maximum(high, ranges.maximum)
+        reach = np.maximum(np.maximum(high - wide, wide - low), np.abs(wide))
+        largest = float(np.maximum.reduce(reach))
+        limits = LIMITS[dtype]
         # Rows of float32 and their differences are below twice the largest float32 number.
-        if not largest < 4 * float(np.finfo(dtype).max):
+        if not largest < 4 * float(limits.max):
             raise ValueError(
                 f"centers reach {float(np.max(np.abs(centers))):.3g}, which {dtype} cannot hold; "
                 "give rows of float64"
@@ -76,16 +81,11 @@ class Frame:
         exponent = math.frexp(largest)[1]
         # The largest coordinate stays 16 bits below the square root of the largest number, so that
         # the sum of the squares of many columns does not overflow.
-        scale = _power_of_two(np.finfo(dtype).maxexp // 2 - 16 - exponent, dtype)
+        wanted, limit = limits.maxexp // 2 - 16 - exponent, limits.maxexp - 2
+        scale = 2.0 ** min(max(wanted, -limit), limit)
         offsets *= scale  # in place, because k times the number of columns may be large
-        return cls(origin, scale, np.ascontiguousarray(offsets, dtype=dtype))
+        return cls(origin, scale, offsets.astype(dtype, copy=False))
 
     def undo(self, squared: NDArray[Any]) -> Floats:
         """Return squared distances of the frame in the units of the data."""
         return squared.astype(np.float64) / self.scale / self.scale
-
-
-def _power_of_two(exponent: int, dtype: np.dtype[Any]) -> float:
-    """Return 2**exponent, or the nearest power of two that ``dtype`` can hold."""
-    limit = int(np.finfo(dtype).maxexp) - 2
-    return 2.0 ** min(max(exponent, -limit), limit)

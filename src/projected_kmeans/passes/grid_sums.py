@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from functools import cached_property, partial
 from typing import Any
@@ -12,7 +13,7 @@ from numpy.typing import NDArray
 from projected_kmeans import _native
 from projected_kmeans.blocks.block_source import BlockSource
 from projected_kmeans.blocks.tasks import Block, Task, add, read
-from projected_kmeans.passes.moment_grids import SMALLEST, MomentGrid
+from projected_kmeans.passes.moment_grids import MAGIC, SMALLEST, MomentGrid
 from projected_kmeans.passes.moments import ROUNDING, Moments
 from projected_kmeans.results import Floats, Labels
 
@@ -34,7 +35,8 @@ class GridSums:
     grid : MomentGrid
         The spacings.
     counts : ndarray of float64 (k,) or None
-        The number of rows that each cluster has at most; None if it is the mass.
+        The number of rows that each cluster has at most; None if it is the mass, because rows
+        have no weights, and one grid serves all clusters.
     n_threads : int
         The number of threads; 0 means as many as OpenMP allows.
     dense : bool, default=False
@@ -75,8 +77,10 @@ class GridSums:
 
     def moments(self, spherical: bool) -> Moments:
         """Return the sums of the rows added so far, with what the grid can have taken away."""
-        mass: Floats = self.totals[:2, :, 0].sum(axis=0)
-        offsets, parts, errors = self.offsets.sum(axis=0), self.totals[:, :, 1], self._errors(mass)
+        mass = self.totals[0, :, 0] + self.totals[1, :, 0]
+        offsets, parts, errors = self.offsets[0] + self.offsets[1], self.totals[:, :, 1], None
+        if self._counts is not None:
+            errors = self._lost * self._counts
         if not self._sparse:
             squares = self._grid.add_up_squares(parts, *self._carries)
         elif self._weights is None:
@@ -86,13 +90,10 @@ class GridSums:
             squares = self._grid.add_up_squares(parts, *self._carries)
         else:
             squares = self._grid.add_up_squares(parts, *self._carries)
+            assert errors is not None
             self._add_weighted_zeros(mass, offsets, squares, errors)
-        return Moments(self._references, mass, offsets, squares, spherical, errors)
-
-    def _errors(self, mass: Floats) -> Floats:
-        """Return what rounding to the grid, and underflow, can have taken away; see `Moments`."""
-        counts = mass if self._counts is None else self._counts
-        return np.asarray(self._lost * counts)
+        lost = None if errors is not None else self._lost_of_rows
+        return Moments(self._references, mass, offsets, squares, spherical, errors, lost)
 
     @cached_property
     def _carries(self) -> tuple[Floats, Floats]:
@@ -101,16 +102,21 @@ class GridSums:
     @cached_property
     def _lost(self) -> Floats:
         """What each row can lose (3, 1 or k): mass, the length of its offsets, squares."""
-        lost = self._grid.fine_spacings() / 2 + SMALLEST * (self._grid.magic != 0)
-        columns = np.sqrt(np.einsum("ij,ij->i", lost[:, :-2], lost[:, :-2])) * (1 + 2.0**-20)
-        mass = lost[:, -2] * (self._weights is not None)
-        return np.stack([mass, columns, (lost.shape[1] - 2) * lost[:, -1]])
+        magic, (ratio, square_ratio) = self._grid.magic, self._grid.ratios[:2]
+        halves = np.abs(magic) / (2 * MAGIC)  # half a coarse spacing
+        columns, n_columns = halves[:, :-2], magic.shape[1] - 2
+        lost = np.zeros((3, len(magic)))
+        if self._weights is not None:
+            lost[0] = halves[:, -2] * ratio + SMALLEST
+        lost[1] = np.sqrt(np.einsum("ij,ij->i", columns, columns)) * (ratio * (1 + 2.0**-20))
+        lost[1] += math.sqrt(n_columns) * SMALLEST
+        lost[2] = n_columns * (halves[:, -1] * square_ratio + SMALLEST * (magic[:, -1] != 0))
+        return lost
 
-    def is_surely_accurate(self, found: Moments) -> bool:
-        """Tell quickly whether moments of these sums are accurate; False if unsure."""
-        if self._weights is not None or len(self._grid.magic) > 1:
-            return False
-        return found.surely_accurate(float(self._lost[1, 0]), float(self._lost[2, 0]))
+    @cached_property
+    def _lost_of_rows(self) -> tuple[float, float]:
+        """What each row without weight can lose of its offsets and squares on a shared grid."""
+        return float(self._lost[1, 0]), float(self._lost[2, 0])
 
     def _add_zeros(self, cluster: int, mass: float, offsets: Floats, parts: Floats) -> None:
         """Add what the zeros of sparse rows without weights contribute to the sums of a cluster.

@@ -20,8 +20,9 @@ from projected_kmeans.results import Floats
 # term to a multiple of the spacing, because float64 numbers of that size are one spacing apart.
 MAGIC = 1.5 * 2.0**52
 
-# The smallest positive number of float64.
+# The smallest positive number of float64, and the smallest with all its digits.
 SMALLEST = 2.0**-1074
+SMALLEST_NORMAL = 2.0**-1022
 
 
 class MomentGrid(NamedTuple):
@@ -57,20 +58,13 @@ class MomentGrid(NamedTuple):
         """Return the row of ``magic`` for a cluster."""
         return np.asarray(self.magic[cluster if len(self.magic) > 1 else 0])
 
-    def fine_spacings(self) -> Floats:
-        """Return the fine spacings (1 or k, columns + 2)."""
-        ratios = np.full(self.magic.shape[1], self.ratios[0])
-        ratios[-1] = self.ratios[1]
-        return np.asarray(np.abs(self.magic) / MAGIC * ratios)
-
     def carry_spacings(self) -> tuple[Floats, Floats]:
         """Return the middle and the top spacing of squares (1 or k,), at least the smallest number.
 
         Below that number, float64 has nothing that could be carried.
         """
-        squares = self.magic[:, -1] / MAGIC
-        middle, top = (np.maximum(squares * ratio, SMALLEST) for ratio in self.ratios[2:])
-        return middle, top
+        squares, (middle, top) = self.magic[:, -1] / MAGIC, self.ratios[2:]
+        return np.maximum(squares * middle, SMALLEST), np.maximum(squares * top, SMALLEST)
 
     def add_up_squares(self, parts: Floats, middle_spacing: Floats, top_spacing: Floats) -> Floats:
         """Return the values of sums of squares (3, k) that kernels left in three parts.
@@ -118,15 +112,17 @@ def shared_grid(
     n_rows : int
         n.
     """
-    low = np.minimum(ranges.minimum, references.min(axis=0))
-    high = np.maximum(ranges.maximum, references.max(axis=0))
+    low = np.minimum(ranges.minimum, np.minimum.reduce(references))
+    high = np.maximum(ranges.maximum, np.maximum.reduce(references))
     bound = high - low
-    reach = float(np.max(np.einsum("ij,ij->i", references, references)))
-    square = min(math.fsum(bound * bound), 2 * (ranges.squared_norm + reach))
+    reach = float(np.maximum.reduce(np.einsum("ij,ij->i", references, references)))
+    square = min(math.fsum((bound * bound).tolist()), 2 * (ranges.squared_norm + reach))
     heaviest = 1.0 if weights is None else float(weights.max(initial=0.0))
     total = float(n_rows) if weights is None else math.fsum(weights)
-    largest = np.concatenate([bound * total * times, [total * times, square * heaviest]])
-    return _grid(largest[None], n_rows * times)
+    largest = np.empty((1, len(bound) + 2))
+    largest[0, :-2] = bound * total * times
+    largest[0, -2:] = total * times, square * heaviest
+    return _grid(largest, n_rows * times)
 
 
 def cluster_grids(counts: Floats, heaviest: Floats, columns: Floats, squares: Floats) -> MomentGrid:
@@ -163,8 +159,8 @@ def _grid(largest: Floats, n_rows: int) -> MomentGrid:
     bring before it is carried to the part above it.
     """
     # Squares of tiny numbers may vanish; their spacing must not.
-    differs = (largest[:, :-2] > 0).any(axis=1)
-    largest[:, -1] = np.maximum(largest[:, -1], np.finfo(np.float64).tiny * differs)
+    differs = np.maximum.reduce(largest[:, :-2], axis=1) > 0
+    largest[:, -1] = np.maximum(largest[:, -1], SMALLEST_NORMAL * differs)
     r, t = math.frexp(n_rows)[1], math.frexp(2 * (largest.shape[1] - 2))[1]
     fine = max(t - 51, r - 61)
     exponents = [r - 51, fine, max(r - 31, fine), r - 1]

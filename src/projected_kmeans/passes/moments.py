@@ -42,7 +42,11 @@ class Moments:
         Whether centers have length one: means divided by their lengths (metric "cosine").
     errors : ndarray of float64 (3, k) or None
         What the grids of the sums can have taken away: from the mass, from the offsets (the length
-        of the vector of errors), and from the squares. None if nothing.
+        of the vector of errors), and from the squares. None if it follows from ``lost``, or is
+        nothing.
+    lost : (float, float) or None
+        For rows without weights on one grid: what each row can have lost of its offsets and of its
+        squares.
     """
 
     references: Floats
@@ -51,27 +55,20 @@ class Moments:
     squares: Floats
     spherical: bool = False
     errors: Floats | None = None
+    lost: tuple[float, float] | None = None
 
-    @cached_property
+    @property
     def means(self) -> Floats:
         """The center of every cluster: its mean, divided by its length if spherical.
 
         A cluster without weight has its reference point as center.
         """
-        if self.spherical:
-            sums = self.references * self.mass[:, None] + self.offsets
-            lengths = np.sqrt(_dot(sums, sums))[:, None]
-            return np.where(lengths > 0, sums / np.where(lengths > 0, lengths, 1), self.references)
-        return self._raw_means
+        return self._unit_means if self.spherical else self._raw_means
 
-    @cached_property
+    @property
     def cluster_inertia(self) -> Floats:
         """The sum of w ||x - center||^2 of each cluster."""
-        if self.spherical:
-            gaps = self.references - self.means
-            beyond = 2 * _dot(self.offsets, gaps) + self.mass * _dot(gaps, gaps)
-            return np.asarray(np.maximum(self.squares + beyond, 0.0))
-        return self._spread
+        return self._spherical_inertia if self.spherical else self._spread
 
     @cached_property
     def inertia(self) -> float:
@@ -94,8 +91,12 @@ class Moments:
           SPAN roundings, and so on.
 
         All of this is enlarged by 2^-20 of itself, for products of errors that are left out. It is
-        exactly 0 if all rows equal their references and the grids took nothing.
+        exactly 0 if all rows equal their references and the grids took nothing. Ordinary sums get
+        the larger `_quick_error`, which is small enough for them.
         """
+        quick = self._quick_error
+        if quick <= TOLERANCE * self.inertia:
+            return quick
         return math.fsum(self._cluster_error) * (1 + 2.0**-20)
 
     @property
@@ -103,34 +104,29 @@ class Moments:
         """Whether the grids of the sums were fine enough for the inertia and for most means."""
         if not self.inertia_error <= TOLERANCE * self.inertia:
             return False
-        return self.errors is None or self._means_are_accurate(self.errors[1])
+        if self.lost is not None:
+            least = (self.lost[0] / MEAN_TOLERANCE) ** 2
+            if 2 * np.count_nonzero(self.squares > least * self.mass) > len(self.mass):
+                return True  # most clusters have more spread than their means need
+        return self._means_are_accurate(self._errors[1])
 
-    def surely_accurate(self, lost_offset: float, lost_square: float) -> bool:
-        """Tell from few numbers whether sums without weights are `accurate`; False if unsure.
+    @property
+    def _quick_error(self) -> float:
+        """An error of the inertia from few numbers; infinity if there is none.
 
-        This is the sum of all `inertia_error`, with the sum of squares in place of the smaller
+        This is the sum of all `_cluster_error`, with the sum of squares in place of the smaller
         sums, so that ordinary passes need not compute it for each cluster.
-
-        Parameters
-        ----------
-        lost_offset : float
-            What the grid can have taken from the offsets for each row (the length of a vector).
-        lost_square : float
-            What it can have taken from the squares for each row.
         """
-        if self.spherical:
-            return False
-        mass, n_columns = float(self.mass.sum()), self.offsets.shape[1]
-        lost = mass * lost_square
-        most = float(self.squares.sum()) + lost
-        offset = 4 * ROUNDING * math.sqrt(most) + lost_offset * math.sqrt(mass)
+        if self.spherical or self.lost is None:
+            return math.inf
+        mass, n_columns = float(np.add.reduce(self.mass)), self.offsets.shape[1]
+        lost = mass * self.lost[1]
+        most = float(np.add.reduce(self.squares)) + lost
+        offset = 4 * ROUNDING * math.sqrt(most) + self.lost[0] * math.sqrt(mass)
         dots = (_dot_error(n_columns) + 10 * ROUNDING) * most
         underflow = 2 * len(self.mass) * (n_columns + 4) * SMALLEST
         error = lost + dots + 2 * (math.sqrt(most) + offset) * offset + underflow
-        if not error * (1 + 2.0**-10) <= TOLERANCE * self.inertia:
-            return False
-        least = (lost_offset / MEAN_TOLERANCE) ** 2
-        return bool(2 * np.count_nonzero(self.squares > least * self.mass) > len(self.mass))
+        return float(error * (1 + 2.0**-10))
 
     def _means_are_accurate(self, lost_offsets: Floats) -> bool:
         """Tell whether the grids moved most means by a tiny share of the spread of their rows.
@@ -171,9 +167,11 @@ class Moments:
         means = self._raw_means
         return math.fsum(self._spread) + math.fsum(self.mass * _dot(means, means))
 
-    @property
+    @cached_property
     def _errors(self) -> Floats:
-        return np.zeros((3, len(self.mass))) if self.errors is None else self.errors
+        if self.errors is not None:
+            return self.errors
+        return np.outer((0.0, *(self.lost or (0.0, 0.0))), self.mass)
 
     @cached_property
     def _filled(self) -> Floats:
@@ -183,6 +181,20 @@ class Moments:
     @cached_property
     def _raw_means(self) -> Floats:
         return self.references + self.offsets / self._filled[:, None]
+
+    @cached_property
+    def _unit_means(self) -> Floats:
+        """The means divided by their lengths."""
+        sums = self.references * self.mass[:, None] + self.offsets
+        lengths = np.sqrt(_dot(sums, sums))[:, None]
+        return np.where(lengths > 0, sums / np.where(lengths > 0, lengths, 1), self.references)
+
+    @cached_property
+    def _spherical_inertia(self) -> Floats:
+        """The sum of w ||x - center||^2 of each cluster for centers of length one."""
+        gaps = self.references - self.means
+        beyond = 2 * _dot(self.offsets, gaps) + self.mass * _dot(gaps, gaps)
+        return np.asarray(np.maximum(self.squares + beyond, 0.0))
 
     @cached_property
     def _shift(self) -> Floats:

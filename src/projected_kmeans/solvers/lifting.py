@@ -66,6 +66,7 @@ def lift(
             offsets=moments.offsets[part],
             squares=moments.squares[part],
             errors=None if errors is None else errors[:, part],
+            lost=moments.lost,
         )
         for part in parts
     ]

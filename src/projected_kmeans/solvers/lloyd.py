@@ -215,11 +215,11 @@ class Lloyd:
         Means lie among the rows. First centers that the caller gave may be so far away that sums
         about them would have no digits left for the rows.
         """
-        ranges = self._problem.ranges
-        reach = FAR * max(-float(np.min(ranges.minimum)), float(np.max(ranges.maximum)))
-        if self.inertia < math.inf or not reach > 0:
+        if self.inertia < math.inf:
             return self.centers
-        return np.clip(self.centers, -reach, reach)
+        ranges, centers = self._problem.ranges, self.centers
+        reach = FAR * max(-float(ranges.minimum.min()), float(ranges.maximum.max()))
+        return np.minimum(np.maximum(centers, -reach), reach) if reach > 0 else centers
 
     def _sums_are_far(self) -> bool:
         """Tell whether means have come so far from the references that sums lose digits.
