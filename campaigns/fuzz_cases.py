@@ -1,8 +1,9 @@
 """One damaged file: how it is made from a seed, who reads it, and what counts as a good end.
 
 A good end is rows (or labels, a model, a page, a fit) or one sentence of the package. Everything
-else breaks a promise: another exception, a line break in a sentence, too much memory. Crashes and
-hangs are noticed by `fuzz_files`, which runs cases in processes of their own.
+else breaks a promise: another exception, a sentence of two lines or with unprintable characters,
+too much memory. Crashes and hangs are noticed by `fuzz_files`, which runs cases in processes of
+their own.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from mutations import damage, mutate
 
 from projected_kmeans import load_model, open_rows
 from projected_kmeans.commands.main import main
+from projected_kmeans.one_line import MAX_SENTENCE
 from projected_kmeans.reports.files import load_report
 from projected_kmeans.reports.page import render_report
 from projected_kmeans.running import checkpoint as running_checkpoint
@@ -135,7 +137,7 @@ def judge(read: Callable[[], None]) -> End:
     except ValueError as error:
         text = str(error)
         own = type(error) is ValueError or type(error).__module__.startswith("projected_kmeans.")
-        if not own or not text or "\n" in text or len(text) > 2000:
+        if not own or not text or not text.isprintable() or len(text) > MAX_SENTENCE:
             return End(type(error).__name__, text[:500])
         return End("reader ended" if "its reader" in text else "sentence", text[:200])
     except MemoryError as error:

@@ -12,6 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from projected_kmeans.one_line import first_line
+
 MAX_THREADS = 2**31 - 1  # kernels count threads in 32 bits
 
 
@@ -110,7 +112,9 @@ def check_init(init: ArrayLike, n_clusters: int, shape: tuple[int, int]) -> NDAr
         given = np.asarray(init)
         given = given.astype(np.float64) if given.dtype == object else given
     except (TypeError, ValueError) as error:
-        raise ValueError(f"init is not an array of numbers ({error}); pass {allowed}") from error
+        raise ValueError(
+            f"init is not an array of numbers ({first_line(error)}); pass {allowed}"
+        ) from error
     if given.shape == (n_clusters,) and np.issubdtype(given.dtype, np.integer):
         if given.min() < 0 or given.max() >= n_samples:
             raise ValueError(

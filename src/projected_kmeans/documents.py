@@ -22,6 +22,8 @@ import numpy as np
 from msgspec import Meta
 from numpy.typing import NDArray
 
+from projected_kmeans.one_line import first_line
+
 Value = TypeVar("Value")
 
 # Ranges of fields. A count fits into 64 bits with its sign, a key without.
@@ -258,9 +260,8 @@ def _describe(error: BaseException) -> str:
     """Return the first line of an error, with the path in the document as a reader writes it."""
     if isinstance(error, RecursionError):
         return "it is nested too deeply"
-    lines = str(error).splitlines() or [type(error).__name__]
-    line = lines[0].replace("`$.", "`").replace(" - at `$`", "").removeprefix("JSON is malformed: ")
-    return line.rstrip(".")
+    line = first_line(error).replace("`$.", "`").replace(" - at `$`", "")
+    return line.removeprefix("JSON is malformed: ")
 
 
 def _quote_value(error: BaseException, document: Any) -> str:

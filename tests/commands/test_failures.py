@@ -53,6 +53,11 @@ def fail_with(monkeypatch: pytest.MonkeyPatch, error: BaseException) -> None:
             ["'\\xe4' cannot be written in the encoding ascii; set PYTHONIOENCODING=utf-8"],
         ),
         (ClusterError("the scheduler was lost; start it"), ["error: the scheduler was lost;"]),
+        (
+            ValueError("a \x1b[2J" + "x" * 9999 + "; give b"),
+            ["a \\x1b[2Jxx", " ... xx", "; give b"],
+        ),
+        (OSError(2, "no file", "a\x07\n"), ["a\\x07 cannot be used (no file);"]),
         (BrokenPipeError(32, "Broken pipe"), ["the system refused an operation (Broken pipe)"]),
     ],
     ids=lambda value: type(value).__name__,

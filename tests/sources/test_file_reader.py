@@ -38,6 +38,7 @@ def raise_inside(error: Exception) -> None:
         (KeyError("X"), "'X'"),
         (IndexError(), "IndexError"),
         (ValueError("x" * 9999), "x" * 300 + "..."),
+        (ValueError("got \x1b[2J\x00"), "got \\x1b[2J\\x00"),
     ],
 )
 def test_whatever_a_parser_raises_becomes_one_sentence(error: Exception, reason: str) -> None:

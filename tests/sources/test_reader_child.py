@@ -54,6 +54,20 @@ def test_errors_have_a_kind(tmp_path: Path, path: Path) -> None:
     assert files.answer({"do": "nothing"})[0]["error"] == "other"
 
 
+def test_an_unforeseen_error_is_answered_by_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever is raised outside a parser, its message is one short line of printable text."""
+    files = OpenFiles()
+    text = "bad \x1b[2J\u2028" * 10**5
+
+    def fail(request: dict[str, Any]) -> Any:
+        raise RuntimeError(text)
+
+    monkeypatch.setitem(files._requests, "read", fail)
+    answer, _ = files.answer({"do": "read"})
+    assert answer["error"] == "other"
+    assert answer["message"] == "RuntimeError: bad \\x1b[2J"
+
+
 def test_memory_is_an_error_of_its_kind(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """An allocation that fails is answered too."""
     files = OpenFiles()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from projected_kmeans.commands.command_table import PROGRAM
+from projected_kmeans.one_line import MAX_REASON, one_line
 from projected_kmeans.suggestions import suggest
 
 DEFECT = "this is a defect of projected_kmeans: run again with --debug and report it"
@@ -28,7 +29,7 @@ def describe_failure(error: BaseException) -> str:
     "unexpected KeyError ('seed'); this is a defect of pro"
     """
     try:
-        return _describe(error)
+        return one_line(_describe(error))
     except MemoryError:  # there is too little even to find out more
         return "out of memory; set --memory-limit, or use fewer rows, columns or clusters"
 
@@ -39,7 +40,7 @@ def _describe(error: BaseException) -> str:
         advice = suggest(error.option_name, error.possibilities or (), f"see {place} --help")
         return f"no such option {error.option_name!r}; {advice}"
     if isinstance(error, click.ClickException):
-        return _one_line(error.format_message())
+        return error.format_message()
     if isinstance(error, (MemoryError, OSError)):
         return _describe_system(error)
     if isinstance(error, UnicodeEncodeError):
@@ -48,13 +49,13 @@ def _describe(error: BaseException) -> str:
             f"{error.encoding}; set PYTHONIOENCODING=utf-8, or use names in plain letters"
         )
     if isinstance(error, (ValueError, TypeError)) and str(error):
-        return _one_line(str(error))
+        return str(error)
     # Imported here, so that an overview or a mistyped option does not wait for it.
     from projected_kmeans.blocks.dask.cluster_errors import ClusterError
 
     if isinstance(error, ClusterError):
         return str(error)
-    details = f" ({_one_line(str(error))})" if str(error) else ""
+    details = f" ({one_line(str(error), MAX_REASON)})" if str(error) else ""
     return f"unexpected {type(error).__name__}{details}; {DEFECT}"
 
 
@@ -67,14 +68,9 @@ def _describe_system(error: MemoryError | OSError) -> str:
     reason = error.strerror or str(error) or type(error).__name__
     if error.filename is not None:
         return (
-            f"{error.filename} cannot be used ({_one_line(reason)}); check the path, its rights "
-            "and the disk"
+            f"{error.filename} cannot be used ({reason}); check the path, its rights and the disk"
         )
     return (
-        f"the system refused an operation ({_one_line(reason)}); check the disk, the network and "
+        f"the system refused an operation ({reason}); check the disk, the network and "
         "the limits of this process"
     )
-
-
-def _one_line(text: str) -> str:
-    return " ".join(text.split())

@@ -27,6 +27,7 @@ from projected_kmeans.commands.command_table import (
     module_of,
 )
 from projected_kmeans.commands.failures import describe_failure
+from projected_kmeans.one_line import one_line
 from projected_kmeans.running.interrupts import Terminated, raise_at_termination
 from projected_kmeans.suggestions import suggest
 
@@ -108,7 +109,7 @@ def _drop_output_left() -> None:
 
 
 def _show_warning(message: Warning | str, *place: object, **options: object) -> None:
-    _tell("warning", "yellow", " ".join(str(message).split()))
+    _tell("warning", "yellow", one_line(str(message)))
 
 
 def _tell(kind: str, colour: str, sentence: str) -> None:

@@ -28,6 +28,7 @@ from projected_kmeans.documents import (
     read_document,
 )
 from projected_kmeans.estimator.fit_folder import FORMAT_VERSION, MODEL_FORMAT
+from projected_kmeans.one_line import first_line
 
 ADVICE = "fit the model again"
 
@@ -79,7 +80,7 @@ def read_certificate(path: Path, stored: ModelDocument) -> Certificate | None:
     try:
         return Certificate.from_document(stored.certificate)
     except (AttributeError, ValueError) as error:
-        raise ValueError(f"{path} has a bad certificate ({error}); {ADVICE}") from error
+        raise ValueError(f"{path} has a bad certificate ({first_line(error)}); {ADVICE}") from error
 
 
 def read_centers(path: Path, stored: ModelDocument) -> NDArray[Any]:
@@ -114,6 +115,5 @@ def _decode_centers(path: Path, content: bytes) -> NDArray[Any]:
             raise ValueError(f"its header says {wanted} bytes, which it does not have")
         centers: NDArray[Any] = np.load(io.BytesIO(content), allow_pickle=False)
     except Exception as error:  # NumPy's parser of headers raises nearly anything
-        reason = (str(error).splitlines() or [type(error).__name__])[0].rstrip(".")
-        raise ValueError(f"{path} is not an array ({reason}); {ADVICE}") from error
+        raise ValueError(f"{path} is not an array ({first_line(error)}); {ADVICE}") from error
     return centers

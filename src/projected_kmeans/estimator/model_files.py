@@ -35,6 +35,7 @@ from projected_kmeans.estimator.model_document import (
     read_model_document,
 )
 from projected_kmeans.estimator.projected_kmeans import ProjectedKMeans, read_fitted_model
+from projected_kmeans.one_line import first_line
 from projected_kmeans.output_files import encode_json, save_array
 from projected_kmeans.output_group import GroupReader, GroupWriter, read_group, replace_group
 
@@ -113,7 +114,7 @@ def load_model(path: str | os.PathLike[str]) -> ProjectedKMeans:
         model = ProjectedKMeans(**stored.parameters)
         model._checked_settings()
     except (TypeError, ValueError) as error:
-        raise ValueError(f"{path} has wrong parameters ({error}); {ADVICE}") from error
+        raise ValueError(f"{path} has wrong parameters ({first_line(error)}); {ADVICE}") from error
     model.certificate_ = read_certificate(path, stored)
     model.cluster_centers_ = centers
     model.n_features_in_ = stored.n_features

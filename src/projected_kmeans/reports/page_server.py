@@ -17,6 +17,7 @@ from http import HTTPStatus
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
+from projected_kmeans.one_line import first_line
 from projected_kmeans.optional_packages import load_extra
 
 if TYPE_CHECKING:
@@ -158,7 +159,7 @@ class _Desk:
         try:
             return HTTPStatus.OK, *answer()
         except Exception as error:  # shown in the browser, because the terminal shows the fit
-            reason = f"this page cannot be shown ({type(error).__name__}: {error})\n"
+            reason = f"this page cannot be shown ({type(error).__name__}: {first_line(error)})\n"
             return HTTPStatus.INTERNAL_SERVER_ERROR, "text/plain", reason.encode()
 
     def _is_ours(self, request: HTTPServerRequest) -> bool:

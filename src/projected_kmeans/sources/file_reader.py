@@ -16,14 +16,12 @@ from typing import Any, Generic, Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from projected_kmeans.one_line import first_line
 from projected_kmeans.optional_packages import MissingExtra
 from projected_kmeans.sources.memory_shortage import describe_shortage, is_shortage
 from projected_kmeans.sources.protocol import UnreadableFile
 
 Handle = TypeVar("Handle")
-
-# Characters of another package's message that a sentence quotes.
-MAX_REASON = 300
 
 
 class Reader(Protocol):
@@ -118,15 +116,3 @@ def explain_errors(path: str | Path, format: str) -> Iterator[None]:
             f"{path} cannot be read as {format} ({first_line(error)}); check that it is complete "
             "and of that format, or write it again"
         ) from error
-
-
-def first_line(error: BaseException) -> str:
-    """Return what an error says first, without its full stop and cut if it quotes a whole file.
-
-    Examples
-    --------
-    >>> first_line(ValueError("no such column.\\nSee the manual."))
-    'no such column'
-    """
-    line = (str(error).splitlines() or [""])[0].strip().rstrip(".") or type(error).__name__
-    return line if len(line) <= MAX_REASON else f"{line[:MAX_REASON]}..."

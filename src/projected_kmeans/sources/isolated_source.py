@@ -18,6 +18,7 @@ import numpy as np
 import scipy.sparse
 from numpy.typing import NDArray
 
+from projected_kmeans.one_line import one_line
 from projected_kmeans.sources.file_format import Choice
 from projected_kmeans.sources.file_reader import LazyHandle
 from projected_kmeans.sources.protocol import Rows, SourceDefaults, UnreadableFile, check_range
@@ -206,7 +207,7 @@ def _named_as_given(path: Path) -> Iterator[None]:
     try:
         yield
     except UnreadableFile as error:
-        given = str(error).replace(str(path.absolute()), str(path))
+        given = str(error).replace(one_line(str(path.absolute())), str(path))
         raise type(error)(given) from error
 
 

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from projected_kmeans.one_line import MAX_REASON, one_line
 from projected_kmeans.sources.memory_at_hand import available_memory, show_size
 
 ADVICE = "set memory_limit (--memory-limit), or use fewer rows, columns, clusters or threads"
@@ -67,14 +68,14 @@ def describe_shortage(error: BaseException, path: str | Path | None = None) -> M
     text = NUMPY_TEXT.search(str(error))
     if text is not None:
         place = "" if path is None else f" to read {path}"
-        asked = f"{_one_line(text['what'])} takes {text['size']} of memory{place}"
+        asked = f"{one_line(text['what'])} takes {text['size']} of memory{place}"
         return MemoryShortage(f"{asked}, more than {at_hand}; {ADVICE}")
     if path is not None:
         return MemoryShortage(
             f"reading {path}{_size_of(Path(path))} takes more memory than {at_hand}; {ADVICE}"
         )
     silent = isinstance(error, OSError) or str(error) in ("", "std::bad_alloc")
-    details = "" if silent else f" ({_one_line(str(error))})"
+    details = "" if silent else f" ({one_line(str(error), MAX_REASON)})"
     return MemoryShortage(f"more memory was asked for than {at_hand}{details}; {ADVICE}")
 
 
@@ -124,7 +125,3 @@ def _size_of(path: Path) -> str:
         return f" ({show_size(path.stat().st_size)})" if path.is_file() else ""
     except OSError:
         return ""
-
-
-def _one_line(text: str) -> str:
-    return " ".join(text.split())

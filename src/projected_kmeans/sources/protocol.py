@@ -14,6 +14,8 @@ import numpy as np
 import scipy.sparse
 from numpy.typing import NDArray
 
+from projected_kmeans.one_line import one_line
+
 # What a row source has beside `read` and `identity`.
 MEMBERS = ("shape", "dtype", "sparse", "forward_only", "feature_names", "labels", "close")
 MISSING = object()
@@ -22,7 +24,16 @@ Rows: TypeAlias = "NDArray[Any] | scipy.sparse.csr_array[Any]"
 
 
 class UnreadableFile(ValueError):
-    """Data that cannot be used as rows; the message says what is wrong and what to do."""
+    """Data that cannot be used as rows; the message says what is wrong and what to do.
+
+    Parameters
+    ----------
+    message : str
+        The sentence. What it quotes of a file may hold anything, so it is made one line.
+    """
+
+    def __init__(self, message: str) -> None:
+        super().__init__(one_line(message))
 
 
 class RowSource(Protocol):

@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from projected_kmeans.one_line import first_line
 from projected_kmeans.sources.file_format import Choice
 from projected_kmeans.sources.file_reader import MissingReader, explain_errors
 from projected_kmeans.sources.format_table import FORMATS
@@ -89,7 +90,7 @@ class OpenFiles:
         except UnreadableFile as error:
             return {"error": "unreadable", "message": str(error)}, ()
         except Exception as error:
-            return {"error": "other", "message": f"{type(error).__name__}: {error}"}, ()
+            return {"error": "other", "message": f"{type(error).__name__}: {first_line(error)}"}, ()
         finally:
             self.last_use = time.monotonic()
 

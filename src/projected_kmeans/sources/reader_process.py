@@ -261,6 +261,4 @@ def _raise_error(answer: dict[str, Any], name: str, n_bytes: int) -> None:
         raise MissingReader(answer["message"])
     if kind == "unreadable":
         raise UnreadableFile(answer["message"])
-    raise UnreadableFile(
-        f"{name} cannot be read ({answer['message'].splitlines()[0]}); check that it is complete"
-    )
+    raise UnreadableFile(f"{name} cannot be read ({answer['message']}); check that it is complete")

@@ -13,6 +13,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from projected_kmeans.one_line import first_line
 from projected_kmeans.sources.feature_columns import list_names
 from projected_kmeans.sources.formats.arrow_columns import find_vectors
 from projected_kmeans.sources.protocol import (
@@ -113,7 +114,9 @@ class ArrowTable:
         try:
             table.validate(full=True)  # pyarrow itself believes lengths and offsets
         except arrow.ArrowInvalid as error:
-            raise UnreadableFile(f"the table is damaged ({error}); build it again") from error
+            raise UnreadableFile(
+                f"the table is damaged ({first_line(error)}); build it again"
+            ) from error
         self._vectors = find_vectors(table.schema, None, None, "the table")
         length = self._vectors.length
         if length is None:

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import scipy.io
 
+from projected_kmeans.one_line import MAX_SENTENCE
 from projected_kmeans.sources.open_rows import read_matrix
 from tests.support.refused_files import reading_error
 from tests.support.row_files import LABELS, ROWS
@@ -55,6 +56,16 @@ def test_labels_of_another_length_are_ignored(archive: Path) -> None:
     """Labels are taken only if there is one for each row."""
     save_variables(archive, X=ROWS, y=np.arange(5))
     assert read_matrix(archive).labels is None
+
+
+def test_names_of_a_damaged_file_stay_on_one_line(tmp_path: Path) -> None:
+    """What a file calls its arrays may hold anything; an error quotes it as one short line."""
+    np.savez(tmp_path / "rows.npz", **{"a\nb\x1b[2J": ROWS, "x" * 5000: ROWS, "c": ROWS})
+    message = reading_error(tmp_path / "rows.npz")
+    assert "holds a b\\x1b[2J (4 x 3), xxx" in message
+    assert message.endswith("choose one with variable")
+    assert message.isprintable()
+    assert len(message) <= MAX_SENTENCE
 
 
 def test_missing_variable_lists_the_others(archive: Path) -> None:

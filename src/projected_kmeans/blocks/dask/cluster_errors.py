@@ -10,6 +10,7 @@ import concurrent.futures
 from concurrent.futures.process import BrokenProcessPool
 from typing import Any
 
+from projected_kmeans.one_line import first_line
 from projected_kmeans.sources.memory_shortage import MemoryShortage
 
 # Dask cancels a task by the one or the other, depending on its version.
@@ -51,7 +52,7 @@ def explain_cluster_error(error: BaseException, client: Any) -> BaseException:
     from distributed.comm.core import CommClosedError
 
     if isinstance(error, MemoryError):
-        details = str(error) or "it does not say for what"
+        details = first_line(error) if str(error) else "it does not say for what"
         return MemoryShortage(
             f"a Dask worker has too little memory ({details}); give workers more memory, or "
             "smaller blocks"

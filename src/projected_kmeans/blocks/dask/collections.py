@@ -20,6 +20,7 @@ from projected_kmeans.blocks.dask.blocks import DaskBlocks, open_block
 from projected_kmeans.blocks.dask.workers import Workers, hold
 from projected_kmeans.blocks.element_types import as_native, compute_type
 from projected_kmeans.blocks.tasks import Block
+from projected_kmeans.one_line import one_line
 from projected_kmeans.sources.protocol import check_matrix
 
 
@@ -112,7 +113,9 @@ def _map_block(
         if start is not None:
             raise
         # The place of the block among all rows is unknown, so the row is counted within the block.
-        raise ValueError(f"in block {index}, whose rows are counted from 0, {error}") from None
+        raise ValueError(
+            f"in block {index}, whose rows are counted from 0, {one_line(str(error))}"
+        ) from None
 
 
 def _call(function: Callable[..., Any], *arguments: Any) -> Any:

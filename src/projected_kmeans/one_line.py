@@ -1,0 +1,68 @@
+"""Text from outside, such as another package's message or a name in a file, as one line.
+
+A damaged file can put anything into a message: line breaks, bytes that a terminal obeys, a million
+characters. An error of this package is one line of printable text, and not a long one.
+"""
+
+from __future__ import annotations
+
+import re
+
+# Characters of another package's message that a sentence quotes, and of a whole sentence.
+MAX_REASON, MAX_SENTENCE = 300, 1000
+CUT = " ... "
+# White space in which there is more than spaces; spaces may be part of a path.
+BREAKS = re.compile(r"\s*[^\S ]\s*")
+
+
+def one_line(text: str, longest: int = MAX_SENTENCE) -> str:
+    r"""Return a text as one line of printable characters, cut in the middle if it is long.
+
+    Parameters
+    ----------
+    text : str
+        Any text.
+    longest : int, default=1000
+        How many characters to return at most. A longer text loses its middle, because a sentence
+        begins with what is wrong and ends with what to do.
+
+    Examples
+    --------
+    >>> one_line("k=0 is too small;\n use at least 1")
+    'k=0 is too small; use at least 1'
+    >>> print(one_line("\x1b[2Jgnd\x00"))
+    \x1b[2Jgnd\x00
+    >>> one_line("0123456789" * 9, longest=15)
+    '012345 ... 6789'
+    """
+    line = BREAKS.sub(" ", text).strip()
+    if not line.isprintable():
+        line = "".join(one if one.isprintable() else _escape(one) for one in line)
+    if len(line) <= longest:
+        return line
+    left = longest - len(CUT)
+    return f"{line[: left - left * 2 // 5]}{CUT}{line[len(line) - left * 2 // 5 :]}"
+
+
+def first_line(error: BaseException) -> str:
+    r"""Return what an error says first, without its full stop and cut if it quotes a whole file.
+
+    Parameters
+    ----------
+    error : BaseException
+        What another package raised.
+
+    Examples
+    --------
+    >>> first_line(ValueError("no such column.\nSee the manual."))
+    'no such column'
+    >>> first_line(IndexError())
+    'IndexError'
+    """
+    lines = [line for line in str(error).splitlines() if line.strip()]
+    line = (one_line(lines[0]) if lines else "").rstrip(".") or type(error).__name__
+    return line if len(line) <= MAX_REASON else f"{line[:MAX_REASON]}..."
+
+
+def _escape(character: str) -> str:
+    return character.encode("unicode_escape").decode("ascii")

@@ -1,0 +1,43 @@
+"""Messages of other packages and names in files: one line of printable text, and not a long one."""
+
+from __future__ import annotations
+
+import pytest
+
+from projected_kmeans.one_line import MAX_REASON, MAX_SENTENCE, first_line, one_line
+
+# Line breaks of every kind, what a terminal obeys, bytes of no text, and half a character.
+ODD = ["\n", "\r\n", "\x0b", "\x85", "\u2028", "\x00", "\x1b[2J", "\u202e", "\udcff", "\x7f"]
+
+
+@pytest.mark.parametrize("odd", ODD, ids=ascii)
+def test_any_text_becomes_one_printable_line(odd: str) -> None:
+    """What is around an odd character stays, and the character itself does no harm."""
+    line = one_line(f"before {odd}after")
+    assert line.isprintable()
+    assert line.startswith("before ")
+    assert line.endswith("after")
+
+
+def test_printable_text_is_not_changed() -> None:
+    """Letters of any language stay, and so do the spaces of a path."""
+    text = "/data/two  spaces/Größe 大小.npy is empty; fill it"
+    assert one_line(text) == text
+
+
+@pytest.mark.parametrize("text", ["x" * 10**6, "\x00" * 10**6, "x\n" * 10**6])
+def test_long_text_loses_its_middle(text: str) -> None:
+    """A sentence keeps its first and its last words, and is bounded."""
+    line = one_line(f"rows.mat holds {text}; save one matrix")
+    assert len(line) == MAX_SENTENCE
+    assert line.startswith("rows.mat holds ")
+    assert " ... " in line
+    assert line.endswith("; save one matrix")
+
+
+def test_the_first_line_of_an_error_is_bounded() -> None:
+    """An error that quotes a whole file gives its first characters."""
+    line = first_line(ValueError("\n\n" + "no \x00" * 10**6 + ".\nmore"))
+    assert line.isprintable()
+    assert len(line) == MAX_REASON + len("...")
+    assert line.startswith("no \\x00no ")
