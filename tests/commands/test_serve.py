@@ -5,11 +5,15 @@ from __future__ import annotations
 import signal
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
+import click
 import pytest
 
+from projected_kmeans.commands.command_table import INTERRUPTED
 from projected_kmeans.reports.page_server import PageServer
 from tests.support.commands import COMMAND, Call, check_refusal
 from tests.support.servers import Caller
@@ -58,6 +62,41 @@ def test_fit_serves_its_report_until_interrupted(data: Path, tmp_path: Path) -> 
         assert 'id="map"' in caller.ask("")[1]
         code, _, err = finish(process)
         assert (code, err) == (0, "")
+
+
+@pytest.fixture
+def press_after(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
+    """Return a function that has Ctrl-C pressed as soon as a text with some words is printed."""
+    echo = click.echo
+
+    def press(words: str) -> None:
+        def print_and_press(text: str, **options: Any) -> None:
+            echo(text, **options)
+            if words in text:
+                signal.raise_signal(signal.SIGINT)
+
+        monkeypatch.setattr(click, "echo", print_and_press)
+
+    return press
+
+
+def test_serve_takes_ctrl_c_at_once(
+    call: Call, model: Path, press_after: Callable[[str], None]
+) -> None:
+    """A Ctrl-C that comes right after the address is a good end, too."""
+    press_after("(Ctrl-C ends)")
+    run = call("serve", model)
+    assert (run.code, run.err) == (0, "")
+
+
+def test_fit_takes_ctrl_c_right_after_its_summary(
+    call: Call, data: Path, press_after: Callable[[str], None]
+) -> None:
+    """Who has seen the summary may end `fit --serve`; before, a Ctrl-C stops the fit."""
+    press_after("60 x 12")
+    assert call("fit", data, "-k", 3, "--serve").code == 0
+    press_after("watch at")
+    assert call("fit", data, "-k", 3, "--serve").code == INTERRUPTED
 
 
 def test_a_taken_port_is_refused_before_the_fit(call: Call, data: Path, tmp_path: Path) -> None:

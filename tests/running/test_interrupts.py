@@ -9,6 +9,7 @@ import pytest
 
 from projected_kmeans.running.interrupts import (
     Terminated,
+    await_interrupt,
     catch_interrupts,
     raise_at_termination,
 )
@@ -59,6 +60,26 @@ def test_other_threads_change_nothing() -> None:
     thread.start()
     thread.join()
     assert entered == [True]
+
+
+def test_a_wait_ends_at_ctrl_c_before_or_during_it() -> None:
+    """A Ctrl-C counts from the beginning of the block on, and each wait takes one."""
+    with await_interrupt() as wait:
+        signal.raise_signal(signal.SIGINT)
+        wait()
+        timer = threading.Timer(0.05, signal.raise_signal, [signal.SIGINT])
+        timer.start()
+        wait()
+        timer.join()
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_a_second_ctrl_c_before_the_wait_is_raised() -> None:
+    """Whatever keeps a command from its wait can be ended."""
+    with await_interrupt():
+        signal.raise_signal(signal.SIGINT)
+        with pytest.raises(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGINT)
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])

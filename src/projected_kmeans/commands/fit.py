@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,11 +18,7 @@ from numpy.typing import NDArray
 from projected_kmeans.blocks.dask.clusters import open_client
 from projected_kmeans.commands.command_table import INTERRUPTED
 from projected_kmeans.commands.data import open_data
-from projected_kmeans.commands.fit_outputs import (
-    FitOutputs,
-    open_outputs,
-    resolve_image_shape,
-)
+from projected_kmeans.commands.fit_outputs import FitOutputs, open_outputs, resolve_image_shape
 from projected_kmeans.commands.label_files import open_label_folder, read_label_file, write_labels
 from projected_kmeans.commands.options import (
     AUTO_COUNT,
@@ -221,7 +218,7 @@ def fit(
         name, model = Path(data).name, ProjectedKMeans(**parameters)
         # Dask workers read DATA themselves, so that it is not loaded here.
         load = scheduler is None and n_workers is None
-        with open_outputs(name, model, out, report, serve) as outputs:
+        with open_outputs(name, model, out, report, serve) as outputs, ExitStack() as ending:
             with (
                 open_data(
                     data, memory_limit=parameters["memory_limit"], load=load, **choice
@@ -236,10 +233,12 @@ def fit(
                 accuracy = None if truth is None else clustering_accuracy(truth, model.labels_)
                 document = describe_fit(model, rows, name=name, accuracy=accuracy)
                 delivery = _Delivery(outputs, document, out_labels, quiet, as_json)
-                delivery.write(rows, ids, shape, report, spreadsheet_safe)
+                files = delivery.write(rows, ids, shape, spreadsheet_safe)
+                wait = ending.enter_context(outputs.keep_open())
+                delivery.print_summary(files, report)
             if model.stopped_ == "interrupted":
                 return INTERRUPTED
-            outputs.wait()
+            wait()
     return 0
 
 
@@ -258,10 +257,9 @@ class _Delivery:
         rows: RowSource,
         ids: SideColumn | None,
         image_shape: tuple[int, ...] | str | None,
-        report: str | None,
         spreadsheet_safe: bool,
-    ) -> None:
-        """Write the fit first and then its report, whose failure must not lose the fit."""
+    ) -> tuple[Path, ...]:
+        """Write the fit and then its report, whose failure must not lose the fit; return files."""
         files = self.outputs.save(self.document, rows)
         if self.out_labels is not None:
             labels = self.outputs.model.labels_
@@ -275,13 +273,13 @@ class _Delivery:
                 spreadsheet_safe=spreadsheet_safe,
             )
         try:
-            files += self.outputs.report(self.document, rows, image_shape)
+            return files + self.outputs.report(self.document, rows, image_shape)
         except BaseException:
-            self._print(files, None)
+            self.print_summary(files, None)
             raise
-        self._print(files, report)
 
-    def _print(self, files: Sequence[Path], report: str | None) -> None:
+    def print_summary(self, files: Sequence[Path], report: str | None) -> None:
+        """Print the summary or the document, and where files and the report lie."""
         if self.as_json:
             click.echo(json.dumps(self.document))
         elif not self.quiet:

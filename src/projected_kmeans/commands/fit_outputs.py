@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -21,11 +21,12 @@ from projected_kmeans.estimator.projected_kmeans import ProjectedKMeans
 from projected_kmeans.output_files import open_output_folder
 from projected_kmeans.reports.build import describe_report
 from projected_kmeans.reports.files import save_report
-from projected_kmeans.reports.live_fit import LiveFit, wait_for_interrupt, watch_fit
+from projected_kmeans.reports.live_fit import LiveFit, watch_fit
 from projected_kmeans.reports.members import ImageShape, check_image_shape
 from projected_kmeans.reports.page import render_report, write_page
 from projected_kmeans.reports.plots import load_script
 from projected_kmeans.results import FitState
+from projected_kmeans.running.interrupts import await_interrupt
 from projected_kmeans.sources.protocol import RowSource
 
 Callback = Callable[[FitState], object]
@@ -108,10 +109,12 @@ class FitOutputs:
                 self.live.finish(page)
         return files
 
-    def wait(self) -> None:
-        """Keep the report open in the browser until Ctrl-C."""
-        if self.live is not None:
-            wait_for_interrupt()
+    def keep_open(self) -> AbstractContextManager[Callable[[], None]]:
+        """Return a context whose value waits for Ctrl-C if a browser shows the report.
+
+        It is entered before the summary is printed: whoever has seen that may press Ctrl-C.
+        """
+        return nullcontext(lambda: None) if self.live is None else await_interrupt()
 
 
 @contextmanager

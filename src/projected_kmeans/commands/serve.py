@@ -9,9 +9,9 @@ import click
 
 from projected_kmeans.commands.options import port_option
 from projected_kmeans.reports.files import load_report
-from projected_kmeans.reports.live_fit import wait_for_interrupt
 from projected_kmeans.reports.page import render_report
 from projected_kmeans.reports.page_server import PageServer
+from projected_kmeans.running.interrupts import await_interrupt
 
 
 @click.command()
@@ -29,6 +29,6 @@ def serve(result: str, port: int) -> None:
       projected-kmeans serve model --port 8080
     """
     page = render_report(load_report(result))
-    with PageServer(lambda: page, port=port) as server:
+    with PageServer(lambda: page, port=port) as server, await_interrupt() as wait:
         click.echo(f"open {server.address} (Ctrl-C ends)")
-        wait_for_interrupt()
+        wait()

@@ -14,13 +14,9 @@ from projected_kmeans.reports.page import read_script, render_template
 from projected_kmeans.reports.page_server import PageServer
 from projected_kmeans.reports.plots import load_script
 from projected_kmeans.results import FitState
-from projected_kmeans.running.interrupts import catch_interrupts
 
 # The most passes in the plot. Beyond that, every second point is dropped.
 MAX_DRAWN_PASSES = 400
-
-# How often a process that only serves a page looks for signals.
-WAITED_SECONDS = 0.5
 
 
 class LiveFit:
@@ -162,15 +158,3 @@ def watch_fit(name: str, n_clusters: int, port: int = 0) -> Iterator[tuple[LiveF
     live = LiveFit(name, n_clusters)
     with PageServer(live.page, live.state, live.stop, port) as server:
         yield live, server.address
-
-
-def wait_for_interrupt() -> None:
-    """Wait until Ctrl-C is pressed.
-
-    The wait is cut into pieces, because Python looks for signals between them. A signal that
-    arrives just before an endless wait would not end it.
-    """
-    asked = threading.Event()
-    with catch_interrupts(asked.set):
-        while not asked.wait(WAITED_SECONDS):
-            pass

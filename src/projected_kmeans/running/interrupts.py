@@ -5,15 +5,18 @@ Knows signals and threads; what a fit does at a Ctrl-C is decided by its monitor
 
 from __future__ import annotations
 
+import queue
 import signal
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
-__all__ = ["Terminated", "catch_interrupts", "raise_at_termination"]
+__all__ = ["Terminated", "await_interrupt", "catch_interrupts", "raise_at_termination"]
 
 # What a system or a closed terminal sends to end a process. Windows has no SIGHUP.
 ENDING = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name))
+# How often a process that only waits looks for signals.
+WAITED_SECONDS = 0.5
 
 
 class Terminated(BaseException):
@@ -100,3 +103,36 @@ def catch_interrupts(take: Callable[[], None]) -> Iterator[None]:
         yield
     finally:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@contextmanager
+def await_interrupt() -> Iterator[Callable[[], None]]:
+    """Yield a function that waits until Ctrl-C is pressed.
+
+    A Ctrl-C that comes earlier inside the block counts, so that a command can first say how it is
+    ended and then wait. A second one is raised as a KeyboardInterrupt.
+
+    Examples
+    --------
+    >>> import signal
+    >>> with await_interrupt() as wait:
+    ...     signal.raise_signal(signal.SIGINT)
+    ...     wait()
+    """
+    # Unlike an Event, it may be filled by a signal that arrives while its lock is held.
+    pressed: queue.SimpleQueue[None] = queue.SimpleQueue()
+
+    def take() -> None:
+        if not pressed.empty():
+            raise KeyboardInterrupt
+        pressed.put(None)
+
+    def wait() -> None:
+        # In pieces, because Python looks for signals between them: one that arrives just before an
+        # endless wait would not end it.
+        while True:
+            with suppress(queue.Empty):
+                return pressed.get(timeout=WAITED_SECONDS)
+
+    with catch_interrupts(take):
+        yield wait
