@@ -255,5 +255,6 @@ def peak_bytes() -> int:
         children = Path(f"/proc/self/task/{os.getpid()}/children").read_text().split()
         for child in children:
             status = Path(f"/proc/{child}/status").read_text()
-            peaks.append(int(status.partition("VmHWM:")[2].split()[0]) * 1024)
+            if "VmHWM:" in status:  # a process that has ended and is not waited for has no memory
+                peaks.append(int(status.partition("VmHWM:")[2].split()[0]) * 1024)
     return max(peaks)

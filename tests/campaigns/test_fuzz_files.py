@@ -129,3 +129,15 @@ def test_failures_are_noticed_and_kept(tmp_path: Path) -> None:
     for failure in result["failures"]:
         kept = tmp_path / "kept" / failure["kept"]
         assert kept.read_text() == FAILURES[failure["seed"]]
+
+
+def test_a_child_that_has_ended_counts_no_memory() -> None:
+    """A process that nobody has waited for yet does not stop the campaign."""
+    child = os.fork()
+    if child == 0:
+        os._exit(0)
+    try:
+        os.waitid(os.P_PID, child, os.WEXITED | os.WNOWAIT)
+        assert fuzz_cases.peak_bytes() > 0
+    finally:
+        os.waitpid(child, 0)
