@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import numpy as np
@@ -36,3 +37,29 @@ def test_arrays_in_groups(version: int, tmp_path: Path) -> None:
     np.testing.assert_array_equal(source.read(0, 4), ROWS * 2)
     assert source.labels is not None
     np.testing.assert_array_equal(source.labels, ROWS[:, 0])
+
+
+@pytest.mark.parametrize("n_rows", [2**32, 2**63, 10**30])
+@pytest.mark.parametrize("version", [2, 3])
+def test_a_shape_that_hardly_any_chunk_fills_is_refused(
+    n_rows: int, version: int, tmp_path: Path
+) -> None:
+    """Rows by the billion in a store of one chunk are not read one constant after another."""
+    path = tmp_path / "rows.zarr"
+    zarr.create_array(store=path, data=ROWS, zarr_format=version)
+    document = path / (".zarray" if version == 2 else "zarr.json")
+    fields = json.loads(document.read_text())
+    fields["shape"][0] = n_rows
+    document.write_text(json.dumps(fields))
+    assert f"has {n_rows} rows in" in reading_error(path)
+
+
+def test_a_store_may_lack_chunks(tmp_path: Path) -> None:
+    """Chunks that hold one constant are not stored, and are read as that constant."""
+    path = tmp_path / "rows.zarr"
+    array = zarr.create_array(
+        store=path, shape=(900, 3), chunks=(1, 3), dtype="float32", fill_value=2.0
+    )
+    array[:1] = ROWS[:1]
+    with open_rows(path) as source:
+        np.testing.assert_array_equal(source.read(899, 900), [[2.0, 2.0, 2.0]])

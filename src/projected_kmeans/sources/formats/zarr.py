@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import math
+import sys
 from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +21,10 @@ from projected_kmeans.sources.protocol import SourceDefaults, UnreadableFile, ch
 
 # A folder with one of these files is a store: the first two in version 2, the last in version 3.
 STORE_FILES = (".zarray", ".zgroup", "zarr.json")
+
+# Chunks that are not stored hold one constant. Up to this many may be missing for each stored file.
+# A damaged shape asks for far more: reading them takes for ever, and they are all the same.
+MISSING_CHUNKS = 1000
 
 
 class ZarrRows(SourceDefaults):
@@ -36,6 +43,7 @@ class ZarrRows(SourceDefaults):
         array = self._handle.get()
         where = f"{name or 'the array'} in {archive.path}"
         check_matrix(tuple(array.shape), np.dtype(array.dtype), where)
+        _check_chunks(archive.path / name, array, where)
         self.shape: tuple[int, int] = tuple(array.shape)
         self.dtype: np.dtype[Any] = np.dtype(array.dtype)
         self.labels = archive.find_labels(self.shape[0])
@@ -47,6 +55,20 @@ class ZarrRows(SourceDefaults):
     def close(self) -> None:
         """Close the store."""
         self._handle.close()
+
+
+def _check_chunks(folder: Path, array: Any, where: str) -> None:
+    """Raise if the shape asks for so many chunks that hardly any of them can be stored."""
+    sizes = zip(array.shape, array.shards or array.chunks, strict=True)
+    needed = math.prod(-(-length // size) for length, size in sizes)
+    enough = needed // MISSING_CHUNKS
+    files = (path for path in folder.rglob("*") if path.is_file())
+    found = sum(1 for _ in islice(files, min(enough, sys.maxsize)))
+    if found < enough:
+        raise UnreadableFile(
+            f"{where} has {array.shape[0]} rows in {needed} chunks, and only {found} files; its "
+            "shape is damaged, or hardly any row is stored: write it again"
+        )
 
 
 def list_zarr(path: Path) -> Archive:
