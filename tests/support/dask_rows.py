@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+import dask
 import dask.array as da
 import numpy as np
 import scipy.sparse
@@ -18,6 +19,7 @@ from distributed import Client, LocalCluster
 from numpy.typing import NDArray
 
 from projected_kmeans import ProjectedKMeans
+from projected_kmeans.blocks.dask.clusters import SLOW_STARTS
 from tests.support.stored_rows import draw_eighths
 
 # Enough rows that principal directions are found from a sample.
@@ -72,7 +74,11 @@ def open_cluster(n_workers: int, *, processes: bool = False) -> Iterator[Client]
         processes=processes,
         dashboard_address="127.0.0.1:0",
     )
-    with cluster, Client(cluster, set_as_default=False) as client:
+    with (
+        dask.config.set(SLOW_STARTS),
+        cluster,
+        Client(cluster, set_as_default=False) as client,
+    ):
         yield client
 
 

@@ -131,7 +131,7 @@ def test_a_killed_worker_changes_nothing(
     X = da.from_array(ROWS, chunks=(700, D))
     model = fit(X, client=processes, callback=kill, memory_limit=limit)
     assert_same_fit(model, expected("sign"))
-    processes.wait_for_workers(2, timeout=60)
+    processes.wait_for_workers(2, timeout=600)
     assert killed[0] not in processes.run(os.getpid).values()
 
 

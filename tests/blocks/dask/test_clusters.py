@@ -9,10 +9,12 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import nullcontext
 from http.client import HTTPConnection, HTTPException
 from pathlib import Path
 from typing import Any
 
+import dask
 import numpy as np
 import pytest
 
@@ -38,6 +40,17 @@ def test_a_cluster_of_its_own_is_for_this_machine_only() -> None:
         assert {place.ip for place in places} == {"127.0.0.1"}
         pages = {ask(place.port, path) for place in places for path in ("/status", "/metrics")}
     assert pages == {404, None}
+
+
+def test_a_cluster_of_its_own_waits_for_slow_workers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A worker that ended has 10 minutes to come back, as on a busy machine it takes long."""
+    found = []
+    cluster = nullcontext()
+    monkeypatch.setattr("distributed.LocalCluster", lambda **options: cluster)
+    monkeypatch.setattr("distributed.Client", lambda cluster: cluster)
+    with open_client(None, 1):
+        found.append(dask.config.get("distributed.deploy.lost-worker-timeout"))
+    assert found == ["10 minutes"]
 
 
 def listening(parent: Any) -> set[Any]:

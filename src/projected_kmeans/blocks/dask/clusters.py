@@ -24,6 +24,10 @@ PATIENCE = "projected-kmeans.seconds-without-workers"
 # A fit ends with an error if all workers are lost and none comes within this many seconds.
 NO_WORKERS_SECONDS = 60
 
+# Dask closes a worker that ended for good if a new process does not take its place in time: by
+# default within 15 s, but on a busy machine a process takes longer to start.
+SLOW_STARTS = {"distributed.deploy.lost-worker-timeout": "10 minutes"}
+
 # Schedulers and workers do what anybody asks who can reach them.
 LOOPBACK = "127.0.0.1"
 
@@ -108,7 +112,7 @@ def _start(distributed: Any, n_workers: int | None) -> Iterator[Any]:
             scheduler_kwargs={"dashboard": False},
             silence_logs=logging.CRITICAL,
         )
-    with cluster, distributed.Client(cluster) as client:
+    with config.set(SLOW_STARTS), cluster, distributed.Client(cluster) as client:
         yield client
 
 
