@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -73,16 +74,16 @@ def file(tmp_path: Path) -> Path:
     return path
 
 
-@pytest.mark.parametrize("case", CASES)
-def test_a_fit_of_a_shortened_file_says_so(case: str, tmp_path: Path) -> None:
+def test_fits_of_shortened_files_say_so(tmp_path: Path) -> None:
     """A fit whose file is shortened raises; the process lives, and its next fit is right."""
-    done = call_python("-m", "tests.support.shortened_files", case, str(tmp_path))
-    assert done.returncode == 0, done.stderr
-    error, after = done.stdout.splitlines()
-    assert error.startswith("UnreadableFile ")
-    assert "was shortened from " in error
-    assert "to 10000 bytes while it was read; write it again" in error
-    assert after == "same inertia afterwards"
+    done = call_python("-m", "tests.support.shortened_files", str(tmp_path))
+    told = [json.loads(line) for line in done.stdout.splitlines()]
+    assert [case for case, _, _ in told] == list(CASES), (done.returncode, done.stderr)
+    for case, error, same_afterwards in told:
+        assert error.startswith("UnreadableFile "), case
+        assert "was shortened from " in error, case
+        assert "to 10000 bytes while it was read; write it again" in error, case
+        assert same_afterwards, case
 
 
 def test_predictions_of_a_shortened_file_say_so(tmp_path: Path) -> None:

@@ -8,14 +8,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 from statistics import median
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich.table import Table
 
 from projected_kmeans.certificates.certificate import Certificate
 from projected_kmeans.choosing_k.cluster_counts import ClusterCounts
-from projected_kmeans.demo.comparison import DemoResult
 from projected_kmeans.estimator.plan_fit import Plan
+
+if TYPE_CHECKING:  # the demo loads scikit-learn's KMeans, which takes time
+    from projected_kmeans.demo.comparison import DemoResult
 
 STEPS = ("convert", "check", "reduce", "seed", "cluster", "lift", "polish")
 

@@ -7,15 +7,17 @@ gets is at the methods ``to_sklearn``, ``to_faiss`` and ``to_onnx`` of `Projecte
 from __future__ import annotations
 
 import warnings
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
-from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
 
 from projected_kmeans.estimator.fitted_model import FittedModel
 from projected_kmeans.optional_packages import load_extra
+
+if TYPE_CHECKING:
+    from sklearn.cluster import KMeans
 
 # The versions of ONNX of January 2023, which all runtimes since then can read.
 ONNX_OPSET = 18
@@ -24,6 +26,8 @@ ONNX_IR_VERSION = 8
 
 def make_sklearn(model: FittedModel, dtype: DTypeLike | None = None) -> KMeans:
     """Return a fitted `sklearn.cluster.KMeans` with the centers of a model, in a given type."""
+    from sklearn.cluster import KMeans  # slow to import, and only needed here
+
     centers = model.centers.astype(np.dtype(model.centers.dtype if dtype is None else dtype))
     exported = KMeans(len(centers), init=centers, n_init=1, max_iter=1)
     with warnings.catch_warnings():

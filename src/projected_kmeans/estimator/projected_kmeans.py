@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 from sklearn import get_config
@@ -20,7 +20,6 @@ from sklearn.base import (
     TransformerMixin,
     clone,
 )
-from sklearn.cluster import KMeans
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
@@ -64,6 +63,9 @@ from projected_kmeans.running.monitor import Monitor
 from projected_kmeans.sources.memory_shortage import explain_shortage
 from projected_kmeans.sources.protocol import RowSource
 from projected_kmeans.streaming.row_stream import RowStream
+
+if TYPE_CHECKING:
+    from sklearn.cluster import KMeans
 
 NO_LABELS = "labels_ of a stream are not kept; ask predict for them"
 NO_TRACE = "trace_ of a stream is not kept; give a callback to see every pass"
