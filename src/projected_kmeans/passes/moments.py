@@ -73,7 +73,7 @@ class Moments:
     @cached_property
     def inertia(self) -> float:
         """F, the sum of w ||x - center||^2."""
-        return math.fsum(self.cluster_inertia)
+        return math.fsum(self.cluster_inertia.tolist())
 
     @cached_property
     def inertia_error(self) -> float:
@@ -154,7 +154,7 @@ class Moments:
     @property
     def inertia_about_references(self) -> float:
         """The sum of w ||x - r||^2."""
-        return math.fsum(self.squares)
+        return math.fsum(self.squares.tolist())
 
     @property
     def error_about_references(self) -> float:

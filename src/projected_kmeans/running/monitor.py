@@ -165,6 +165,8 @@ class Monitor:
 
     def _log_progress(self, state: FitState) -> None:
         """Log the progress of the step, its rate, and the time left if it uses all its units."""
+        if not logger.isEnabledFor(self._level):
+            return
         self.note(
             "%s %d/%d, restart %d, inertia %s, %.3f s, %.3g/s, at most %.3g s left",
             state.step,

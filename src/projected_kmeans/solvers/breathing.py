@@ -126,8 +126,9 @@ class _Breathing:
         more = self._run_short(np.concatenate([best.centers, problem.source.take(rows)]))
         if self.n_left < 1:
             return None
-        spare = find_spare_centers(problem, more.centers, len(rows))
-        return self._run_short(np.delete(more.centers, spare, axis=0))
+        stays = np.ones(len(more.centers), dtype=bool)
+        stays[find_spare_centers(problem, more.centers, len(rows))] = False
+        return self._run_short(more.centers[stays])
 
     def converge(self, inertia_tol: float) -> None:
         """Run Lloyd's method from the best partition until it converges or passes run out."""
