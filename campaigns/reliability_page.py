@@ -15,6 +15,7 @@ from typing import Any
 from recording import RESULTS
 
 PAGE = Path(__file__).parents[1] / "docs" / "reliability.md"
+VERSIONS = Path(__file__).parents[1] / "benchmarks" / "results" / "versions.json"
 START, STOP = "<!-- figures: make campaigns -->", "<!-- end of figures -->"
 
 # The campaigns in the order of the page: the name of the result, and what was tried.
@@ -39,7 +40,12 @@ def render_page(page: str, results: Mapping[str, Mapping[str, Any]]) -> str:
     _, stop, tail = rest.partition(STOP)
     if not (start and stop):
         raise ValueError(f"the page has no {START} and {STOP}; put them around the figures")
-    figures = "\n\n".join([render_table(results), *render_files(results.get("fuzz_files"))])
+    parts = [
+        render_table(results),
+        *render_files(results.get("fuzz_files")),
+        *render_versions(results.get("versions")),
+    ]
+    figures = "\n\n".join(parts)
     return f"{head}{START}\n\n{figures}\n\n{STOP}{tail}"
 
 
@@ -107,14 +113,31 @@ def render_files(result: Mapping[str, Any] | None) -> list[str]:
     return ["How damaged files ended, by what they were before:", "\n".join(lines)]
 
 
+def render_versions(result: Mapping[str, Any] | None) -> list[str]:
+    """Return the table of ordinary work before and after the checks were added."""
+    if result is None:
+        return []
+    lines = ["| work | before | now | ratio |", "|---|--:|--:|--:|"]
+    for work in result["works"]:
+        seconds = f"{work['before']:.3f} s | {work['now']:.3f} s"
+        lines.append(f"| {work['work']} | {seconds} | {work['ratio']:.2f} |")
+    title = (
+        "What all this costs: seconds of ordinary work in the version before it and now, on "
+        f"{result['machine']['threads']} threads, the minimum of {result['rounds']} turns "
+        "(`benchmarks/compare_versions.py`):"
+    )
+    return [title, "\n".join(lines)]
+
+
 def write_count(number: float) -> str:
     """Return a number as people read it."""
     return f"{number:,}" if isinstance(number, int) else f"{number:,.4g}"
 
 
 def load_results(folder: Path = RESULTS) -> dict[str, dict[str, Any]]:
-    """Return the stored results by the names of their campaigns."""
-    return {path.stem: json.loads(path.read_text()) for path in sorted(folder.glob("*.json"))}
+    """Return the stored results by the names of their campaigns, and the comparison of versions."""
+    paths = [*sorted(folder.glob("*.json")), *VERSIONS.parent.glob(VERSIONS.name)]
+    return {path.stem: json.loads(path.read_text()) for path in paths}
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

@@ -54,6 +54,15 @@ def test_figures_and_failures_are_shown() -> None:
     assert "| npy | 1,500 | 500 | 999 | 0 |" in page
 
 
+def test_the_price_of_the_checks_is_shown() -> None:
+    """Ordinary work is shown with the seconds of both versions."""
+    work = {"work": "a fit", "before": 2.0, "now": 1.9, "ratio": 0.95}
+    results = {"versions": {"machine": {"threads": 2}, "rounds": 9, "works": [work]}}
+    page = reliability_page.render_page(PAGE, results)
+    assert "| a fit | 2.000 s | 1.900 s | 0.95 |" in page
+    assert "the minimum of 9 turns" in page
+
+
 def test_a_page_without_marks_is_refused() -> None:
     """Nothing is written where the marks are missing."""
     with pytest.raises(ValueError, match="has no <!-- figures"):
