@@ -81,6 +81,16 @@ def test_no_answer_is_told(source: IsolatedRows, monkeypatch: pytest.MonkeyPatch
         source.read(0, 4)
 
 
+def test_a_reader_starts_without_what_few_formats_need() -> None:
+    """What takes long to import waits for a file that needs it, because many are started."""
+    program = (
+        "import sys, projected_kmeans.sources.reader_child; "
+        "print(*{'scipy.sparse', 'scipy.io', 'sklearn', 'pyarrow', 'h5py', 'PIL'} & {*sys.modules})"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, check=True)
+    assert done.stdout.split() == []
+
+
 def test_a_process_is_kept_for_the_next_file(source: IsolatedRows) -> None:
     """Its start takes half a second; while a file is open, another file gets another process."""
     pid = pid_of(source)

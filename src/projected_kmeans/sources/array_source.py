@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import scipy.sparse
 from numpy.typing import NDArray
 
 from projected_kmeans.sources.formats.npy import MappedArray
@@ -25,7 +24,7 @@ from projected_kmeans.sources.protocol import (
     is_row_source,
 )
 from projected_kmeans.sources.row_layout import plain_dtype, plain_rows, to_csr
-from projected_kmeans.sources.sparse_layout import check_sparse
+from projected_kmeans.sources.sparse_layout import check_sparse, is_sparse
 from projected_kmeans.sources.table_source import TABLES, TableRows, package_of
 
 # A fingerprint looks at 4 MB of an array, in 64 pieces that are spread evenly over it.
@@ -54,7 +53,7 @@ class ArrayRows(SourceDefaults):
         self.array = watch(array)
         self.shape: tuple[int, int] = array.shape
         self.dtype = plain_dtype(array.dtype)
-        self.sparse = bool(scipy.sparse.issparse(array))
+        self.sparse = bool(is_sparse(array))
         self._mapped = mapped
         self.origin: RowSource | None = None
 
@@ -109,7 +108,7 @@ def as_row_source(data: Any) -> RowSource:
         return ArrayRows(data, _find_mapping(data))
     if isinstance(data, np.ndarray):
         return ArrayRows(data)
-    if scipy.sparse.issparse(data):
+    if is_sparse(data):
         check_sparse(data, "X")
         return ArrayRows(to_csr(data))
     if package_of(data) in TABLES:

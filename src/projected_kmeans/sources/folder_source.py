@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import scipy.sparse
+import scipy
 
 from projected_kmeans.sources.file_source import FileRows
 from projected_kmeans.sources.mapped_files import check_file

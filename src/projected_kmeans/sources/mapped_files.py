@@ -16,11 +16,11 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
-import scipy.sparse
 from numpy.typing import NDArray
 
 from projected_kmeans import _native
 from projected_kmeans.sources.protocol import UnreadableFile
+from projected_kmeans.sources.sparse_layout import is_sparse
 
 Given = TypeVar("Given")
 
@@ -71,7 +71,7 @@ def mapping_of(rows: Any) -> int:
     if not _watched:
         return 0
     values = rows
-    if scipy.sparse.issparse(rows):
+    if is_sparse(rows):
         if values.format == "dok":  # a dictionary, which lies in no file
             return 0
         values = values.data

@@ -11,7 +11,7 @@ from types import TracebackType
 from typing import Any, Protocol, Self, TypeAlias, TypeGuard, runtime_checkable
 
 import numpy as np
-import scipy.sparse
+import scipy
 from numpy.typing import NDArray
 
 from projected_kmeans.one_line import one_line

@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import scipy.sparse
+import scipy
 from numpy.typing import NDArray
 
 from projected_kmeans.sources.protocol import Rows
+from projected_kmeans.sources.sparse_layout import is_sparse
 
 # `turn_columns` copies 256 rows at a time, or fewer if they are longer than 4 KB, because its
 # buffer of at most 1 MB should stay in the processor's cache.
@@ -31,7 +32,7 @@ def plain_rows(rows: Any, dtype: np.dtype[Any]) -> Rows:
     dtype : dtype
         The type to return.
     """
-    if scipy.sparse.issparse(rows):
+    if is_sparse(rows):
         found: scipy.sparse.csr_array[Any] = to_csr(rows).astype(dtype, copy=False)
         return found
     if rows.ndim == 2 and rows.strides[0] == rows.itemsize < rows.strides[1]:

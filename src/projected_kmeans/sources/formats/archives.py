@@ -12,14 +12,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import scipy.sparse
 from numpy.typing import NDArray
 
 from projected_kmeans.sources.file_reader import LazyHandle
 from projected_kmeans.sources.memory_at_hand import check_asked
 from projected_kmeans.sources.protocol import SourceDefaults, UnreadableFile, check_matrix
 from projected_kmeans.sources.row_layout import to_csr
-from projected_kmeans.sources.sparse_layout import check_sparse
+from projected_kmeans.sources.sparse_layout import check_sparse, is_sparse
 
 MATRIX_NAMES = ("X", "x", "data", "fea", "features")
 LABEL_NAMES = ("y", "Y", "gnd", "labels", "target")
@@ -111,7 +110,7 @@ class LoadedRows(SourceDefaults):
         rows = self._handle.get()
         self.shape = (int(rows.shape[0]), int(rows.shape[1]))
         self.dtype = rows.dtype
-        self.sparse = bool(scipy.sparse.issparse(rows))
+        self.sparse = bool(is_sparse(rows))
         self.labels = archive.find_labels(self.shape[0])
 
     def read(self, start: int, stop: int) -> Any:
@@ -127,7 +126,7 @@ def _load_matrix(path: Path, name: str, load: Callable[[Path, str], Any]) -> Any
     rows: Any = load(path, name)
     check_matrix(rows.shape, rows.dtype, f"{name} in {path}")
     n_rows = rows.shape[0]
-    if scipy.sparse.issparse(rows):
+    if is_sparse(rows):
         check_sparse(rows, f"{name} in {path}")
         check_asked(8.0 * n_rows, path.stat().st_size, f"{name} in {path}")
         return to_csr(rows)

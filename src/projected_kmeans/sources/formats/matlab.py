@@ -6,13 +6,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import scipy.io
-import scipy.sparse
+import scipy
 
 from projected_kmeans.sources.file_format import Choice, Format, each_file
 from projected_kmeans.sources.file_reader import Reader
 from projected_kmeans.sources.formats.archives import Archive, LoadedRows, Variable
 from projected_kmeans.sources.formats.hdf5 import list_hdf5, open_hdf5
+from projected_kmeans.sources.sparse_layout import is_sparse
 
 HDF5_HEAD = b"MATLAB 7.3"
 
@@ -46,7 +46,7 @@ def _is_hdf5(path: Path) -> bool:
 
 def _load_variable(path: Path, name: str) -> Any:
     found = scipy.io.loadmat(path, variable_names=[name])[name]
-    return found if scipy.sparse.issparse(found) else np.asarray(found)
+    return found if is_sparse(found) else np.asarray(found)
 
 
 MAT = Format(

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import scipy.sparse
+import scipy
 
 from projected_kmeans.sources.file_format import Choice, Format, each_file
 from projected_kmeans.sources.file_reader import Reader
