@@ -77,6 +77,7 @@ def test_no_answer_is_told(source: IsolatedRows, monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(reader_process, "WAITED_SECONDS", 0.01)
     monkeypatch.setattr(reader_process, "WAITED_FACTOR", 0.0)
     os.kill(pid_of(source), signal.SIGSTOP)
+    os.waitid(os.P_PID, pid_of(source), os.WSTOPPED | os.WNOWAIT)  # else it may still answer
     with pytest.raises(UnreadableFile, match="no answer came for 0 s; check the file"):
         source.read(0, 4)
 
