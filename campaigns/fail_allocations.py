@@ -2,9 +2,10 @@
 
 A small library (failing_malloc.cpp) is loaded before all others. It counts the allocations of the
 kernels, or those of NumPy, and lets the n-th fail; once alone, and once with all that follow. A
-kernel says in a sentence what it asked for; NumPy does so for arrays. Fits run in child processes,
-so that one that ends its process is found. Other libraries always get their memory: OpenMP's
-runtime ends the process if a few hundred bytes of its own are refused, which cannot be prevented.
+kernel says in a sentence what it asked for; NumPy does so for arrays. Fits run in a child process,
+and in another if one of them ends it, which is found. Other libraries always get their memory:
+OpenMP's runtime ends the process if a few hundred bytes of its own are refused, which cannot be
+prevented.
 
     python campaigns/fail_allocations.py --limit 200
 """
@@ -103,25 +104,31 @@ class Shim:
         return error, bits, calls
 
 
-def run_child(task: Task, first: int, limit: int) -> None:
-    """Let allocations fail in this process; print a line before and after each try."""
-    work = fits()[task.fit]
-    right = work()
-    shim = Shim(LIBRARIES[task.caller])
-    _, again, total = shim.run(work, NEVER, task.lasting)
-    assert again == right
-    print(json.dumps({"total": total}), flush=True)
-    for n in choose(total, limit):
-        if n < first:
-            continue
-        print(json.dumps({"n": n}), flush=True)
-        error, bits, _ = shim.run(work, n, task.lasting)
-        wrong = "" if error or bits == right else "other bits where an allocation failed"
-        if task.caller == "kernels" and error and not error.startswith("a kernel asked for "):
-            wrong = f"a MemoryError that says {error!r}"
-        if not wrong and work() != right:
-            wrong = "other bits in the next fit"
-        print(json.dumps({"n": n, "error": error, "wrong": wrong}), flush=True)
+def run_child(tasks: Sequence[Task], first: int, limit: int) -> None:
+    """Let allocations fail in this process; print a line before and after each try.
+
+    The first task begins with its allocation ``first``, because another process ended before it.
+    """
+    works = fits()
+    for place, task in enumerate(tasks):
+        work = works[task.fit]
+        right = work()
+        shim = Shim(LIBRARIES[task.caller])
+        _, again, total = shim.run(work, NEVER, task.lasting)
+        assert again == right
+        print(json.dumps({"place": place, "total": total}), flush=True)
+        for n in choose(total, limit):
+            if place == 0 and n < first:
+                continue
+            line = {"place": place, "n": n}
+            print(json.dumps(line), flush=True)
+            error, bits, _ = shim.run(work, n, task.lasting)
+            wrong = "" if error or bits == right else "other bits where an allocation failed"
+            if task.caller == "kernels" and error and not error.startswith("a kernel asked for "):
+                wrong = f"a MemoryError that says {error!r}"
+            if not wrong and work() != right:
+                wrong = "other bits in the next fit"
+            print(json.dumps({**line, "error": error, "wrong": wrong}), flush=True)
 
 
 def choose(total: int, limit: int) -> list[int]:
@@ -130,13 +137,18 @@ def choose(total: int, limit: int) -> list[int]:
     return sorted({1 + i * total // count for i in range(count)})
 
 
-def try_task(library: Path, task: Task, limit: int) -> Iterator[dict[str, Any]]:
+def try_tasks(
+    library: Path, tasks: Sequence[Task], limit: int
+) -> Iterator[tuple[Task, dict[str, Any]]]:
     """Yield what each failed allocation led to; a process that ends is followed by another."""
     first, ended = 1, False
     while not ended:
-        command = [sys.executable, __file__, "--task", json.dumps(asdict(task))]
+        given = json.dumps([asdict(task) for task in tasks])
         child = subprocess.run(
-            [*command, "--first", str(first), "--limit", str(limit)],
+            [
+                *(sys.executable, __file__, "--tasks", given),
+                *("--first", str(first), "--limit", str(limit)),
+            ],
             capture_output=True,
             text=True,
             check=False,
@@ -144,13 +156,16 @@ def try_task(library: Path, task: Task, limit: int) -> Iterator[dict[str, Any]]:
         )
         lines = [json.loads(line) for line in child.stdout.splitlines()]
         assert lines, child.stderr
-        yield from (line for line in lines if "n" not in line or "wrong" in line)
+        for line in lines:
+            if "n" not in line or "wrong" in line:
+                yield tasks[line.pop("place")], line
         ended = child.returncode == 0
         if not ended:
             assert "n" in lines[-1], child.stderr
-            first = lines[-1]["n"] + 1
+            tasks, first = tasks[lines[-1]["place"] :], lines[-1]["n"] + 1
             last = child.stderr.strip().splitlines()[-1:]
-            yield {"n": first - 1, "error": "", "wrong": f"ended {child.returncode}: {last}"}
+            wrong = f"ended {child.returncode}: {last}"
+            yield tasks[0], {"n": first - 1, "error": "", "wrong": wrong}
 
 
 def run_campaign(limit: int, names: Sequence[str] = ()) -> dict[str, Any] | None:
@@ -166,15 +181,14 @@ def run_campaign(limit: int, names: Sequence[str] = ()) -> dict[str, Any] | None
         library = compile_shim(Path(folder))
         if library is None:
             return None
-        for task in tasks:
-            for line in try_task(library, task, limit):
-                if "total" in line:
-                    counts["allocations"][f"{task.fit}, {task.caller}"] = line["total"]
-                    continue
-                counts["tried"] += 1
-                counts["memory_errors"] += bool(line["error"])
-                if line["wrong"]:
-                    counts["failures"].append(asdict(task) | line)
+        for task, line in try_tasks(library, tasks, limit):
+            if "total" in line:
+                counts["allocations"][f"{task.fit}, {task.caller}"] = line["total"]
+                continue
+            counts["tried"] += 1
+            counts["memory_errors"] += bool(line["error"])
+            if line["wrong"]:
+                counts["failures"].append(asdict(task) | line)
     return counts
 
 
@@ -184,11 +198,12 @@ def main() -> None:
     parser.add_argument(
         "--limit", type=int, default=500, help="failures for each fit, caller and kind of failure"
     )
-    parser.add_argument("--task", help=argparse.SUPPRESS)
+    parser.add_argument("--tasks", help=argparse.SUPPRESS)
     parser.add_argument("--first", type=int, default=1, help=argparse.SUPPRESS)
     arguments = parser.parse_args()
-    if arguments.task:
-        run_child(Task(**json.loads(arguments.task)), arguments.first, arguments.limit)
+    if arguments.tasks:
+        tasks = [Task(**one) for one in json.loads(arguments.tasks)]
+        run_child(tasks, arguments.first, arguments.limit)
         return
     counts = run_campaign(arguments.limit)
     if counts is None:

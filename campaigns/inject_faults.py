@@ -58,28 +58,26 @@ def judge(bench: Bench, case: Case, fault: Fault, outcome: Outcome) -> str | Non
     return bench.find_wrong(case)
 
 
-def inject_faults(folder: Path, step: int = 1, names: tuple[str, ...] = ()) -> dict[str, Any]:
+def inject_faults(bench: Bench, step: int = 1, names: tuple[str, ...] = ()) -> dict[str, Any]:
     """Try all faults at every ``step``-th call of the named commands; return what was found."""
     failures: list[str] = []
     counts: dict[str, dict[str, int]] = {}
-    with ForkedCommands(folder) as commands:
-        bench = Bench(commands, folder)
-        for case in bench.cases:
-            if names and case.name not in names:
-                continue
-            bench.measure(case)
-            for empty in (False, True):
+    for case in bench.cases:
+        if names and case.name not in names:
+            continue
+        bench.measure(case)
+        for empty in (False, True):
+            bench.reset(empty=empty)
+            n_calls = bench.commands.run(Request(case.words, Fault())).n_calls
+            found: Counter[str] = Counter(calls=n_calls)
+            for fault in list_faults(n_calls, step):
                 bench.reset(empty=empty)
-                n_calls = commands.run(Request(case.words, Fault())).n_calls
-                found: Counter[str] = Counter(calls=n_calls)
-                for fault in list_faults(n_calls, step):
-                    bench.reset(empty=empty)
-                    outcome = commands.run(Request(case.words, fault))
-                    found["faults"] += 1
-                    found[f"exit code {outcome.code}"] += 1
-                    if wrong := judge(bench, case, fault, outcome):
-                        failures.append(f"{case.name}, empty={empty}, {fault}: {wrong}")
-                counts[f"{case.name}{' into an empty folder' if empty else ''}"] = dict(found)
+                outcome = bench.commands.run(Request(case.words, fault))
+                found["faults"] += 1
+                found[f"exit code {outcome.code}"] += 1
+                if wrong := judge(bench, case, fault, outcome):
+                    failures.append(f"{case.name}, empty={empty}, {fault}: {wrong}")
+            counts[f"{case.name}{' into an empty folder' if empty else ''}"] = dict(found)
     n_faults = sum(one["faults"] for one in counts.values())
     return {"faults": n_faults, "commands": counts, "failures": failures}
 
@@ -89,8 +87,8 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--step", type=int, default=1, help="try every STEP-th call only")
     options = parser.parse_args()
-    with tempfile.TemporaryDirectory() as folder:
-        found = inject_faults(Path(folder), options.step)
+    with tempfile.TemporaryDirectory() as folder, ForkedCommands(Path(folder)) as commands:
+        found = inject_faults(Bench(commands, Path(folder)), options.step)
     command = f"python campaigns/inject_faults.py --step {options.step}"
     print(store_campaign("inject_faults", command, found))
     print(f"{found['faults']} faults, {len(found['failures'])} failures")

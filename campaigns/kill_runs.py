@@ -68,30 +68,28 @@ def run_pair(bench: Bench, case: Case) -> str | None:
     return bench.find_wrong(case, same=case.checkpoint is not None)
 
 
-def kill_runs(folder: Path, n_kills: int, seed: int) -> dict[str, Any]:
+def kill_runs(bench: Bench, n_kills: int, seed: int) -> dict[str, Any]:
     """Kill commands so many times; return what was found."""
     stream, failures = random.Random(seed), list[str]()
     counts: dict[str, Counter[str]] = {name: Counter() for name in CASES}
     n_pairs, n_sent = 0, 0
-    with ForkedCommands(folder) as commands:
-        bench = Bench(commands, folder)
-        cases = {case.name: case for case in bench.cases if case.name in CASES}
-        seconds = {name: bench.measure(case) for name, case in cases.items()}
-        for turn in range(n_kills):
-            name, number = CASES[turn % len(CASES)], stream.choice(SIGNALS)
-            request = Request(cases[name].words, signal=number)
-            bench.reset(empty=stream.random() < 0.25)
-            moment = stream.uniform(0, seconds[name])
-            outcome = commands.run(replace(request, seconds=moment))
-            counts[name][f"{number.name}, exit code {outcome.code}"] += 1
-            n_sent += outcome.code != 0
-            if wrong := judge_kill(bench, cases[name], number, outcome):
-                failures.append(f"{name}, {number.name} after {moment:.4f} s: {wrong}")
-            if turn % KILLS_PER_PAIR == 0:
-                shared = stream.choice(("fit --out", "fit --checkpoint --out"))
-                n_pairs += 1
-                if wrong := run_pair(bench, cases[shared]):
-                    failures.append(f"two times {shared}: {wrong}")
+    cases = {case.name: case for case in bench.cases if case.name in CASES}
+    seconds = {name: bench.measure(case) for name, case in cases.items()}
+    for turn in range(n_kills):
+        name, number = CASES[turn % len(CASES)], stream.choice(SIGNALS)
+        request = Request(cases[name].words, signal=number)
+        bench.reset(empty=stream.random() < 0.25)
+        moment = stream.uniform(0, seconds[name])
+        outcome = bench.commands.run(replace(request, seconds=moment))
+        counts[name][f"{number.name}, exit code {outcome.code}"] += 1
+        n_sent += outcome.code != 0
+        if wrong := judge_kill(bench, cases[name], number, outcome):
+            failures.append(f"{name}, {number.name} after {moment:.4f} s: {wrong}")
+        if turn % KILLS_PER_PAIR == 0:
+            shared = stream.choice(("fit --out", "fit --checkpoint --out"))
+            n_pairs += 1
+            if wrong := run_pair(bench, cases[shared]):
+                failures.append(f"two times {shared}: {wrong}")
     return {
         "kills": n_kills,
         "ended by the signal": n_sent,
@@ -107,8 +105,8 @@ def main() -> int:
     parser.add_argument("--kills", type=int, default=500, help="number of kills")
     parser.add_argument("--seed", type=int, default=0, help="seed of signals and moments")
     options = parser.parse_args()
-    with tempfile.TemporaryDirectory() as folder:
-        found = kill_runs(Path(folder), options.kills, options.seed)
+    with tempfile.TemporaryDirectory() as folder, ForkedCommands(Path(folder)) as commands:
+        found = kill_runs(Bench(commands, Path(folder)), options.kills, options.seed)
     command = f"python campaigns/kill_runs.py --kills {options.kills} --seed {options.seed}"
     print(store_campaign("kill_runs", command, found))
     print(f"{found['kills']} kills, {len(found['failures'])} failures")

@@ -112,6 +112,7 @@ class Bench:
         done = self.commands.run(Request(case.words))
         assert done.code == 0, done
         kept = self.new / case.name
+        shutil.rmtree(kept, ignore_errors=True)
         shutil.copytree(self.work, kept)
         return done.seconds
 

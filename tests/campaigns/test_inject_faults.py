@@ -5,10 +5,9 @@ from __future__ import annotations
 import os
 import shutil
 import sys
-from pathlib import Path
 
 import pytest
-from forked_commands import ForkedCommands, Outcome, Request
+from forked_commands import Outcome, Request
 from inject_faults import inject_faults
 from output_states import Bench
 
@@ -18,37 +17,35 @@ pytestmark = pytest.mark.skipif(
 )
 
 
-def test_no_fault_tears_an_output(tmp_path: Path) -> None:
+def test_no_fault_tears_an_output(bench: Bench) -> None:
     """Full, failing and read-only disks and kills leave old or new outputs, and one sentence."""
-    found = inject_faults(tmp_path, step=20, names=("fit --out", "predict --out"))
+    found = inject_faults(bench, step=20, names=("fit --out", "predict --out"))
     assert found["failures"] == []
     assert found["faults"] >= 40
     codes = {code for one in found["commands"].values() for code in one}
     assert {"exit code 2", "exit code -9", "exit code 143"} <= codes
 
 
-def test_torn_outputs_are_found(tmp_path: Path) -> None:
+def test_torn_outputs_are_found(bench: Bench) -> None:
     """The campaign notices files of two fits, half a file, and what is left of a killed process."""
-    with ForkedCommands(tmp_path) as commands:
-        bench = Bench(commands, tmp_path)
-        cases = {case.name: case for case in bench.cases}
-        fit, predict = cases["fit --out"], cases["predict --out"]
-        for case in (fit, predict):
-            bench.measure(case)
-            assert bench.find_wrong(case) is None
+    cases = {case.name: case for case in bench.cases}
+    fit, predict = cases["fit --out"], cases["predict --out"]
+    for case in (fit, predict):
+        bench.measure(case)
+        assert bench.find_wrong(case) is None
+    bench.reset()
+    assert bench.find_wrong(fit) is None
+    for name in ("labels.npy", "result.json"):
         bench.reset()
-        assert bench.find_wrong(fit) is None
-        for name in ("labels.npy", "result.json"):
-            bench.reset()
-            shutil.copy(bench.new / fit.name / "model" / name, bench.work / "model" / name)
-            assert "is not of the fit that model.json describes" in str(bench.find_wrong(fit))
-        bench.reset()
-        os.truncate(bench.work / "labels.csv", 4)
-        assert bench.find_wrong(predict) == "labels.csv is neither the old nor the new one"
-        (bench.work / ".projected-kmeans-0123456789abcdef.tmp").touch()
-        assert len(bench.find_leftovers()) == 1
-        assert commands.run(Request(predict.words)).code == 0
-        assert bench.find_leftovers() == []
+        shutil.copy(bench.new / fit.name / "model" / name, bench.work / "model" / name)
+        assert "is not of the fit that model.json describes" in str(bench.find_wrong(fit))
+    bench.reset()
+    os.truncate(bench.work / "labels.csv", 4)
+    assert bench.find_wrong(predict) == "labels.csv is neither the old nor the new one"
+    (bench.work / ".projected-kmeans-0123456789abcdef.tmp").touch()
+    assert len(bench.find_leftovers()) == 1
+    assert bench.commands.run(Request(predict.words)).code == 0
+    assert bench.find_leftovers() == []
 
 
 @pytest.mark.parametrize(

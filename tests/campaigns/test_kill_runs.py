@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import shutil
 import sys
-from pathlib import Path
 
 import pytest
 from kill_runs import CASES, kill_runs
+from output_states import Bench
 
 pytestmark = pytest.mark.skipif(
     not sys.platform.startswith("linux") or shutil.which("cc") is None,
@@ -15,9 +15,9 @@ pytestmark = pytest.mark.skipif(
 )
 
 
-def test_no_kill_tears_an_output(tmp_path: Path) -> None:
+def test_no_kill_tears_an_output(bench: Bench) -> None:
     """Whenever a signal comes, outputs are old or new as a whole, and a checkpoint goes on."""
-    found = kill_runs(tmp_path, 2 * len(CASES), seed=0)
+    found = kill_runs(bench, 2 * len(CASES), seed=0)
     assert found["failures"] == []
     assert found["ended by the signal"] > 0
     assert found["pairs"] == 1
