@@ -177,5 +177,16 @@ def move_points(
     mass: _F64,
     n_threads: int,
 ) -> int: ...
+def sweep_cuts(
+    cuts: NDArray[np.int32], scales: _F64 | None, matrix: _F32, values: _F32
+) -> None: ...
+def violated_triangles(
+    matrix: _F32,
+    floor: float,
+    others: NDArray[np.int32],
+    violations: _F32,
+    counts: NDArray[np.int32],
+    n_threads: int,
+) -> None: ...
 def table_product(block: _Csr, table: _Floats, out: _Floats, n_threads: int) -> None: ...
 def transposed_product(block: _Csr, table: _F64, out: _F64, n_threads: int) -> None: ...

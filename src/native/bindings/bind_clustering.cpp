@@ -117,6 +117,46 @@ void weigh_candidates(In<C, 3> tiles, In<C, 2> centers, In<C, 1> nearest, In<C, 
         shares.data(), after.data(), sums.data(), thread_count(n_threads));
 }
 
+void sweep_cuts(In<std::int32_t, 2> cuts, std::optional<In<double, 1>> scales, Out<float, 2> matrix,
+                Out<float, 1> values) {
+    ArrayMemory().reads(cuts, scales).writes(matrix, values);
+    const auto n = static_cast<std::int64_t>(matrix.shape(0));
+    require(matrix.shape(1) == matrix.shape(0), "matrix is square");
+    require(!scales || scales->shape(0) == matrix.shape(0), "scales have an entry for every row");
+    require(cuts.shape(1) == 3, "a cut has three rows");
+    require(values.shape(0) == cuts.shape(0), "values have an entry for every cut");
+    const nb::gil_scoped_release unlocked;
+    const auto n_cuts = static_cast<std::int64_t>(cuts.shape(0));
+    bool named = true;
+    for (std::int64_t cut = 0; cut < n_cuts; ++cut) {
+        const std::int32_t *rows = cuts.data() + 3 * cut;
+        const std::int32_t i = rows[0], j = rows[1], l = rows[2];
+        named = named && i >= 0 && i < n && j >= 0 && j < n && l >= -1 && l < n && i != j &&
+                i != l && j != l;
+    }
+    require(named, "a cut has three different rows of the matrix, the last one -1 for a pair");
+    PK_KERNEL(sweep_cuts)::chosen()({cuts.data(), n_cuts}, scales ? scales->data() : nullptr,
+                                    {matrix.data(), n}, values.data());
+}
+
+void violated_triangles(In<float, 2> matrix, float floor, Out<std::int32_t, 3> others,
+                        Out<float, 2> violations, Out<std::int32_t, 1> counts, int n_threads) {
+    ArrayMemory().reads(matrix).writes(others, violations, counts);
+    const std::size_t n = matrix.shape(0), most = violations.shape(1);
+    require(matrix.shape(1) == n && n < (std::size_t{1} << 31),
+            "matrix is square, below 2^31 rows");
+    require(floor >= 0, "floor is not negative");
+    require(counts.shape(0) == n && violations.shape(0) == n, "every row has a count and a list");
+    require(others.shape(0) == n && others.shape(1) == most && others.shape(2) == 2,
+            "others are two rows for every violation");
+    require(most >= 1 && most < (std::size_t{1} << 31),
+            "a list has a place, and below 2^31 places");
+    const nb::gil_scoped_release unlocked;
+    PK_KERNEL(violated_triangles)::chosen()(
+        {matrix.data(), static_cast<std::int64_t>(n)}, floor, static_cast<std::int64_t>(most),
+        others.data(), violations.data(), counts.data(), thread_count(n_threads));
+}
+
 // Computes in double precision whatever the block holds.
 template <class C, class B> void bind_exact(nb::module_ &m) {
     m.def("scan_columns", scan_columns<C, B>, array("block"), array("minimum"), array("maximum"),
@@ -143,6 +183,10 @@ void bind_clustering(nb::module_ &m) {
     bind_exact<float, Block>(m);  // dense blocks of any element type
     bind_clustering_of<float>(m);
     bind_clustering_of<double>(m);
+    m.def("sweep_cuts", sweep_cuts, array("cuts"), array("scales").none(), array("matrix"),
+          array("values"));
+    m.def("violated_triangles", violated_triangles, array("matrix"), "floor"_a, array("others"),
+          array("violations"), array("counts"), "n_threads"_a);
 }
 
 }  // namespace projected_kmeans

@@ -64,6 +64,22 @@ struct Candidates {
     }
 };
 
+// Cuts of a clustering matrix, three rows each: i, j, l of a triangle; i, j and -1 of a pair.
+struct Cuts {
+    const std::int32_t *rows;
+    std::int64_t n_cuts;
+};
+
+// A symmetric matrix with all its n x n entries.
+struct SquareMatrix {
+    float *data;
+    std::int64_t n;
+};
+struct ConstSquareMatrix {
+    const float *data;
+    std::int64_t n;
+};
+
 // The place of an entry in a block; -1 and -1 where there is none.
 struct Position {
     std::int64_t row;

@@ -103,4 +103,19 @@ std::int64_t move_points(const Rows &rows, const double *weights, Frame<C> frame
                          std::int32_t *labels, double *centers, double *mass,
                          std::int64_t n_centers, int n_threads);
 
+// One sweep of Hildreth's method over cuts, one after another, with Z = `matrix` and t = `values`
+// (both in/out). U is Z with the entry (a, b) multiplied by scales[a] * scales[b], or Z itself if
+// `scales` is null. A pair cut asks for U_ij <= U_ii, a triangle cut for U_ij + U_il <= U_ii +
+// U_jl. If Z breaks a cut, or t > 0, Z is moved until the cut is met as an equality or t is 0,
+// whichever comes first; t says how far. Only entries above the diagonal are read, and both are
+// written.
+void sweep_cuts(Cuts cuts, const double *scales, SquareMatrix matrix, float *values);
+
+// For every row i the `most` triangle cuts that Z breaks most: violations[i] <- Z_ij + Z_il - Z_ii
+// - Z_jl, above `floor`, descending, with j < l; others[i] <- j and l; counts[i] <- how many there
+// are. Of equal violations the lower (j, l) comes first.
+void violated_triangles(ConstSquareMatrix matrix, float floor, std::int64_t most,
+                        std::int32_t *others, float *violations, std::int32_t *counts,
+                        int n_threads);
+
 }  // namespace projected_kmeans::PK_INSTRUCTION_SET

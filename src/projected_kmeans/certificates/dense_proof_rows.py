@@ -133,19 +133,28 @@ class DenseProofRows:
         at most as much. The reported error is twice that.
         """
         n_rows, n_columns = self.shape
-        roots = np.sqrt(self.weights)[:, None]
-        matrix = np.zeros((min(self.shape),) * 2)
         if n_rows < n_columns:
-            rows = roots * self._take_all()
-            for first in range(0, n_rows, STRETCH_ROWS):
-                self._check()
-                some = slice(first, first + STRETCH_ROWS)
-                matrix[some] = multiply_rows(rows[some], rows.T, _native.max_threads())
-        else:
-            for block in self:
-                part = roots[block.span] * block.rows
-                matrix += multiply_by_transpose(part.T, _native.max_threads())
-        error = 2 * sum_error(n_rows + n_columns) * float(np.trace(matrix))
+            return self.row_gram()
+        roots = np.sqrt(self.weights)[:, None]
+        matrix = np.zeros((n_columns, n_columns))
+        for block in self:
+            part = roots[block.span] * block.rows
+            matrix += multiply_by_transpose(part.T, _native.max_threads())
+        return self._describe(matrix)
+
+    def row_gram(self) -> Gram:
+        """Return the Gram matrix of the rows, whichever is smaller."""
+        n_rows = self.shape[0]
+        matrix = np.empty((n_rows, n_rows))
+        rows = np.sqrt(self.weights)[:, None] * self._take_all()
+        for first in range(0, n_rows, STRETCH_ROWS):
+            self._check()
+            some = slice(first, first + STRETCH_ROWS)
+            matrix[some] = multiply_rows(rows[some], rows.T, _native.max_threads())
+        return self._describe(matrix)
+
+    def _describe(self, matrix: Floats) -> Gram:
+        error = 2 * sum_error(sum(self.shape)) * float(np.trace(matrix))
         return Gram(matrix, error, self.drift + error)
 
     def walk_half_squares(self) -> Iterator[Floats]:

@@ -39,12 +39,12 @@ def sum_error(n_terms: int) -> float:
 
 
 class Gram(NamedTuple):
-    """The smaller Gram matrix of the centred rows, each multiplied by the root of its weight.
+    """A Gram matrix of the centred rows, each multiplied by the root of its weight.
 
     Attributes
     ----------
     matrix : ndarray (m, m)
-        As computed; m is the number of rows or of columns, whichever is smaller.
+        As computed; m is the number of rows or of columns.
     error : float
         At least the Frobenius norm of the rounding error of the matrix.
     loss : float
@@ -97,6 +97,9 @@ class ProofRows(Protocol):
 
     def gram(self) -> Gram:
         """Return the smaller Gram matrix."""
+
+    def row_gram(self) -> Gram:
+        """Return the Gram matrix of the rows, also if that of the columns is smaller."""
 
     def walk_half_squares(self) -> Iterator[Floats]:
         """Yield, for one stretch of rows after another, lower bounds on ||y_i - y_j||^2 / 2."""

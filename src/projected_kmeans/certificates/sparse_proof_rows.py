@@ -103,18 +103,25 @@ class SparseProofRows:
         """Return the smaller Gram matrix of the centred rows, from sparse products."""
         n_rows, n_columns = self.shape
         if n_rows < n_columns:
-            matrix = self._multiply(self._rows, self._turned)
-            sides = multiply(matrix, self.weights) / self._total_weight
-            matrix -= sides[:, None]
-            matrix -= sides
-            matrix += float(multiply(self.weights, sides)) / self._total_weight
-            roots = np.sqrt(self.weights)
-            matrix *= roots[:, None]
-            matrix *= roots
-        else:
-            weighted = self._turned.multiply(self.weights[None]).tocsr()
-            matrix = self._multiply(weighted, self._rows)
-            matrix -= np.outer(self._total_weight * self._mean, self._mean)
+            return self.row_gram()
+        weighted = self._turned.multiply(self.weights[None]).tocsr()
+        matrix = self._multiply(weighted, self._rows)
+        matrix -= np.outer(self._total_weight * self._mean, self._mean)
+        return self._describe(matrix)
+
+    def row_gram(self) -> Gram:
+        """Return the Gram matrix of the centred rows, whichever is smaller."""
+        matrix = self._multiply(self._rows, self._turned)
+        sides = multiply(matrix, self.weights) / self._total_weight
+        matrix -= sides[:, None]
+        matrix -= sides
+        matrix += float(multiply(self.weights, sides)) / self._total_weight
+        roots = np.sqrt(self.weights)
+        matrix *= roots[:, None]
+        matrix *= roots
+        return self._describe(matrix)
+
+    def _describe(self, matrix: Floats) -> Gram:
         error = self._error * self._raw_squares
         return Gram(matrix, error, error)
 

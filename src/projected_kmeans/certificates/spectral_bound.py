@@ -25,6 +25,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 
@@ -51,7 +52,7 @@ def predict_seconds(size: int) -> float:
     seconds = []
     for _ in range(3):
         begin = time.perf_counter()
-        _eigenvalues(matrix)
+        find_eigenvalues(matrix)
         seconds.append(time.perf_counter() - begin)
     return sorted(seconds)[1] * max(1.0, size / TIMED_SIZE) ** 3
 
@@ -78,17 +79,35 @@ def spectral_bounds(rows: ProofRows, counts: Sequence[int]) -> list[float]:
     """Return the spectral bound for each of several numbers of clusters, from one decomposition."""
     gram = rows.gram()
     size, total = len(gram.matrix), float(np.trace(gram.matrix))
-    eigenvalues = np.maximum(_eigenvalues(gram.matrix), 0.0)
-    backward = 10 * size**2 * ROUNDING * math.sqrt(float(np.sum(gram.matrix * gram.matrix)))
+    found = find_eigenvalues(gram.matrix)
+    eigenvalues = np.maximum(found.values, 0.0)
     bounds = []
     for count in counts:
         kept = min(count - 1, size)
-        margin = gram.loss + math.sqrt(kept) * (gram.error + backward) + UNDERFLOW
+        margin = gram.loss + math.sqrt(kept) * (gram.error + found.error) + UNDERFLOW
         bounds.append(total - math.fsum(eigenvalues[size - kept :]) - margin)
     return bounds
 
 
-def _eigenvalues(matrix: Floats) -> Floats:
+class Eigenvalues(NamedTuple):
+    """The eigenvalues of a symmetric matrix as computed.
+
+    Attributes
+    ----------
+    values : ndarray (n,)
+        Ascending.
+    error : float
+        At least the Frobenius norm of E, where the values are the exact ones of the matrix plus E.
+    """
+
+    values: Floats
+    error: float
+
+
+def find_eigenvalues(matrix: Floats) -> Eigenvalues:
+    """Return all eigenvalues of the symmetric matrix that the lower half of a matrix gives."""
     # One thread, because half of the work is limited by memory and threads gain little. If other
     # programs share the cores, threads that wait for each other take 100 times as long.
-    return np.asarray(strictly(lambda: np.linalg.eigvalsh(matrix)))
+    values = np.asarray(strictly(lambda: np.linalg.eigvalsh(matrix)))
+    norm = math.sqrt(float(np.sum(matrix * matrix)))
+    return Eigenvalues(values, 10 * len(matrix) ** 2 * ROUNDING * norm)

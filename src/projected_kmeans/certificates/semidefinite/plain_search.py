@@ -1,0 +1,91 @@
+"""Multipliers without cuts: N = S with S >= 0, for parts of up to some 2,000 rows.
+
+The method of multipliers for X (`primal_step`) and a matrix Z >= 0. Because Z S = 0 entry by entry,
+one matrix R = Z - S / penalty holds both: Z = max(R, 0) and S / penalty = max(-R, 0). A step is
+
+1. X <- the nearest matrix to |R| + G / penalty,
+2. R <- R + 1.6 (X - max(R, 0)).
+
+Three float32 matrices of n x n are kept: R, G / penalty, and one for X and what is next made of R.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from projected_kmeans.certificates.semidefinite.multipliers import Multipliers
+from projected_kmeans.certificates.semidefinite.primal_step import (
+    BALANCE_EVERY,
+    RELAXATION,
+    Factors,
+    PrimalStep,
+    choose_factor,
+    clustering_matrix,
+    stretches,
+    sum_squares,
+)
+from projected_kmeans.certificates.semidefinite.proof import MatrixBound
+from projected_kmeans.results import Labels
+
+
+class PlainSearch:
+    """The method as an object; every state of it gives multipliers.
+
+    Parameters
+    ----------
+    bound : MatrixBound
+        Of the part; at least 2 clusters.
+    labels : ndarray of int32 (n,)
+        A clustering to start from.
+
+    Attributes
+    ----------
+    factors : Factors or None
+        X after the last step.
+    """
+
+    def __init__(self, bound: MatrixBound, labels: Labels) -> None:
+        self.factors: Factors | None = None
+        self._primal = PrimalStep(bound)
+        self._state = clustering_matrix(labels, bound.roots)
+        self._matrix = np.abs(self._state) + self._primal.gram
+        self._n_steps = 0
+
+    def step(self) -> None:
+        """Make one step."""
+        self._n_steps += 1
+        self.factors = self._primal.project(self._matrix)
+        self._primal.write(self.factors, self._matrix)
+        primal = dual = 0.0
+        is_balanced = self._n_steps % BALANCE_EVERY != 0
+        for span in stretches(len(self._state)):
+            state, matrix = self._state[span], self._matrix[span]
+            before = np.maximum(state, 0)
+            found = None if is_balanced else matrix.copy()
+            matrix -= before
+            matrix *= RELAXATION
+            state += matrix
+            if found is not None:
+                after = np.maximum(state, 0)
+                primal += sum_squares(found - after)
+                dual += sum_squares(after - before)
+        self._rescale(choose_factor(self._n_steps, primal, dual))
+        for span in stretches(len(self._state)):
+            np.abs(self._state[span], out=self._matrix[span])
+            self._matrix[span] += self._primal.gram[span]
+
+    def tighten(self) -> None:
+        """Do nothing; other searches look for cuts here."""
+
+    def multipliers(self) -> Multipliers:
+        """Return the multipliers of the present state."""
+        entries = np.maximum(-self._state, 0).astype(np.float64) * self._primal.penalty
+        return Multipliers(entries, np.empty((0, 3), np.int32), np.empty(0))
+
+    def _rescale(self, factor: float) -> None:
+        if factor == 1:
+            return
+        self._primal.rescale(factor)
+        for span in stretches(len(self._state)):
+            state = self._state[span]
+            np.divide(state, np.float32(factor), out=state, where=state < 0)
