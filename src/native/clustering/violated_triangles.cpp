@@ -70,8 +70,8 @@ class Best {
 };
 
 // Adds the triangles (i, j, l) with l > j, whose violation is base + own[l] - other[l].
-void add_triangles(const float *own, const float *other, float base, std::int64_t j, std::int64_t n,
-                   Best &best) {
+void add_triangles(const float *own, const float *other, float base, std::int64_t i, std::int64_t j,
+                   std::int64_t n, Best &best) {
     constexpr std::int64_t stretch = 8 * n_lanes<float>;
     for (std::int64_t first = j + 1; first < n; first += stretch) {
         const std::int64_t last = first + stretch < n ? first + stretch : n;
@@ -85,7 +85,7 @@ void add_triangles(const float *own, const float *other, float base, std::int64_
         }
         for (std::int64_t l = first; l < last; ++l) {
             const float violation = base + (own[l] - other[l]);
-            if (violation > best.least())
+            if (violation > best.least() && l != i)
                 best.add({violation, static_cast<std::int32_t>(j), static_cast<std::int32_t>(l)});
         }
     }
@@ -117,7 +117,7 @@ void violated_triangles(ConstSquareMatrix matrix, float floor, std::int64_t most
             for (std::int64_t j = 0; j < n; ++j) {
                 const float base = own[j] - own[i];
                 if (j != i && base + (highest - lowest[j]) > best.least())
-                    add_triangles(own, matrix.data + j * n, base, j, n, best);
+                    add_triangles(own, matrix.data + j * n, base, i, j, n, best);
             }
             counts[i] = static_cast<std::int32_t>(best.size());
             for (std::int64_t place = best.size() - 1; place >= 0; --place) {

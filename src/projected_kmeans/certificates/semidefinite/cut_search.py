@@ -4,11 +4,11 @@ The method of multipliers for X (`primal_step`) and a matrix Z that is not negat
 found so far. With M = N / penalty, a step is
 
 1. X <- the nearest matrix to Z + M + G / penalty,
-2. Z <- 1.6 X - 0.6 Z, then two sweeps over the cuts and over Z >= 0, each of which moves Z to the
+2. Z <- 1.6 X - 0.6 Z, then three sweeps over the cuts and over Z >= 0, each of which moves Z to the
    nearest matrix that meets one demand, and the demand's multiplier with it (Hildreth),
 3. M <- M plus the change of Z in the sweeps, which is again the sum of all multipliers.
 
-`tighten` drops cuts whose multiplier is 0 and adds those that Z breaks most. Five float32 matrices
+`tighten` drops cuts whose multiplier is 0 and adds those that X breaks most. Five float32 matrices
 of n x n are kept: Z, S / penalty, M, G / penalty, and one for X and the matrix of the next step.
 """
 
@@ -33,7 +33,7 @@ from projected_kmeans.certificates.semidefinite.violated_cuts import find_cuts, 
 from projected_kmeans.results import Labels
 
 # Sweeps over all demands in a step.
-N_SWEEPS = 2
+N_SWEEPS = 3
 # Cuts count as broken from this share of the mean entry inside clusters on.
 FLOOR = 1e-5
 
@@ -97,8 +97,11 @@ class CutSearch:
             self._matrix[span] += self._primal.gram[span]
 
     def tighten(self) -> None:
-        """Drop cuts that do nothing and add those that Z breaks most."""
-        scales, matrix = self._scales, self._state
+        """Drop cuts that do nothing and add those that X breaks most."""
+        if self.factors is None:
+            return
+        matrix, scales = np.empty_like(self._state), self._scales
+        self._primal.write(self.factors, matrix)
         if scales is not None:
             matrix = (matrix * scales * scales[:, None]).astype(np.float32)
         new = find_cuts(matrix, self._floor)

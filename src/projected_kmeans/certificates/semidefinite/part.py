@@ -32,15 +32,15 @@ from projected_kmeans.results import Clustering, Floats, Labels
 from projected_kmeans.running.deadlines import Deadline, OutOfTime
 
 # Steps before the first check and between checks.
-FIRST_CHECK = 40
-CHECK_EVERY = 25
+FIRST_CHECK = 30
+CHECK_EVERY = 20
 PLAIN_CHECK_EVERY = 30
 # X is rounded at the first check and at every this many checks.
 ROUND_EVERY = 4
 # Gains of a check that are below the share MIN_GAIN of the bound, and below a tenth of the gap,
 # are small. The search ends after PATIENCE small gains in a row.
 MIN_GAIN = 1e-4
-PATIENCE = 4
+PATIENCE = 5
 
 
 @dataclass(frozen=True)
@@ -239,7 +239,7 @@ class _Part:
         bound = matrix_bound.to_original(matrix_bound.prove(multipliers))
         self._check_seconds = time.perf_counter() - begin
         gap = self.best.inertia - self.bound
-        is_small = bound - self.bound < min(MIN_GAIN * bound, gap / 10)
+        is_small = bound > 0 and bound - self.bound < min(MIN_GAIN * bound, gap / 10)
         self._n_small_gains = self._n_small_gains + 1 if is_small else 0
         self.bound = max(self.bound, bound)
 

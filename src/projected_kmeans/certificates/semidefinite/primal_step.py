@@ -31,7 +31,7 @@ RELAXATION = np.float32(1.6)
 # residuals is more than BALANCE_LIMIT times the other.
 BALANCE_EVERY = 5
 BALANCE_LIMIT = 1.5
-BALANCE_FACTOR = 1.3
+BALANCE_FACTOR = 1.5
 # Numbers that are worked on at a time, so that they stay in the processor's cache: 256 kB.
 STRETCH_ENTRIES = 2**16
 

@@ -22,9 +22,9 @@ from projected_kmeans.keys import CERTIFICATE, open_stream
 
 Matrix = NDArray[np.float32]
 
-# The degree of the polynomial. With 1 to 4 the same steps end with bounds that differ in the last
-# digit; 2 is the fastest.
-DEGREE = 2
+# The degree of the polynomial. With 1 or 2 some searches end too early, because the eigenpairs lag
+# behind the matrix.
+DEGREE = 3
 # Polynomials in the first step, in which nothing is known yet.
 FIRST_ROUNDS = 6
 # Vectors in the block for each one that is wanted, and how many more.
