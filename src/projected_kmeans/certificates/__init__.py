@@ -15,6 +15,8 @@ Modules, in the order in which a certificate is made:
 - ``spectral_bound``: a bound from singular values.
 - ``neighbour_bound``: a bound from distances between rows, by a dual of k-means.
 - ``tightened_bound``: the neighbour bound, improved by subgradient steps.
+- ``semidefinite/``: a bound close to the optimum for up to some 2,000 rows; its ``__init__`` is its
+  map. It also finds better clusterings.
 - ``row_fingerprint``: a hash of the rows, on which the draws of the sampled bound depend.
 - ``sampled_bound``: a bound for many rows from random subsets; it holds with a stated probability.
 

@@ -1,7 +1,7 @@
 """Multipliers with pair and triangle cuts, for parts of up to some 1,000 rows.
 
-The method of multipliers for X (`primal_step`) and a matrix Z that is not negative and meets all cuts
-found so far. With M = N / penalty, a step is
+The method of multipliers for X (`primal_step`) and a matrix Z that is not negative and meets all
+cuts found so far. With M = N / penalty, a step is
 
 1. X <- the nearest matrix to Z + M + G / penalty,
 2. Z <- 1.6 X - 0.6 Z, then three sweeps over the cuts and over Z >= 0, each of which moves Z to the
@@ -25,6 +25,7 @@ from projected_kmeans.certificates.semidefinite.primal_step import (
     PrimalStep,
     choose_factor,
     clustering_matrix,
+    only_finite,
     stretches,
     sum_squares,
 )
@@ -110,8 +111,8 @@ class CutSearch:
     def multipliers(self) -> Multipliers:
         """Return the multipliers of the present state."""
         penalty = self._primal.penalty
-        entries = self._entries.astype(np.float64) * penalty
-        return Multipliers(entries, self._cuts, self._values.astype(np.float64) * penalty)
+        entries = only_finite(self._entries) * penalty
+        return Multipliers(entries, self._cuts, only_finite(self._values) * penalty)
 
     def _rescale(self, factor: float) -> None:
         if factor == 1:

@@ -1,9 +1,9 @@
 """The numbers that make an admissible matrix N, and N itself.
 
-A clustering of rows with weights w has the matrix Z with Z_ij = sqrt(w_i w_j) / W for rows i and j in
-the same cluster of weight W, and 0 otherwise. N is *admissible* if <N, Z> >= 0 for the matrix Z of
-every clustering. Let D be the diagonal matrix of the sqrt(w_i), and U = D^-1 Z D^-1, which is 1 / W
-inside clusters. Then, for all rows,
+A clustering of rows with weights w has the matrix Z with Z_ij = sqrt(w_i w_j) / W for rows i and j
+in the same cluster of weight W, and 0 otherwise. N is *admissible* if <N, Z> >= 0 for the matrix Z
+of every clustering. Let D be the diagonal matrix of the sqrt(w_i), and U = D^-1 Z D^-1, which is
+1 / W inside clusters. Then, for all rows,
 
 - Z_ij >= 0,
 - U_ij <= U_ii (a *pair cut*: both are 1 / W, or the left one is 0),

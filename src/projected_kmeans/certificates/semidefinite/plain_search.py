@@ -21,6 +21,7 @@ from projected_kmeans.certificates.semidefinite.primal_step import (
     PrimalStep,
     choose_factor,
     clustering_matrix,
+    only_finite,
     stretches,
     sum_squares,
 )
@@ -79,7 +80,7 @@ class PlainSearch:
 
     def multipliers(self) -> Multipliers:
         """Return the multipliers of the present state."""
-        entries = np.maximum(-self._state, 0).astype(np.float64) * self._primal.penalty
+        entries = only_finite(np.maximum(-self._state, 0)) * self._primal.penalty
         return Multipliers(entries, np.empty((0, 3), np.int32), np.empty(0))
 
     def _rescale(self, factor: float) -> None:

@@ -1,9 +1,9 @@
 """The step that all searches share: the nearest matrix X that a clustering could have.
 
-X stands for the matrix Z of a clustering (`multipliers`), without the demand that Z has entries
-of one value inside clusters and zeros outside: X = q q^T + P with P q = 0, eigenvalues of P from 0 to
-1 and trace k - 1. The nearest such X to a symmetric matrix has its eigenvectors, and its
-eigenvalues less a number tau, clipped to [0, 1].
+X stands for the matrix Z of a clustering (`multipliers`), and keeps only some of what is true of Z:
+X = q q^T + P with P q = 0, eigenvalues of P from 0 to 1, and trace k - 1. The P of the nearest such
+X to a symmetric matrix has the matrix's eigenvectors, and its eigenvalues less a number, clipped to
+[0, 1].
 
 A search makes X and a matrix Z that meets the other demands agree, by the method of multipliers: a
 *penalty* weighs their difference against the inertia, and the multipliers are what is proven.
@@ -27,13 +27,17 @@ from projected_kmeans.results import Floats, Labels
 
 # Relaxation: a step goes this much farther than to X.
 RELAXATION = np.float32(1.6)
-# The penalty is raised or lowered by BALANCE_FACTOR after every BALANCE_EVERY steps if one of the two
-# residuals is more than BALANCE_LIMIT times the other.
+# The penalty is raised or lowered by BALANCE_FACTOR after every BALANCE_EVERY steps if one of the
+# two residuals is more than BALANCE_LIMIT times the other.
 BALANCE_EVERY = 5
 BALANCE_LIMIT = 1.5
 BALANCE_FACTOR = 1.5
 # Numbers that are worked on at a time, so that they stay in the processor's cache: 256 kB.
 STRETCH_ENTRIES = 2**16
+
+
+class Diverged(Exception):
+    """Raised if the numbers of a search have become too large for float32."""
 
 
 class Factors(NamedTuple):
@@ -80,7 +84,7 @@ class PrimalStep:
             self.gram /= np.float32(self.penalty)
 
     def project(self, matrix: Matrix) -> Factors:
-        """Return the nearest X to a symmetric matrix."""
+        """Return the nearest X to a symmetric matrix; raise `Diverged` if it is not finite."""
         values, vectors = self._decompose(matrix)
         clipped = clip_to_sum(values.astype(np.float64), self._trace)
         self._rank = max(1, int(np.count_nonzero(clipped)))
@@ -103,7 +107,7 @@ class PrimalStep:
         direction = self._direction
 
         def centre(vectors: Matrix) -> Matrix:
-            return vectors - direction * np.einsum("i,ij->j", direction[:, 0], vectors)
+            return np.asarray(vectors - direction * (direction.T @ vectors))
 
         def multiply(vectors: Matrix) -> Matrix:
             return centre(matrix @ centre(vectors))
@@ -113,9 +117,15 @@ class PrimalStep:
             side = matrix @ direction
             lowest = 1 + np.linalg.norm(matrix)
             side -= direction * ((direction.T @ side) - lowest) / 2
-            return matrix - side * direction.T - direction * side.T
+            return np.asarray(matrix - side * direction.T - direction * side.T)
 
-        return self._search.find(multiply, make_dense, self._rank)
+        try:
+            found = self._search.find(multiply, make_dense, self._rank)
+        except np.linalg.LinAlgError:
+            raise Diverged from None
+        if not np.isfinite(found.values).all():
+            raise Diverged
+        return found
 
 
 def clip_to_sum(values: Floats, total: float) -> Floats:
@@ -130,7 +140,8 @@ def clip_to_sum(values: Floats, total: float) -> Floats:
     """
     points = np.sort(np.concatenate([values, values - 1]))[::-1]
     sums = np.clip(values - points[:, None], 0.0, 1.0).sum(axis=1)
-    return np.clip(values - np.interp(total, sums, points), 0.0, 1.0)
+    clipped: Floats = np.clip(values - np.interp(total, sums, points), 0.0, 1.0)
+    return clipped
 
 
 def choose_factor(step: int, primal: float, dual: float) -> float:
@@ -166,3 +177,8 @@ def stretches(n_rows: int) -> Iterator[slice]:
 def sum_squares(array: Matrix) -> float:
     """Return the sum of squares."""
     return float(np.einsum("ij,ij->", array, array))
+
+
+def only_finite(array: Matrix) -> Floats:
+    """Return an array in float64, with 0 in place of what float32 could not hold."""
+    return np.nan_to_num(array.astype(np.float64), nan=0.0, posinf=0.0, neginf=0.0)

@@ -9,8 +9,9 @@ clustering into at most k clusters has
 Proof. Let u_C be r restricted to the rows of a cluster C, divided by its length. The u_C are
 orthonormal, and replacing each row by the mean of its cluster is the projection Z = sum of u_C
 u_C^T. So inertia = tr G - <G, Z>, which is at least tr G - <A, Z> because <N, Z> >= 0. Z r = r, so
-Z = q q^T + P with a projection P of rank at most k - 1 and P q = 0. Hence <A, Z> = q^T A q + <J A J,
-P>, and <J A J, P> is at most the sum of the k - 1 largest eigenvalues that are positive (Ky Fan).
+Z = q q^T + P with a projection P of rank at most k - 1 and P q = 0. Hence <A, Z> = q^T A q +
+<J A J, P>, and the second term is at most the sum of those of the k - 1 largest eigenvalues that
+are positive (Ky Fan).
 
 For N = 0 this is `spectral_bound`. It is valid for every admissible N, so that no search has to
 converge, and no eigenvalue has to be bounded from below.

@@ -1,10 +1,10 @@
 """The largest eigenpairs of a symmetric matrix that changes a little from step to step.
 
-A block of vectors is kept from step to step. A step multiplies it by a polynomial of the matrix that
-is large above the block's lowest eigenvalue and small below (Chebyshev), and takes the eigenpairs of
-the matrix within the block (Rayleigh, Ritz). The matrix need not be given; products suffice. The
-pairs are rough in the first steps and improve as the matrix settles, which is all that a search
-needs. If the block were a large part of all vectors, all eigenpairs are computed instead.
+A block of vectors is kept from step to step. A step multiplies it by a polynomial of the matrix,
+which is large above the block's lowest eigenvalue and small below (Chebyshev), and takes the
+eigenpairs of the matrix within the block (Rayleigh, Ritz). Only products with the matrix are
+needed. The pairs are rough in the first steps and improve as the matrix settles, which is all that
+a search needs. If the block would be a large part of all vectors, all eigenpairs are computed.
 
 Everything is computed in float32, and nothing here is part of a proof.
 """
@@ -12,7 +12,8 @@ Everything is computed in float32, and nothing here is part of a proof.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
+from functools import partial
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -100,7 +101,7 @@ class TopEigenpairs:
             self._lowest, self._largest = strictly(lambda: _find_range(multiply, block[:, 0]))
             self._cut = (self._lowest + self._largest) / 2
         for _ in range(1 if known else FIRST_ROUNDS):
-            found = strictly(lambda: self._improve(multiply, block))
+            found = strictly(partial(self._improve, multiply, block))
             block = found.vectors
             self._cut, self._largest = float(found.values[-1]), float(found.values[0])
         self._block = block
@@ -120,16 +121,20 @@ class TopEigenpairs:
         """Return the eigenpairs within the block, after multiplying it by the polynomial."""
         lowest = min(self._lowest, self._cut - MIN_RANGE * (self._largest - self._cut) - TINY)
         middle, reach = np.float32((self._cut + lowest) / 2), np.float32((self._cut - lowest) / 2)
-        before, now = block, (multiply(block) - middle * block) / reach
+
+        def stretch(vectors: Matrix) -> Matrix:
+            return np.asarray((multiply(vectors) - middle * vectors) / reach, dtype=np.float32)
+
+        before, now = block, stretch(block)
         for _ in range(DEGREE - 1):
-            before, now = now, (multiply(now) - middle * now) * (2 / reach) - before
+            before, now = now, 2 * stretch(now) - before
         basis = np.linalg.qr(now)[0]
         small = basis.T @ multiply(basis)
         values, vectors = _decompose((small + small.T) / 2)
         return Eigenpairs(values, basis @ vectors)
 
 
-def _decompose(matrix: Matrix) -> Eigenpairs:
+def _decompose(matrix: NDArray[Any]) -> Eigenpairs:
     values, vectors = np.linalg.eigh(matrix)
     return Eigenpairs(values[::-1], np.ascontiguousarray(vectors[:, ::-1]))
 
