@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -32,13 +33,29 @@ def exact_inertia(X: NDArray[Any], weights: NDArray[Any], labels: tuple[int, ...
 
 def exact_optimum(X: NDArray[Any], k: int, weights: NDArray[Any] | None = None) -> Fraction:
     """Return the minimum inertia: all partitions in float64, then the best ones in fractions."""
+    return find_optimum(X, k, weights)[1]
+
+
+def find_optimum(
+    X: NDArray[Any], k: int, weights: NDArray[Any] | None = None
+) -> tuple[NDArray[np.int32], Fraction]:
+    """Return the labels of a best partition, and the minimum inertia without rounding."""
     weights = np.ones(len(X)) if weights is None else weights
-    every = np.array(partitions(len(X), k))
+    every = _all_labels(len(X), k)
     member = every[:, :, None] == np.arange(k)
     moved = X - X.mean(axis=0)
-    mass = np.maximum(np.einsum("pik,i->pk", member, weights), 1e-300)
-    sums = np.einsum("pik,i,id->pkd", member, weights, moved)
-    total = float(weights @ np.sum(moved**2, axis=1))
+    moved, shares = moved / max(float(np.abs(moved).max()), 1e-300), weights / weights.max()
+    mass = np.maximum(np.einsum("pik,i->pk", member, shares), 1e-300)
+    sums = np.einsum("pik,i,id->pkd", member, shares, moved)
+    total = float(shares @ np.sum(moved**2, axis=1))
     rough = total - np.sum(sums**2 / mass[:, :, None], axis=(1, 2))
-    near = every[rough <= rough.min() + 1e-9 * total]
-    return min(exact_inertia(X, weights, tuple(labels)) for labels in near[:20])
+    order = np.argsort(rough, kind="stable")[:20]
+    near = every[order[rough[order] <= rough.min() + 1e-9 * total]]
+    exact = [exact_inertia(X, weights, tuple(labels)) for labels in near]
+    best = exact.index(min(exact))
+    return near[best], exact[best]
+
+
+@lru_cache(maxsize=64)
+def _all_labels(n: int, k: int) -> NDArray[np.int32]:
+    return np.array(partitions(n, k), dtype=np.int32)

@@ -11,7 +11,9 @@ from numpy.typing import NDArray
 
 from projected_kmeans.blocks.unit_length import to_unit_rows
 from projected_kmeans.certificates.dense_proof_rows import DenseProofRows
+from projected_kmeans.certificates.semidefinite.cut_search import CutSearch
 from projected_kmeans.certificates.semidefinite.multipliers import NO_ROW, Multipliers
+from projected_kmeans.certificates.semidefinite.plain_search import PlainSearch
 from projected_kmeans.certificates.semidefinite.proof import MatrixBound
 from projected_kmeans.certificates.sparse_proof_rows import SparseProofRows
 
@@ -74,7 +76,7 @@ def draw_part(seed: int, max_rows: int = 9) -> Part:
     weights = None
     if kind == "weights":
         weights = np.exp(stream.normal(scale=stream.choice([0.5, 3, 8]), size=n))
-        weights *= 10.0 ** stream.choice([0, -200, 150])
+        weights *= 10.0 ** stream.choice([0, -200, 120])
     return Part(rows, weights, int(min(k, n)), is_sparse)
 
 
@@ -102,3 +104,20 @@ def draw_multipliers(seed: int, bound: MatrixBound, best: NDArray[Any]) -> Multi
     cuts[stream.random(n_cuts) < 0.3, 2] = NO_ROW
     values = stream.exponential(size=n_cuts) * size * 10.0 ** stream.uniform(-6, 0, size=n_cuts)
     return Multipliers(entries, cuts, values * float(np.min(bound.roots)) ** 2)
+
+
+def prove_iterates(bound: MatrixBound, best: NDArray[Any], seed: int, n_steps: int) -> list[float]:
+    """Return what every iterate of both searches proves, from good labels or random ones."""
+    if bound.n_clusters == 1 or not bound.total > 0:
+        return []
+    stream = np.random.default_rng(seed)
+    labels = best if seed % 2 else stream.integers(bound.n_clusters, size=len(best))
+    proven = []
+    for kind in (PlainSearch, CutSearch):
+        search = kind(bound, labels.astype(np.int32))
+        for step in range(n_steps):
+            search.step()
+            proven.append(bound.prove(search.multipliers()))
+            if step % 3 == 2:
+                search.tighten()
+    return proven

@@ -99,7 +99,8 @@ def prove_part(
     Examples
     --------
     >>> rows = np.array([[0.0], [1.0], [5.0], [6.0], [20.0]])
-    >>> proof = prove_part(rows, 3, [0, 0, 1, 1, 2])
+    >>> effort = PartEffort(cuts=True, max_steps=100)
+    >>> proof = prove_part(rows, 3, [0, 0, 1, 1, 2], effort=effort)
     >>> round(proof.bound, 6), proof.inertia, proof.ended
     (1.0, 1.0, 'closed')
     """
