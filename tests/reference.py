@@ -274,6 +274,36 @@ def lloyd(X: Array, centers: Array, max_iter: int) -> tuple[Array, list[float]]:
     return labels, history
 
 
+def sweep_cuts(cuts: Array, scales: Array, matrix: Array, values: Array) -> tuple[Array, Array]:
+    """Return Z and the multipliers after each cut has been met once, in order."""
+    Z, t = matrix.copy(), values.copy()
+    for c, (i, j, h) in enumerate(cuts):
+        terms = [(i, i, 1.0), (i, j, -1.0)]
+        if h >= 0:
+            terms = [(i, i, 1.0), (j, h, 1.0), (i, j, -1.0), (i, h, -1.0)]
+        factors = [sign * scales[a] * scales[b] for a, b, sign in terms]
+        pairs = zip(terms, factors, strict=True)
+        slack = sum(factor * float(Z[min(a, b), max(a, b)]) for (a, b, _), factor in pairs)
+        norm = factors[0] ** 2 + sum(factor**2 for factor in factors[1:]) / 2
+        after = max(t[c] - np.float32(slack / norm), np.float32(0))
+        step, t[c] = float(after) - float(t[c]), after
+        for (a, b, _), factor in zip(terms, factors, strict=True):
+            change = np.float32(step * factor / (1 if a == b else 2))
+            Z[a, b] = Z[b, a] = Z[min(a, b), max(a, b)] + change
+    return Z, t
+
+
+def violated_triangles(Z: Array, floor: float, most: int) -> list[list[tuple[Any, int, int]]]:
+    """Return, for every row i, the largest Z_ij + Z_ih - Z_ii - Z_jh with j and h, sorted."""
+    n, found = len(Z), []
+    for i in range(n):
+        pairs = [(j, h) for j in range(n) for h in range(j + 1, n) if i not in (j, h)]
+        every = [((Z[i, j] - Z[i, i]) + (Z[i, h] - Z[j, h]), j, h) for j, h in pairs]
+        broken = [one for one in every if one[0] > floor]
+        found.append(sorted(broken, key=lambda one: (-one[0], one[1], one[2]))[:most])
+    return found
+
+
 def brute_force_optimum(X: Array, k: int) -> float:
     """Return the minimum inertia over all partitions into at most k clusters."""
     partitions = itertools.product(range(k), repeat=len(X) - 1)

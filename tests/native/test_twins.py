@@ -163,6 +163,26 @@ def compare_moves(kernel: Any, twin: Any) -> Outcome:
     return labels, twin(X, LABELS, 6)
 
 
+def compare_sweeps(kernel: Any, twin: Any) -> Outcome:
+    """Meet pair and triangle cuts of a matrix of small integers, once each."""
+    matrix = (X[:13] + X[:13].T).astype(np.float32)
+    cuts = np.array([[0, 1, -1], [3, 2, 5], [1, 0, 7], [3, 5, 2], [12, 4, -1]], np.int32)
+    values = np.array([0, 1, 0, 40, 2], np.float32)
+    expected = twin(cuts, np.ones(13), matrix, values)
+    kernel(cuts, None, matrix, values)
+    return np.r_[matrix.ravel(), values], np.r_[expected[0].ravel(), expected[1]]
+
+
+def compare_triangles(kernel: Any, twin: Any) -> Outcome:
+    """List the four triangle cuts of each row that a matrix of small integers breaks most."""
+    matrix = (X[:13] + X[:13].T).astype(np.float32)
+    others, violations = np.empty((13, 4, 2), np.int32), np.empty((13, 4), np.float32)
+    counts = np.empty(13, np.int32)
+    kernel(matrix, 2.0, others, violations, counts, N_THREADS)
+    found = [(violations[i, at], *others[i, at]) for i in range(13) for at in range(counts[i])]
+    return found, [one for row in twin(matrix, 2.0, 4) for one in row]
+
+
 CASES: dict[str, list[Callable[[Any, Any], Outcome]]] = {
     "sign_rectangle": [lambda k, t: compare_rectangle(k, t, np.int8)],
     "word_rectangle": [lambda k, t: compare_rectangle(k, t, np.uint64)],
@@ -203,6 +223,8 @@ CASES: dict[str, list[Callable[[Any, Any], Outcome]]] = {
     ],
     "cluster_moments": [compare_moments],  # sparse rows: test_cluster_moments_sparse.py
     "move_points": [compare_moves],
+    "sweep_cuts": [compare_sweeps],
+    "violated_triangles": [compare_triangles],
 }
 
 

@@ -109,6 +109,20 @@ def compute_lloyd(name: str, stream: np.random.Generator) -> Results:
     return {"lloyd labels": found.labels, "lloyd centers": found.centers}
 
 
+def compute_cuts(stream: np.random.Generator) -> Results:
+    """Return the cuts that a matrix breaks most, and what a sweep over them makes of it."""
+    matrix = stream.random((90, 90)).astype(np.float32)
+    matrix = (matrix + matrix.T) / 2
+    others, violations = np.empty((90, 7, 2), np.int32), np.empty((90, 7), np.float32)
+    counts = np.empty(90, np.int32)
+    _native.violated_triangles(matrix, 0.0, others, violations, counts, 2)
+    cuts = np.column_stack([np.repeat(np.arange(90), 7), others.reshape(-1, 2)]).astype(np.int32)
+    found = {"triangle labels": others, "violations": violations, "cut matrix": matrix}
+    found["cut values"] = np.zeros(len(cuts), np.float32)
+    _native.sweep_cuts(cuts, np.linspace(1, 2, 90), matrix, found["cut values"])
+    return found
+
+
 def compute_all() -> Results:
     """Return all results, those of an element type under names that begin with the type."""
     stream = np.random.default_rng(0)
@@ -118,6 +132,7 @@ def compute_all() -> Results:
     for name in ("float32", "float64"):
         parts.append((name, compute_sparse(rows, centers, name, stream)))
     results = compute_models(stream) | {"instruction set": _native.instruction_set()}
+    parts.append(("float32", compute_cuts(stream)))
     for name in ("float32", "float64", "uint8"):
         parts.append((name, compute_lloyd(name, stream)))
     return results | {

@@ -154,6 +154,30 @@ def call_move_points(**changes: Any) -> None:
     _native.move_points(**(arguments | changes))
 
 
+def call_sweep_cuts(**changes: Any) -> None:
+    """Call the sweep with right arguments but for the changes."""
+    arguments = {
+        "cuts": np.array([[0, 1, -1], [0, 1, 2]], np.int32),
+        "scales": np.ones(3),
+        "matrix": np.ones((3, 3), np.float32),
+        "values": np.zeros(2, np.float32),
+    }
+    _native.sweep_cuts(**(arguments | changes))
+
+
+def call_violated_triangles(**changes: Any) -> None:
+    """Call the search for triangles with right arguments but for the changes."""
+    arguments = {
+        "matrix": np.ones((3, 3), np.float32),
+        "floor": 0.0,
+        "others": np.empty((3, 4, 2), np.int32),
+        "violations": np.empty((3, 4), np.float32),
+        "counts": np.empty(3, np.int32),
+        "n_threads": 1,
+    }
+    _native.violated_triangles(**(arguments | changes))
+
+
 CALLS = (
     call_sign_product,
     call_nearest_center,
@@ -252,6 +276,27 @@ def test_a_stride_inside_a_row_is_refused(call: Any) -> None:
         (call_move_points, {"mass": np.ones(3)}),
         (call_move_points, {"origin": np.zeros(2)}),
         (call_move_points, {"centers": np.zeros((2, 2))}),
+        (call_sweep_cuts, {"cuts": np.zeros((2, 2), np.int32)}),
+        (call_sweep_cuts, {"cuts": np.array([[0, 1, -1], [0, 1, 3]], np.int32)}),
+        (call_sweep_cuts, {"cuts": np.array([[0, 1, -1], [0, 1, -2]], np.int32)}),
+        (call_sweep_cuts, {"cuts": np.array([[0, 1, -1], [-1, 1, 2]], np.int32)}),
+        (call_sweep_cuts, {"cuts": np.array([[0, 1, -1], [0, 1, 0]], np.int32)}),
+        (call_sweep_cuts, {"cuts": np.array([[0, 1, -1], [0, 1, 1]], np.int32)}),
+        (call_sweep_cuts, {"cuts": np.array([[0, 1, -1], [1, 1, -1]], np.int32)}),
+        (call_sweep_cuts, {"scales": np.ones(2)}),
+        (call_sweep_cuts, {"matrix": np.ones((3, 2), np.float32)}),
+        (call_sweep_cuts, {"values": np.zeros(3, np.float32)}),
+        (call_violated_triangles, {"matrix": np.ones((3, 2), np.float32)}),
+        (call_violated_triangles, {"floor": -1.0}),
+        (call_violated_triangles, {"floor": np.nan}),
+        (call_violated_triangles, {"others": np.empty((3, 3, 2), np.int32)}),
+        (call_violated_triangles, {"others": np.empty((3, 4, 3), np.int32)}),
+        (call_violated_triangles, {"violations": np.empty((2, 4), np.float32)}),
+        (call_violated_triangles, {"counts": np.empty(2, np.int32)}),
+        (
+            call_violated_triangles,
+            {"others": np.empty((3, 0, 2), np.int32), "violations": np.empty((3, 0), np.float32)},
+        ),
     ],
 )
 def test_a_wrong_size_is_refused(call: Any, changes: dict[str, Any]) -> None:
@@ -277,6 +322,9 @@ def test_a_wrong_size_is_refused(call: Any, changes: dict[str, Any]) -> None:
         (call_cluster_moments, {"labels": np.zeros(4, np.int64)}),
         (call_cluster_moments, {"weights": np.ones(4, np.float32)}),
         (call_move_points, {"centers": np.asfortranarray(CENTERS)}),
+        (call_sweep_cuts, {"matrix": np.ones((3, 3))}),
+        (call_sweep_cuts, {"cuts": np.zeros((2, 3), np.int64)}),
+        (call_violated_triangles, {"counts": np.empty(3, np.int64)}),
     ],
 )
 def test_a_wrong_type_is_refused(call: Any, changes: dict[str, Any]) -> None:
