@@ -32,7 +32,7 @@ def assert_covers(deal: Deal, n_rows: int) -> None:
 @pytest.mark.parametrize("n_columns", [2, 150])
 @pytest.mark.parametrize("kind", ["normal", "duplicates", "far offset", "tiny", "huge"])
 def test_every_row_is_in_one_part(n_parts: int, n_columns: int, kind: str) -> None:
-    """Parts cover all rows once and have equal sizes, also for clusters smaller than their number."""
+    """Parts cover all rows once, with equal sizes, also if clusters have fewer rows than that."""
     deal = deal_rows(draw_instance(1, 61, n_columns, kind), draw_labels(0, 61, 9), n_parts)
     assert len(deal.parts) == n_parts
     assert_covers(deal, 61)
