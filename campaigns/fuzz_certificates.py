@@ -4,11 +4,13 @@ Rows have all scales, far values, duplicates, offsets and weights, dense and spa
 float64. For each instance the minimum inertia over all partitions is computed in whole numbers. A
 certificate must keep: lower bound <= minimum <= inertia + error, inertia - error <= exact inertia
 <= inertia + error <= ratio x minimum, an error of at most 1e-12 of the inertia, and "inertia is
-0" only for clusters of equal rows.
+0" only for clusters of equal rows. Semidefinite proofs must keep bound <= minimum for random
+multipliers and for every iterate of each search.
 
 The same seed gives the same instances. For example:
 
     python campaigns/fuzz_certificates.py --seconds 60
+    python campaigns/fuzz_certificates.py --instances 2000 --kind semidefinite
     python campaigns/fuzz_certificates.py --seed 3 --only 1234     # repeat one instance
 """
 
@@ -32,13 +34,24 @@ from numpy.typing import NDArray
 
 sys.path.insert(0, str(Path(__file__).parent))
 
+from hard_multipliers import draw_multipliers, prove_iterates
 from recording import RESULTS, store_campaign
 
 from projected_kmeans import Certificate, ProjectedKMeans, certify, kmeans_lower_bound
 from projected_kmeans.blocks.unit_length import to_unit_rows
 from projected_kmeans.certificates.certificate import SMALLEST_INERTIA
+from projected_kmeans.certificates.dense_proof_rows import DenseProofRows
+from projected_kmeans.certificates.semidefinite.proof import MatrixBound
+from projected_kmeans.certificates.sparse_proof_rows import SparseProofRows
 
-KINDS = ("certify", "certify", "certify", "weighted bound", "weighted fit", "cosine fit")
+KINDS = (
+    *("certify", "certify", "certify", "weighted bound", "weighted fit", "cosine fit"),
+    *("semidefinite", "weighted semidefinite", "cosine semidefinite"),
+)
+
+# Random multipliers, and steps of each search, of a semidefinite instance.
+N_RANDOM = 4
+N_STEPS = 12
 
 # The relative error of an inertia, at most.
 PROMISE = Fraction(1, 10**12)
@@ -74,11 +87,11 @@ class Instance:
         return scipy.sparse.csr_array(self.rows) if self.sparse else self.rows
 
 
-def draw_instance(seed: int, index: int) -> Instance:
-    """Return the instance of a number."""
+def draw_instance(seed: int, index: int, kinds: Sequence[str] = KINDS) -> Instance:
+    """Return the instance of a number, of one of some kinds."""
     stream = np.random.default_rng([seed, index])
-    n, d, k = stream.integers(1, 9), stream.integers(1, 4), stream.integers(1, 5)
-    kind = str(stream.choice(KINDS))
+    n, d, k = stream.integers(1, 10), stream.integers(1, 4), stream.integers(1, 5)
+    kind = str(stream.choice(kinds))
     dtype = str(stream.choice(["float32", "float64"]))
     limit = 17 if dtype == "float32" else 140
     rows = stream.normal(size=(n, d))
@@ -163,7 +176,28 @@ def check_instance(instance: Instance) -> list[str]:
             instance.given, k, method="full", sample_weight=instance.weights, random_state=0
         )
         return [] if Fraction(bound.value) <= minimum else [f"bound {bound.value} > {minimum}"]
+    if instance.kind.endswith("semidefinite"):
+        return _check_semidefinite(instance, k)
     return _check_fit(instance, k)
+
+
+def _check_semidefinite(instance: Instance, k: int) -> list[str]:
+    """Check all bounds that multipliers prove for the rows as one part."""
+    rows = instance.rows
+    if instance.kind == "cosine semidefinite":
+        rows = to_unit_rows(rows)
+    minimum = ExactCosts(rows, instance.weights).minimum(k)
+    kind = SparseProofRows if instance.sparse else DenseProofRows
+    given = scipy.sparse.csr_array(rows) if instance.sparse else rows
+    weights = instance.weights if instance.kind.startswith("weighted") else None
+    bound = MatrixBound(kind(given, weights), k)
+    seed = int.from_bytes(rows.tobytes()[:4], "little")
+    proven = [
+        bound.prove(draw_multipliers(seed + i, bound, instance.labels)) for i in range(N_RANDOM)
+    ]
+    proven += prove_iterates(bound, instance.labels, seed, N_STEPS)
+    values = [bound.to_original(one) for one in proven]
+    return [f"bound {one} > {minimum}" for one in values if Fraction(one) > minimum]
 
 
 def _check_fit(instance: Instance, k: int) -> list[str]:
@@ -206,13 +240,15 @@ def check_certificate(found: Certificate, exact: Fraction | None, minimum: Fract
     return wrong
 
 
-def run_instances(seed: int, seconds: float, count: int | None) -> dict[str, Any]:
+def run_instances(
+    seed: int, seconds: float, count: int | None, drawn: Sequence[str] = KINDS
+) -> dict[str, Any]:
     """Check instances until the time is over, or so many; return the counts."""
     begun, index = time.monotonic(), 0
     kinds: Counter[str] = Counter()
     proven, failures = 0, []
     while index < count if count is not None else time.monotonic() - begun < seconds:
-        instance = draw_instance(seed, index)
+        instance = draw_instance(seed, index, drawn)
         try:
             wrong = check_instance(instance)
         except Exception as error:  # whatever it is, it breaks a promise
@@ -238,15 +274,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--seconds", type=float, default=60.0, help="stop after this time")
     parser.add_argument("--instances", type=int, help="check so many, whatever the time")
     parser.add_argument("--seed", type=int, default=0, help="fixes the instances")
+    parser.add_argument("--kind", default="", help="draw only kinds with this word in their name")
     parser.add_argument("--only", type=int, help="repeat the instance of this number")
     parser.add_argument("--out", type=Path, default=RESULTS, help="where the result goes")
     given = parser.parse_args(arguments)
     warnings.simplefilter("ignore")  # of fits with fewer distinct rows than clusters
+    drawn = [kind for kind in KINDS if given.kind in kind]
+    if not drawn:
+        parser.error(f"--kind {given.kind} is in none of {', '.join(sorted(set(KINDS)))}")
     if given.only is not None:
-        instance = draw_instance(given.seed, given.only)
+        instance = draw_instance(given.seed, given.only, drawn)
         print(instance, check_instance(instance) or "kept")
         return 0
-    result = run_instances(given.seed, given.seconds, given.instances)
+    result = run_instances(given.seed, given.seconds, given.instances, drawn)
     words = " ".join(sys.argv[1:] if arguments is None else arguments)
     command = f"python campaigns/fuzz_certificates.py {words}".strip()
     path = store_campaign("fuzz_certificates", command, result, given.out)

@@ -1,4 +1,4 @@
-"""Small parts of rows with known optima, and multipliers that try to break a proof."""
+"""Small parts of rows, hard for rounding, whose optimum can be found by trying everything."""
 
 from __future__ import annotations
 
@@ -11,9 +11,6 @@ from numpy.typing import NDArray
 
 from projected_kmeans.blocks.unit_length import to_unit_rows
 from projected_kmeans.certificates.dense_proof_rows import DenseProofRows
-from projected_kmeans.certificates.semidefinite.cut_search import CutSearch
-from projected_kmeans.certificates.semidefinite.multipliers import NO_ROW, Multipliers
-from projected_kmeans.certificates.semidefinite.plain_search import PlainSearch
 from projected_kmeans.certificates.semidefinite.proof import MatrixBound
 from projected_kmeans.certificates.sparse_proof_rows import SparseProofRows
 
@@ -78,46 +75,3 @@ def draw_part(seed: int, max_rows: int = 9) -> Part:
         weights = np.exp(stream.normal(scale=stream.choice([0.5, 3, 8]), size=n))
         weights *= 10.0 ** stream.choice([0, -200, 120])
     return Part(rows, weights, int(min(k, n)), is_sparse)
-
-
-def draw_multipliers(seed: int, bound: MatrixBound, best: NDArray[Any]) -> Multipliers:
-    """Return multipliers that prove a lot, or too much if the check has an error.
-
-    Parameters
-    ----------
-    seed : int
-        Fixes the draws.
-    bound : MatrixBound
-        Of the part; the size of its numbers is that of the multipliers, more or less.
-    best : ndarray of int (n,)
-        The labels of a best clustering. Numbers between its clusters raise the bound without limit
-        in the inequality of the proof.
-    """
-    stream = np.random.default_rng(seed)
-    n = len(bound.gram)
-    size = bound.total / n * 10.0 ** stream.choice([-3, -1, 0, 0, 1, 3, 8])
-    apart = best[:, None] != best
-    entries = stream.exponential(size=(n, n)) * size
-    entries *= stream.choice([apart, np.ones((n, n)), stream.random((n, n)) < 0.3])
-    n_cuts = int(stream.choice([0, 1, 5 * n, 200]))
-    cuts = stream.integers(n, size=(n_cuts, 3)).astype(np.int32)
-    cuts[stream.random(n_cuts) < 0.3, 2] = NO_ROW
-    values = stream.exponential(size=n_cuts) * size * 10.0 ** stream.uniform(-6, 0, size=n_cuts)
-    return Multipliers(entries, cuts, values * float(np.min(bound.roots)) ** 2)
-
-
-def prove_iterates(bound: MatrixBound, best: NDArray[Any], seed: int, n_steps: int) -> list[float]:
-    """Return what every iterate of both searches proves, from good labels or random ones."""
-    if bound.n_clusters == 1 or not bound.total > 0:
-        return []
-    stream = np.random.default_rng(seed)
-    labels = best if seed % 2 else stream.integers(bound.n_clusters, size=len(best))
-    proven = []
-    for kind in (PlainSearch, CutSearch):
-        search = kind(bound, labels.astype(np.int32))
-        for step in range(n_steps):
-            search.step()
-            proven.append(bound.prove(search.multipliers()))
-            if step % 3 == 2:
-                search.tighten()
-    return proven

@@ -7,6 +7,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from hard_multipliers import draw_multipliers, prove_iterates
 
 from projected_kmeans.certificates.dense_proof_rows import DenseProofRows
 from projected_kmeans.certificates.semidefinite import proof
@@ -16,7 +17,7 @@ from projected_kmeans.certificates.semidefinite.plain_search import PlainSearch
 from projected_kmeans.certificates.semidefinite.proof import MatrixBound
 from projected_kmeans.certificates.spectral_bound import spectral_bound
 from tests.support.optima import find_optimum
-from tests.support.parts import draw_multipliers, draw_part, prove_iterates
+from tests.support.parts import draw_part
 
 N_INSTANCES = 210  # campaigns/fuzz_certificates.py checks thousands
 
