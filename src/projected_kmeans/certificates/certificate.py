@@ -21,7 +21,7 @@ from projected_kmeans.certificates.prover import EFFORTS
 from projected_kmeans.checks import check_choice, check_not_negative
 from projected_kmeans.keys import RandomState
 from projected_kmeans.passes.scoring import measure_inertia
-from projected_kmeans.results import FitState, Floats
+from projected_kmeans.results import Clustering, FitState, Floats
 from projected_kmeans.running.monitor import Monitor
 
 # float64 has fewer digits below this number.
@@ -189,6 +189,7 @@ def certify(
         X,
         len(np.unique(np.asarray(labels))),
         method=method,
+        labels=labels,
         time_limit=time_limit,
         confidence=confidence,
         random_state=random_state,
@@ -202,7 +203,7 @@ def check_certificate(method: str | None, time_limit: float | None) -> None:
 
     Parameters
     ----------
-    method : {"auto", "spectral", "full"} or None
+    method : {"auto", "spectral", "full", "semidefinite"} or None
         ``certificate``; None asks for no certificate.
     time_limit : float or None
         ``certificate_time`` in seconds; None sets no limit.
@@ -212,7 +213,7 @@ def check_certificate(method: str | None, time_limit: float | None) -> None:
     ValueError
         If the method is unknown or the time limit is negative.
     """
-    check_choice("certificate", method, (None, "auto", "spectral", "full"))
+    check_choice("certificate", method, (None, "auto", "spectral", "full", "semidefinite"))
     if time_limit is not None:
         check_not_negative("certificate_time", time_limit)
 
@@ -220,8 +221,7 @@ def check_certificate(method: str | None, time_limit: float | None) -> None:
 def certify_fit(
     source: BlockSource,
     weights: Floats | None,
-    value: float,
-    error: float,
+    found: Clustering,
     *,
     n_clusters: int,
     method: str | None,
@@ -237,8 +237,8 @@ def certify_fit(
         The rows; all of them are brought into memory.
     weights : ndarray of float64 (n,) or None
         Weight of every row; None counts every row once.
-    value, error : float
-        The inertia that the fit reached, and the most that it can differ from its exact value.
+    found : Clustering
+        What the fit ended with.
     n_clusters : int
         k.
     method, time_limit
@@ -259,9 +259,10 @@ def certify_fit(
         source.select(),
         weights,
         n_clusters,
+        labels=found.labels,
         effort=EFFORTS[method],
         key=key,
         monitor=monitor,
         time_limit=time_limit,
     )
-    return Certificate.of(value, error, bound)
+    return Certificate.of(found.inertia, found.inertia_error, bound)

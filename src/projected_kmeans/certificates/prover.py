@@ -7,16 +7,21 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any
+
+from numpy.typing import NDArray
 
 from projected_kmeans.certificates.neighbour_bound import Dual, Neighbours, measure_neighbours
 from projected_kmeans.certificates.proof_rows import ProofRows
 from projected_kmeans.certificates.sampled_bound import draw_subsets, sampled_bound
+from projected_kmeans.certificates.semidefinite.all_rows import AllRowsProof, prove_all_rows
 from projected_kmeans.certificates.spectral_bound import (
     SPECTRAL_LIMIT,
     predict_seconds,
     spectral_bound,
 )
 from projected_kmeans.certificates.tightened_bound import TIGHTEN_LIMIT, tighten
+from projected_kmeans.results import Floats
 from projected_kmeans.running.deadlines import Deadline, OutOfTime
 from projected_kmeans.running.monitor import Monitor
 
@@ -36,6 +41,8 @@ class Effort:
         computes them.
     max_tightening_steps : int
         The most steps of the tightened bound.
+    use_semidefinite : bool
+        Whether the semidefinite bound is computed, for all rows, where a clustering is given.
     """
 
     subset_rows: int
@@ -43,6 +50,7 @@ class Effort:
     max_neighbour_rows: int = 0
     max_tightened_rows: int = 0
     max_tightening_steps: int = 0
+    use_semidefinite: bool = False
 
 
 EFFORTS = {
@@ -60,6 +68,7 @@ EFFORTS = {
         max_tightened_rows=TIGHTEN_LIMIT,
         max_tightening_steps=300,
     ),
+    "semidefinite": Effort(subset_rows=SPECTRAL_LIMIT, use_semidefinite=True),
 }
 
 # More subsets make the sampled bound vary less from key to key; larger subsets make it higher. Four
@@ -114,6 +123,44 @@ class Prover:
         if self._effort.max_neighbour_rows:
             self._skip("neighbour", reason)
 
+    def prove_semidefinite(
+        self, rows: Any, weights: Floats | None, labels: NDArray[Any] | None, key: int
+    ) -> AllRowsProof | None:
+        """Return the semidefinite bound for all rows, None if the effort does not include it.
+
+        Parameters
+        ----------
+        rows : ndarray or CSR (n, d)
+            The rows as given, those without weight left out.
+        weights : ndarray of float64 (n,) or None
+            All above 0; None counts every row once.
+        labels : ndarray of int (n,) or None
+            A clustering of these rows; without one nothing is proven.
+        key : int
+            Fixes how rows are dealt over parts.
+        """
+        if not self._effort.use_semidefinite:
+            return None
+        if labels is None:
+            self._skip("semidefinite", "it starts from a clustering; give labels")
+            return None
+        if self._deadline.is_over:
+            self._skip("semidefinite", "the time was over before it began")
+            return None
+        found = prove_all_rows(
+            rows,
+            self._n_clusters,
+            labels,
+            weights=weights,
+            key=key,
+            deadline=self._deadline,
+            on_part=self._tick,
+        )
+        if self._deadline.is_over:
+            done = f"{found.n_proven} of {found.n_parts} parts"
+            self._skip("semidefinite", f"the time was over after {done} were begun")
+        return found
+
     def prove_by_subsets(self, whole: ProofRows, confidence: float, key: int) -> dict[str, float]:
         """Return the sampled bound if there are too many rows for the other bounds, else nothing.
 
@@ -127,7 +174,7 @@ class Prover:
             Fixes the random subsets, together with the content of the rows.
         """
         size = min(self._effort.subset_rows, whole.shape[0] // N_SUBSETS)
-        if self._covers(whole):
+        if self._effort.use_semidefinite or self._covers(whole):
             return {}
         if size <= self._n_clusters:
             self._skip(

@@ -34,7 +34,8 @@ from projected_kmeans.commands.summaries import summarize_certificate
     type=click.Choice(list(EFFORTS)),
     default="auto",
     show_default=True,
-    help="Which lower bounds to try; full tries all and takes longest.",
+    help="Which lower bounds to try; full tries several. semidefinite is often within a percent of "
+    "the minimum, in about a second for every 1,000 rows.",
 )
 @click.option(
     "--time-limit",

@@ -147,7 +147,7 @@ class ProjectedKMeans(
         found once, and always the row's own center. None compares each row with all centers.
         "auto" is 16 for 128 clusters or more, which saves most of the time and keeps most of the
         gain, else None. The log says how many distances were computed.
-    certificate : {"auto", "spectral", "full"} or None, default=None
+    certificate : {"auto", "spectral", "full", "semidefinite"} or None, default=None
         Method that proves how far the inertia is from the lowest possible one, see
         `kmeans_lower_bound`. None computes no proof and costs nothing.
     certificate_time : float, optional

@@ -132,8 +132,7 @@ def certify_partition(
     return certify_fit(
         original.source,
         original.weights,
-        polished.inertia,
-        polished.inertia_error,
+        polished,
         n_clusters=recipe.n_clusters,
         method=settings.certificate,
         time_limit=settings.certificate_time,

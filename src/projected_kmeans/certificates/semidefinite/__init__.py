@@ -12,6 +12,8 @@ is close to the optimum on real data, and often shows that a clustering is the b
 Modules, in the order in which they are used:
 
 - ``part``: `prove_part`, which runs all of this for one part.
+- ``dealing``: `deal_rows`, which deals many rows over parts that mirror the whole.
+- ``all_rows``: `prove_all_rows`, the sum of the bounds of parts that cover all rows.
 - ``part_results``: `PartEffort`, `PartStep` and `PartProof`, what it takes and gives.
 - ``multipliers``: `Multipliers`, the numbers that make an admissible N; refuses others.
 - ``proof``: `MatrixBound`, which proves the bound of given multipliers with all rounding errors.
