@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import signal
+import sys
 import threading
+import time
 
 import pytest
 
@@ -120,3 +122,34 @@ def test_other_handlers_of_termination_stay() -> None:
     thread.start()
     thread.join()
     assert seen == [before]
+
+
+class SignalAtEnd:
+    """Sends a signal to this process while it is deleted."""
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+
+    def __del__(self) -> None:
+        """Send the signal, and wait until its handler has run."""
+        signal.raise_signal(self.number)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_that_meets_a_deletion_is_not_lost(
+    number: signal.Signals, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """It is raised a moment later, and Python's notice of the dropped exception is not printed."""
+    before = sys.unraisablehook
+    raised = KeyboardInterrupt if number == signal.SIGINT else Terminated
+
+    def wait() -> None:
+        with raise_at_termination():
+            doomed = SignalAtEnd(number)
+            del doomed
+            time.sleep(30)
+
+    with pytest.raises(raised):
+        wait()
+    assert capfd.readouterr().err == ""
+    assert sys.unraisablehook is before

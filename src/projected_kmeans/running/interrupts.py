@@ -5,8 +5,10 @@ Knows signals and threads; what a fit does at a Ctrl-C is decided by its monitor
 
 from __future__ import annotations
 
+import os
 import queue
 import signal
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -17,6 +19,8 @@ __all__ = ["Terminated", "await_interrupt", "catch_interrupts", "raise_at_termin
 ENDING = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name))
 # How often a process that only waits looks for signals.
 WAITED_SECONDS = 0.5
+# Seconds after which a lost signal is sent again: longer than it takes to delete an object.
+MOMENT = 0.05
 
 
 class Terminated(BaseException):
@@ -29,13 +33,15 @@ class Terminated(BaseException):
 
     Attributes
     ----------
+    number : int
+        The number of the signal.
     exit_code : int
         What shells give a process that this signal ended: 143 for SIGTERM.
     """
 
     def __init__(self, number: int) -> None:
         super().__init__(f"signal {number}")
-        self.exit_code = 128 + number
+        self.number, self.exit_code = number, 128 + number
 
 
 @contextmanager
@@ -45,6 +51,9 @@ def raise_at_termination() -> Iterator[None]:
     Without it the system ends the process at once, and temporary files and child processes stay.
     A second signal does so. Nothing changes outside the main thread, and for signals that have a
     handler or are ignored already, as by nohup.
+
+    Python drops what is raised while it deletes an object, and prints a traceback of it. If a
+    signal or a Ctrl-C arrives just then, it is sent again a moment later, and nothing is printed.
 
     Examples
     --------
@@ -64,13 +73,31 @@ def raise_at_termination() -> Iterator[None]:
             signal.signal(one, signal.SIG_DFL)
         raise Terminated(number)
 
+    def send_again(dropped: sys.UnraisableHookArgs) -> None:
+        error = dropped.exc_value
+        if isinstance(error, Terminated):
+            for one in ours:
+                signal.signal(one, end)
+        elif not isinstance(error, KeyboardInterrupt):
+            show_dropped(dropped)
+            return
+        number = error.number if isinstance(error, Terminated) else signal.SIGINT
+        timer = threading.Timer(MOMENT, os.kill, (os.getpid(), number))
+        timer.daemon = True
+        timer.start()
+
+    show_dropped = sys.unraisablehook
     try:
         for one in ours:
             signal.signal(one, end)
+        if is_main:
+            sys.unraisablehook = send_again
         yield
     finally:
         for one in ours:
             signal.signal(one, signal.SIG_DFL)
+        if is_main:
+            sys.unraisablehook = show_dropped
 
 
 @contextmanager
