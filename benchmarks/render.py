@@ -1,4 +1,4 @@
-"""Write docs/benchmarks.md, its picture, and the measured sections of docs/files.md and scale.md.
+"""Write docs/benchmarks.md, its picture, and the measured sections of other pages.
 
 Run ``python benchmarks/render.py``. It draws the stored results and measures nothing.
 """
@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from certificate_tables import render_certificates
 from cost_tables import render_costs
 from file_tables import render_files
 from fit_chart import draw_fits
@@ -20,6 +21,7 @@ from stream_tables import render_stream
 
 PAGE = Path(__file__).parents[1] / "docs" / "benchmarks.md"
 FILES_PAGE, SCALE_PAGE = PAGE.with_name("files.md"), PAGE.with_name("scale.md")
+PROOF_PAGE = PAGE.parent / "explanation" / "certificate.md"
 IMAGE = PAGE.parent / "images" / "fit.svg"
 
 INTRODUCTION = """# Benchmarks
@@ -154,8 +156,18 @@ def render_scale_page(folder: Path) -> str:
     return page
 
 
+def render_proof_page(folder: Path) -> str:
+    """Return the page on certificates, with the stored proofs of a folder if there are any."""
+    page, stored = PROOF_PAGE.read_text(), folder / "certificates.json"
+    if not stored.is_file():
+        return page
+    document = json.loads(stored.read_text())
+    return render_certificates(page, document, describe(document))
+
+
 def main() -> None:
     """Render all stored results."""
+    PROOF_PAGE.write_text(render_proof_page(RESULTS))
     PAGE.write_text(render_page(RESULTS))
     FILES_PAGE.write_text(render_files_page(RESULTS))
     SCALE_PAGE.write_text(render_scale_page(RESULTS))

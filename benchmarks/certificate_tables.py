@@ -1,0 +1,57 @@
+"""Draw the section of docs/explanation/certificate.md on measured proofs, from stored results."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from measuring import format_table, replace_section
+
+HEADING = "## How near, and how long"
+
+
+def render_certificates(page: str, document: Mapping[str, Any], machine: str) -> str:
+    """Return the page with its section replaced.
+
+    Parameters
+    ----------
+    page : str
+        The present page.
+    document : dict
+        The results that bench_certificates.py stored.
+    machine : str
+        One line on machine and versions.
+    """
+    parts = [
+        HEADING,
+        machine,
+        "*Ratio* is inertia / bound: no clustering is better by more. The clustering is that of "
+        'the default fit. "auto" and "semidefinite" are methods of `certify`; a ratio with * is '
+        "probable, all others are certain. *s* is processor seconds of one core. *Goal* is what "
+        "the method was built to reach. To repeat: `python benchmarks/bench_certificates.py`, then "
+        "`python benchmarks/render.py`.",
+        certificate_table(document["cases"]),
+    ]
+    return replace_section(page, parts)
+
+
+def certificate_table(cases: Sequence[Mapping[str, Any]]) -> str:
+    """Return a line for every case."""
+    lines = []
+    for case in cases:
+        n, d = case["shape"]
+        mark = "" if case["other_is_certain"] else "*"
+        goal = ""
+        if case["goal_ratio"] is not None:
+            goal = f"{case['goal_ratio']:g}, {case['goal_seconds']:g} s"
+        lines.append(
+            [
+                f"{case['rows']}, {n:,} x {d:,}",
+                str(case["n_clusters"]),
+                f"{case['other_ratio']:.3f}{mark}",
+                f"{case['ratio']:.5f}",
+                f"{case['seconds']:.1f}",
+                goal,
+            ]
+        )
+    return format_table(["rows", "k", '"auto"', '"semidefinite"', "s", "goal"], lines)
