@@ -46,7 +46,9 @@ def make_data(folder: Path) -> None:
     rows = (rows + stream.normal(size=rows.shape)).astype(np.float32)
     np.save(folder / "rows.npy", rows[:120])
     np.save(folder / "more.npy", rows[120:220])
-    table = pd.DataFrame(rows, columns=[f"x{column}" for column in range(rows.shape[1])])
+    # Wide enough to be reduced, because every pass over rows on Dask takes time.
+    wide = np.hstack([np.roll(rows, step, axis=0) for step in range(16)])
+    table = pd.DataFrame(wide, columns=[f"x{column}" for column in range(wide.shape[1])])
     (folder / "lake").mkdir()
     table[:700].to_parquet(folder / "lake" / "part1.parquet")
     table[700:].to_parquet(folder / "lake" / "part2.parquet")
