@@ -154,7 +154,7 @@ def bound_inertia(
     weights: Floats | None,
     n_clusters: int,
     *,
-    labels: Labels | None,
+    labels: Labels | None = None,
     effort: Effort,
     key: int,
     monitor: Monitor,
