@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import resource
 import signal
-import subprocess
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
@@ -23,7 +22,7 @@ from projected_kmeans.running import part_files
 from projected_kmeans.solvers import single_restart
 from projected_kmeans.sources.open_rows import open_rows
 from tests.support.blobs import assert_same_fit, draw_blobs
-from tests.support.commands import COMMAND, Call, Run, check_refusal
+from tests.support.commands import Call, check_refusal
 from tests.support.small_blocks import use_small_blocks
 
 
@@ -311,17 +310,23 @@ def test_a_folder_without_permission(call: Call, data: Path) -> None:
         pytest.param(("predict", "MODEL", "DATA", "--out", "new/a.csv"), 100, id="predict-csv"),
     ],
 )
-def test_a_full_disk(words: tuple[str, ...], size: int, data: Path, model: Path) -> None:
+def test_a_full_disk(
+    words: tuple[str, ...],
+    size: int,
+    data: Path,
+    model: Path,
+    call: Call,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """A full disk is reported in one sentence, and no incomplete file is left."""
     places = {"DATA": str(data), "MODEL": str(model)}
-    run = subprocess.run(
-        [*COMMAND, *(places.get(word, word) for word in words)],
-        cwd=data.parent,
-        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (size, size)),
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    check_refusal(Run(run.returncode, run.stdout, run.stderr), "cannot be written (File too large)")
+    monkeypatch.chdir(data.parent)
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, limits[1]))
+    try:
+        run = call(*(places.get(word, word) for word in words))
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    check_refusal(run, "cannot be written (File too large)")
     left = {file.name for file in data.parent.rglob("*")}
     assert left <= {"rows.npy", "new", "lock", "run.part"}

@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 from collections import Counter
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -28,14 +29,27 @@ def save_rows(folder: Path, n_rows: int, n_columns: int) -> Path:
     return folder / "rows.npy"
 
 
-def run_chain(kind: str, key: int, n_kills: int, folder: Path, *arguments: object) -> list[int]:
-    """Run a command in processes that are killed; return how each of them left."""
-    words = [str(word) for word in (kind, key, n_kills, folder, *arguments)]
-    done = subprocess.run(
-        [sys.executable, str(DRIVER), *words], capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stderr
-    return list(json.loads((folder / "codes.json").read_text()))
+RunChain = Callable[..., list[int]]
+
+
+@pytest.fixture(scope="module")
+def run_chain() -> Iterator[RunChain]:
+    """Return a function that runs a command in processes that are killed, as `chain` does."""
+    with subprocess.Popen(
+        [sys.executable, str(DRIVER)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as driver:
+
+        def run(kind: str, key: int, n_kills: int, folder: Path, *words: object) -> list[int]:
+            assert driver.stdin is not None
+            assert driver.stdout is not None
+            request = [kind, key, n_kills, str(folder), *map(str, words)]
+            driver.stdin.write(json.dumps(request) + "\n")
+            driver.stdin.flush()
+            found = json.loads(driver.stdout.readline())
+            assert "error" not in found, found["error"]
+            return list(found["codes"])
+
+        yield run
 
 
 def describe_result(folder: Path) -> dict[str, Any]:
@@ -60,17 +74,19 @@ def count_units(*logs: Path) -> Counter[str]:
         pytest.param(("--projection", "none", "--solver", "lloyd"), id="no-sketch"),
     ],
 )
-def test_killed_at_calls_that_write(options: tuple[object, ...], tmp_path: Path) -> None:
+def test_killed_at_calls_that_write(
+    options: tuple[object, ...], tmp_path: Path, run_chain: RunChain
+) -> None:
     """A process that dies before or after any fsync, rename or flush changes no bit."""
-    rows = save_rows(tmp_path, 1500, 128)
+    rows = save_rows(tmp_path, 700, 128)
     codes = run_chain("calls", 1, 4, tmp_path, "fit", rows, "-k", 20, *options)
     assert codes.count(0) == 1
     assert describe_result(tmp_path / "out-1") == describe_result(tmp_path / "whole")
 
 
-def test_killed_at_twenty_moments(tmp_path: Path) -> None:
+def test_killed_at_twenty_moments(tmp_path: Path, run_chain: RunChain) -> None:
     """Nor does one that is killed from outside, at twenty random moments."""
-    rows = save_rows(tmp_path, 1500, 128)
+    rows = save_rows(tmp_path, 700, 128)
     options = ("--projection", "sign", "--solver", "lloyd", "--n-init", 6)
     codes = run_chain("moments", 2, 20, tmp_path, "fit", rows, "-k", 20, *options)
     assert len(codes) - codes.count(0) >= 20
@@ -79,7 +95,7 @@ def test_killed_at_twenty_moments(tmp_path: Path) -> None:
         assert describe_result(tmp_path / f"out-{index + 1}") == whole
 
 
-def test_work_is_not_repeated(tmp_path: Path) -> None:
+def test_work_is_not_repeated(tmp_path: Path, run_chain: RunChain) -> None:
     """Each kill costs at most the present unit of work, a block or a pass, and changes no bit."""
     rows = save_rows(tmp_path, 3000, 256)  # three blocks of 1 MB
     options = ("--projection", "sign", "--memory-limit", "9MB", "--solver", "lloyd", "--n-init", 5)

@@ -1,6 +1,8 @@
 """Run a command again and again in processes that are killed, until one comes to its end.
 
-A script: it forks before any number is computed, so that a process costs no imports.
+A script: it reads the arguments of `chain` as JSON from each line, and answers with how processes
+left, or with what went wrong. It forks before any number is computed, so that a process costs no
+imports.
 """
 
 from __future__ import annotations
@@ -13,6 +15,7 @@ import random
 import signal
 import sys
 import time
+import traceback
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -22,6 +25,7 @@ import numpy as np
 
 import projected_kmeans.commands.fit  # noqa: F401 - imported once, before the processes are
 from projected_kmeans.commands.main import main
+from projected_kmeans.planning import forecast
 from projected_kmeans.running import checkpoint
 
 
@@ -43,6 +47,8 @@ def run(
         os.dup2(os.open(notes.with_suffix(".out"), os.O_WRONLY | os.O_CREAT), 1)
         # All that can be stored is stored at once, so that kills meet as many states as there are.
         checkpoint.SECONDS_BETWEEN_WRITES = checkpoint.WORK_PER_WRITE = 0.0
+        # Every process would time the machine, for a forecast that nobody reads.
+        forecast.measure_speed = lambda n_threads: forecast.Speed(1e9, 1e9)  # type: ignore[assignment]
         arm()
         try:
             main(arguments)
@@ -79,10 +85,10 @@ def die_at_call(number: int, before: bool) -> None:
     np.memmap.flush = lethal(np.memmap.flush)  # type: ignore[method-assign]
 
 
-def chain(kind: str, key: int, n_kills: int, folder: Path, arguments: list[str]) -> None:
+def chain(kind: str, key: int, n_kills: int, folder: Path, arguments: list[str]) -> list[int]:
     """Kill a command until it comes to its end, and again from the start until kills are enough.
 
-    Writes down how each process left; the result of each chain is in a folder of its own.
+    Returns how each process left; the result of each chain is in a folder of its own.
     """
     stream = random.Random(key)
     begin = time.perf_counter()
@@ -101,8 +107,18 @@ def chain(kind: str, key: int, n_kills: int, folder: Path, arguments: list[str])
         notes = folder / f"run-{len(codes)}.log"
         codes.append(run([*arguments, *map(str, places)], notes, arm, moment))
         assert codes[-1] in (0, -signal.SIGKILL), codes
-    (folder / "codes.json").write_text(json.dumps(codes))
+    return codes
+
+
+def answer(request: str) -> dict[str, Any]:
+    """Return how the processes of a chain left, or the error."""
+    kind, key, n_kills, folder, *arguments = json.loads(request)
+    try:
+        return {"codes": chain(kind, key, n_kills, Path(folder), arguments)}
+    except Exception:
+        return {"error": traceback.format_exc()}
 
 
 if __name__ == "__main__":
-    chain(sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), Path(sys.argv[4]), sys.argv[5:])
+    for line in sys.stdin:
+        print(json.dumps(answer(line)), flush=True)
