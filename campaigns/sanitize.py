@@ -1,8 +1,9 @@
 """Run the tests of the native module under sanitizers; fail if one of them finds anything.
 
 AddressSanitizer and UndefinedBehaviorSanitizer run the tests once for each instruction set of this
-machine. LeakSanitizer looks at one call of every kernel. ThreadSanitizer runs the tests on several
-threads; clang's OpenMP and its library Archer tell it what barriers and locks order.
+machine. LeakSanitizer looks at calls of every kernel, with right and with wrong arguments.
+ThreadSanitizer runs the tests on several threads; clang's OpenMP and its library Archer tell it
+what barriers and locks order.
 
 The module is built by clang in ``build/sanitize-*``, so that the build in .venv stays as it is.
 """
@@ -10,96 +11,76 @@ The module is built by clang in ``build/sanitize-*``, so that the build in .venv
 from __future__ import annotations
 
 import argparse
-import os
-import re
-import shutil
 import subprocess
 import sys
 import time
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
 from recording import store_campaign
-from sanitizer_builds import ROOT, Toolchain, build_module, find_toolchain
+from sanitizer_builds import ROOT, Toolchain, build_early_start, build_module, find_toolchain
+from sanitizer_runs import FRAME, Sanitizer, list_findings, list_leaks
 
-KERNEL_TESTS = ("tests/native", "tests/passes", "tests/projections")
-TESTS = (*KERNEL_TESTS, "tests/solvers", "tests/test_threads.py")
+TESTS = (
+    "tests/native",
+    "tests/passes",
+    "tests/projections",
+    "tests/solvers",
+    "tests/test_threads.py",
+)
 INSTRUCTION_SETS = ("portable", "avx2", "avx512")
-SANITIZED = Path(__file__).parent / "sanitized"
+PYTEST = ("-q", "-p", "no:cacheprovider", "-p", "no:faulthandler")
 
-# What a report of a sanitizer begins with.
-FINDING = re.compile(r"ERROR: AddressSanitizer|runtime error:|WARNING: ThreadSanitizer|ERROR: Leak")
+# Calls of every kernel, and refusals of wrong arguments.
+LEAK_TESTS = (
+    "tests/native/test_twins.py",
+    "tests/native/clustering/test_cluster_moments_sparse.py",
+    "tests/native/bindings/test_arguments.py",
+    "tests/native/bindings/test_sparse_arguments.py",
+)
+# Loses memory after the tests, which LeakSanitizer must report.
+LOST_BYTES = 77_777
+LEAK_PROGRAM = f"""
+import ctypes, sys, pytest
+code = pytest.main(sys.argv[1:])
+for _ in range(100):
+    ctypes.CDLL(None).malloc({LOST_BYTES})
+sys.exit(code)
+"""
 
+# Tests that ThreadSanitizer does not run, each with a reason.
+NOT_UNDER_THREADS: dict[str, str] = {}
 
-@dataclass(frozen=True)
-class Sanitizer:
-    """One build of the module with sanitizers, and what its processes need."""
-
-    name: str
-    module: Path
-    environment: dict[str, str]
-
-    def run(self, label: str, command: list[str], extra: dict[str, str]) -> list[str]:
-        """Run a Python command; return what failed, the reports of sanitizers included."""
-        reports = self.module.parent / "reports" / label
-        shutil.rmtree(reports, ignore_errors=True)
-        reports.mkdir(parents=True)
-        environment = {**os.environ, **self.environment, **extra}
-        for name in ("ASAN_OPTIONS", "UBSAN_OPTIONS", "TSAN_OPTIONS", "LSAN_OPTIONS"):
-            options = [environment.get(name, ""), f"log_path={reports / 'report'}"]
-            environment[name] = ":".join(filter(None, options))
-        done = subprocess.run(
-            [*without_aslr(), sys.executable, *command], env=environment, cwd=ROOT
-        )
-        texts = [path.read_text(errors="replace") for path in sorted(reports.iterdir())]
-        found = [line for text in texts for line in text.splitlines() if FINDING.search(line)]
-        for text in texts:
-            print(text, file=sys.stderr)
-        if done.returncode and not found:
-            found.append(f"{label}: {' '.join(command[:3])} ended with {done.returncode}")
-        return found
-
-
-def without_aslr() -> list[str]:
-    """Return a prefix of commands: memory at fixed places, as ThreadSanitizer expects it."""
-    prefix = ["setarch", os.uname().machine, "--addr-no-randomize"]
-    works = shutil.which("setarch") and subprocess.run([*prefix, "true"]).returncode == 0
-    return prefix if works else []
-
-
-def prepare(name: str, sanitizers: str, runtime: Path, toolchain: Toolchain) -> Sanitizer:
-    """Build the module with sanitizers; return it with the environment that loads it."""
-    module = build_module(toolchain, sanitizers, ROOT / "build" / f"sanitize-{name}")
-    environment = {
-        "LD_PRELOAD": str(runtime),
-        "OMP_NUM_THREADS": "2",
-        "OPENBLAS_NUM_THREADS": "1",
-        "PROJECTED_KMEANS_NATIVE_BUILD": str(module),
-        "PYTHONMALLOC": "malloc",  # so that each object has memory of its own
-        "PYTHONPATH": str(SANITIZED),
-        "UBSAN_OPTIONS": "print_stacktrace=1",
-    }
-    return Sanitizer(name, module, environment)
+Run = dict[str, Any]
 
 
 def run_tests(
-    sanitizer: Sanitizer, label: str, tests: tuple[str, ...], extra: dict[str, str]
-) -> dict[str, Any]:
-    """Run tests under a sanitizer; return how many ran, and what failed."""
+    sanitizer: Sanitizer, label: str, command: Sequence[str], extra: Mapping[str, str]
+) -> tuple[Run, str]:
+    """Run a command of pytest; return how many tests ran and what failed, and the report."""
     results = sanitizer.module.parent / f"{label}.xml"
     results.unlink(missing_ok=True)
-    options = ["-q", "-p", "no:cacheprovider", "-p", "no:faulthandler", f"--junitxml={results}"]
     start = time.monotonic()
-    failures = sanitizer.run(label, ["-m", "pytest", *options, *tests], extra)
+    code, report = sanitizer.run(label, [*command, *PYTEST, f"--junitxml={results}"], extra)
+    failures = list_findings(report)
+    if code and not failures:
+        failures.append(f"{label}: pytest ended with {code}")
+    if failures:
+        print(report, file=sys.stderr)
     counts = {"tests": 0, "skipped": 0}
     if results.exists():
         for suite in ElementTree.parse(results).iter("testsuite"):
             counts["tests"] += int(suite.get("tests", 0)) - int(suite.get("skipped", 0))
             counts["skipped"] += int(suite.get("skipped", 0))
     seconds = round(time.monotonic() - start)
-    return {"run": label, **counts, "seconds": seconds, "failures": failures}
+    return {"run": label, **counts, "seconds": seconds, "failures": failures}, report
+
+
+def run_in_two(tests: Sequence[str]) -> list[str]:
+    """Return the command that runs tests in two processes at a time."""
+    return ["-m", "pytest", "-n", "2", "--dist", "worksteal", *tests]
 
 
 def supported_sets(sanitizer: Sanitizer) -> list[str]:
@@ -112,36 +93,68 @@ def supported_sets(sanitizer: Sanitizer) -> list[str]:
         "assert _native.__file__ == os.environ['PROJECTED_KMEANS_NATIVE_BUILD'], _native.__file__;"
         "print(_native.instruction_set())"
     )
-    environment = {**os.environ, **sanitizer.environment, "ASAN_OPTIONS": "detect_leaks=0"}
-    command = [*without_aslr(), sys.executable, "-c", program]
+    environment = sanitizer.environment({"ASAN_OPTIONS": "detect_leaks=0"})
+    command = sanitizer.command(["-c", program])
     done = subprocess.run(command, env=environment, capture_output=True, text=True)
     if done.returncode:
         sys.exit(f"the module built with sanitizers does not load: {done.stderr}")
     return list(INSTRUCTION_SETS[: INSTRUCTION_SETS.index(done.stdout.strip()) + 1])
 
 
-def check_addresses(toolchain: Toolchain, tests: tuple[str, ...]) -> list[dict[str, Any]]:
+def check_addresses(toolchain: Toolchain, tests: Sequence[str]) -> list[Run]:
     """Run tests under AddressSanitizer and UndefinedBehaviorSanitizer, and look for leaks."""
-    runtime = toolchain.runtime("asan")
-    sanitizer = prepare("address", "address,undefined", runtime, toolchain)
+    sanitizers = "address,undefined,float-cast-overflow"
+    module = build_module(toolchain, sanitizers, ROOT / "build" / "sanitize-address")
+    options = {"UBSAN_OPTIONS": "print_stacktrace=1"}
+    sanitizer = Sanitizer(module, (toolchain.runtime("asan"),), options)
+    sets = supported_sets(sanitizer)
     quiet = {"ASAN_OPTIONS": "detect_leaks=0:allocator_may_return_null=1"}
-    found = []
-    for name in supported_sets(sanitizer):
+    runs = []
+    for name in sets:
         extra = {**quiet, "PROJECTED_KMEANS_INSTRUCTION_SET": name}
-        found.append(run_tests(sanitizer, f"address-{name}", tests, extra))
-    return found
+        runs.append(run_tests(sanitizer, f"address-{name}", run_in_two(tests), extra)[0])
+    return [*runs, check_leaks(sanitizer, sets[-1])]
 
 
-def check_threads(toolchain: Toolchain, tests: tuple[str, ...]) -> list[dict[str, Any]]:
-    """Run tests under ThreadSanitizer with Archer."""
-    sanitizer = prepare("thread", "thread", toolchain.runtime("tsan"), toolchain)
-    supported_sets(sanitizer)
+def check_leaks(sanitizer: Sanitizer, instruction_set: str) -> Run:
+    """Run tests of all kernels in one process, and look for memory that it lost."""
     extra = {
+        # Stacks are followed through Python, which the quick way cannot do.
+        "ASAN_OPTIONS": "detect_leaks=1:fast_unwind_on_malloc=0:allocator_may_return_null=1"
+        f":stack_trace_format={FRAME}",
+        # With clang 14, looking for addresses in thread-local variables ends LeakSanitizer.
+        "LSAN_OPTIONS": "use_tls=0:exitcode=0",
+    }
+    command = ["-c", LEAK_PROGRAM, *LEAK_TESTS]
+    run, report = run_tests(sanitizer, f"leak-{instruction_set}", command, extra)
+    leaks = list_leaks(report, sanitizer.module.name, LOST_BYTES)
+    if leaks:
+        print(report, file=sys.stderr)
+    return {**run, "failures": [*run["failures"], *leaks]}
+
+
+def check_threads(toolchain: Toolchain, tests: Sequence[str]) -> list[Run]:
+    """Run tests under ThreadSanitizer with Archer."""
+    folder = ROOT / "build" / "sanitize-thread"
+    module = build_module(toolchain, "thread", folder)
+    preloaded = (build_early_start(toolchain, folder), toolchain.runtime("tsan"))
+    options = {
         "OMP_TOOL_LIBRARIES": str(toolchain.archer),
         # CPython, NumPy and BLAS are not compiled with the sanitizer, so it cannot see their locks.
-        "TSAN_OPTIONS": "ignore_noninstrumented_modules=1:exitcode=0",
+        # Some tests fork, and the children start threads. Others ask for too much memory.
+        "TSAN_OPTIONS": "ignore_noninstrumented_modules=1:exitcode=0:die_after_fork=0"
+        ":allocator_may_return_null=1",
     }
-    return [run_tests(sanitizer, "thread", tests, extra)]
+    sanitizer = Sanitizer(module, preloaded, options)
+    label = f"thread-{supported_sets(sanitizer)[-1]}"
+    left_out = [f"--deselect={name}" for name in NOT_UNDER_THREADS]
+    return [run_tests(sanitizer, label, run_in_two([*tests, *left_out]), {})[0]]
+
+
+def describe_sets(runs: Sequence[Run]) -> dict[str, list[str]]:
+    """Return which instruction sets ran, and which this machine does not run."""
+    ran = [name for name in INSTRUCTION_SETS if any(name in run["run"] for run in runs)]
+    return {"ran": ran, "not_run": [name for name in INSTRUCTION_SETS if name not in ran]}
 
 
 def parse_arguments() -> argparse.Namespace:
@@ -161,7 +174,13 @@ def main() -> None:
     chosen = [arguments.only] if arguments.only else list(checks)
     runs = [run for name in chosen for run in checks[name](toolchain, tuple(arguments.tests))]
     failures = [failure for run in runs for failure in run["failures"]]
-    counts = {"compiler": f"clang {toolchain.major}", "runs": runs, "failures": failures}
+    counts = {
+        "compiler": f"clang {toolchain.major}",
+        "instruction_sets": describe_sets(runs),
+        "left_out_under_threads": NOT_UNDER_THREADS,
+        "runs": runs,
+        "failures": failures,
+    }
     store_campaign("sanitize", "make sanitize", counts, arguments.results)
     for run in runs:
         print(f"{run['run']}: {run['tests']} tests, {len(run['failures'])} findings")

@@ -9,6 +9,8 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
+from projected_kmeans import _native
+
 ROOT = Path(__file__).parents[1]
 
 
@@ -75,7 +77,10 @@ def find_toolchain() -> Toolchain:
 
 
 def build_module(toolchain: Toolchain, sanitizers: str, folder: Path) -> Path:
-    """Compile the native module with sanitizers in a folder of its own; return the module."""
+    """Compile the native module with sanitizers in a folder of its own; return the module.
+
+    Kernels for AVX-512 are left out where they cannot run, because compiling takes minutes.
+    """
     tools = Path(sys.executable).parent
     nanobind = [sys.executable, "-m", "nanobind", "--cmake_dir"]
     found = subprocess.run(nanobind, check=True, capture_output=True, text=True).stdout.strip()
@@ -83,6 +88,7 @@ def build_module(toolchain: Toolchain, sanitizers: str, folder: Path) -> Path:
         "CMAKE_BUILD_TYPE": "Release",
         "CMAKE_CXX_COMPILER": toolchain.compiler,
         "CMAKE_MAKE_PROGRAM": tools / "ninja",
+        "PK_AVX512": "ON" if _native.instruction_set() == "avx512" else "OFF",
         "PK_SANITIZE": sanitizers,
         "Python_EXECUTABLE": sys.executable,
         "SKBUILD_DATA_DIR": folder / "data",
@@ -96,3 +102,20 @@ def build_module(toolchain: Toolchain, sanitizers: str, folder: Path) -> Path:
     subprocess.run([str(tools / "ninja"), "-C", str(folder), "--quiet"], check=True)
     (module,) = folder.glob("_native*.so")
     return module
+
+
+def build_early_start(toolchain: Toolchain, folder: Path) -> Path:
+    """Compile a library that starts ThreadSanitizer before any other code runs; return it.
+
+    clang's own shared runtime is started too late: libstdc++, on which it depends, is initialised
+    before it, calls a function that it replaces, and ends the process.
+    """
+    library = folder / "early_start.so"
+    source = (
+        "void __tsan_init(void);"
+        "__attribute__((constructor)) static void start(void) { __tsan_init(); }"
+    )
+    command = [toolchain.compiler, "-x", "c", "-", "-shared", "-fPIC", "-nostdlib"]
+    options = ["-Wl,-z,initfirst", "-o", library]
+    subprocess.run([*command, *options], check=True, input=source, text=True)
+    return library

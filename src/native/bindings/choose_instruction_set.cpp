@@ -29,10 +29,13 @@ int count_supported() {
     __builtin_cpu_init();
     const bool has_avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
                           has_f16c() && __builtin_cpu_supports("bmi");
+#if defined(PK_AVX512)
     const bool has_avx512 =
         has_avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
         __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl");
-    return has_avx512 ? 3 : has_avx2 ? 2 : 1;
+    if (has_avx512) return 3;
+#endif
+    return has_avx2 ? 2 : 1;
 #else
     return 1;
 #endif

@@ -12,6 +12,8 @@
 #include "clustering/kernels.hpp"
 #include "maps/kernels.hpp"
 #undef PK_INSTRUCTION_SET
+#endif
+#if defined(PK_AVX512)
 #define PK_INSTRUCTION_SET avx512
 #include "clustering/kernels.hpp"
 #include "maps/kernels.hpp"
@@ -20,8 +22,10 @@
 
 // The type of one kernel, such as PK_KERNEL(sign_product<float>), in all its compiled forms. The
 // forms are in the order of `instruction_sets`.
-#if defined(PK_X86)
+#if defined(PK_AVX512)
 #define PK_KERNEL(name) Kernel<&portable::name, &avx2::name, &avx512::name>
+#elif defined(PK_X86)
+#define PK_KERNEL(name) Kernel<&portable::name, &avx2::name>
 #else
 #define PK_KERNEL(name) Kernel<&portable::name>
 #endif
@@ -29,8 +33,10 @@
 namespace projected_kmeans {
 
 // The instruction sets of this build, from the least to the most demanding.
-#if defined(PK_X86)
+#if defined(PK_AVX512)
 constexpr const char *instruction_sets[] = {"portable", "avx2", "avx512"};
+#elif defined(PK_X86)
+constexpr const char *instruction_sets[] = {"portable", "avx2"};
 #else
 constexpr const char *instruction_sets[] = {"portable"};
 #endif

@@ -3,7 +3,8 @@
 // GCC's OpenMP runtime keeps the threads of a parallel region for the next one. A forked child has
 // a copy of that list, but not the threads, so its first parallel region would wait for them for
 // ever. So the threads are sent home before every fork, by the call that OpenMP has for this, and
-// both processes start new ones when they need them. LLVM's runtime looks after forks by itself.
+// both processes start new ones when they need them. LLVM's runtime looks after forks by itself, if
+// it is started so that it does.
 #include "bindings/threads.hpp"
 
 #include <dlfcn.h>
@@ -15,6 +16,7 @@
 #include <cstdlib>
 #include <new>
 #include <stdexcept>
+#include <string>
 #include <system_error>
 #include <thread>
 #include <vector>
@@ -98,6 +100,18 @@ bool runtime_handles_forks() {
     return found;
 }
 
+// Starts LLVM's runtime such that it looks after forks. It does not if the environment variable
+// KMP_INIT_AT_FORK is FALSE when it starts, and scikit-learn sets that when it is imported, because
+// of an old version of Intel's runtime. (TRUE is no help: LLVM 14 then hangs in a child's child.)
+void start_with_care_for_forks() {
+    const char *name = "KMP_INIT_AT_FORK";
+    const char *value = std::getenv(name);
+    const std::string kept = value ? value : "";
+    if (value) unsetenv(name);
+    omp_get_max_threads();  // starts the runtime, if no other module did
+    if (value) setenv(name, kept.c_str(), 1);
+}
+
 void before_fork() {
     pool_is_empty = omp_pause_resource_all(omp_pause_hard) == 0;
     if (pool_is_empty) n_kept = 1;
@@ -135,7 +149,12 @@ int thread_count(int n_threads) {
 }
 
 void prepare_for_forks() {
-    if (!runtime_handles_forks()) pthread_atfork(before_fork, nullptr, after_fork_in_child);
+    if (runtime_handles_forks()) {
+        start_with_care_for_forks();
+        pthread_atfork(nullptr, nullptr, [] { n_kept = 1; });
+    } else {
+        pthread_atfork(before_fork, nullptr, after_fork_in_child);
+    }
 }
 
 }  // namespace projected_kmeans

@@ -1,0 +1,114 @@
+"""Processes that run under a sanitizer, and what its reports say."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from sanitizer_builds import ROOT
+
+SANITIZED = Path(__file__).parent / "sanitized"
+
+# What a report of a sanitizer begins with. Leaks are looked at by `list_leaks`.
+FINDING = re.compile(
+    r"(ERROR|FATAL): (Address|Thread)Sanitizer|WARNING: ThreadSanitizer: |runtime error: |"
+    r"nanobind: leaked"
+)
+LEAK = re.compile(r"leak of (\d+) byte\(s\)")
+
+# A line of a stack: number, function, source, and the file that holds the code.
+FRAME = "'    #%n %f %L (%m)'"
+
+
+@dataclass(frozen=True)
+class Sanitizer:
+    """One build of the module with sanitizers, and what its processes need."""
+
+    module: Path
+    preloaded: tuple[Path, ...]
+    options: Mapping[str, str]
+
+    def command(self, arguments: Sequence[str]) -> list[str]:
+        """Return the command that runs Python with the runtime of the sanitizer.
+
+        `setarch` gets no such runtime, because it starts at random addresses itself.
+        """
+        preloaded = ":".join(map(str, self.preloaded))
+        return [*without_aslr(), "env", f"LD_PRELOAD={preloaded}", sys.executable, *arguments]
+
+    def environment(self, extra: Mapping[str, str]) -> dict[str, str]:
+        """Return the environment of processes that load the module."""
+        own = {
+            "OMP_NUM_THREADS": "2",
+            "OMP_WAIT_POLICY": "passive",
+            "OPENBLAS_NUM_THREADS": "1",
+            "PROJECTED_KMEANS_NATIVE_BUILD": str(self.module),
+            "PYTHONMALLOC": "malloc",  # so that each object has memory of its own
+            "PYTHONPATH": str(SANITIZED),
+        }
+        return {**os.environ, **own, **self.options, **extra}
+
+    def run(
+        self, label: str, arguments: Sequence[str], extra: Mapping[str, str]
+    ) -> tuple[int, str]:
+        """Run Python; return its exit code and all reports of it and of its child processes."""
+        reports = self.module.parent / "reports" / label
+        shutil.rmtree(reports, ignore_errors=True)
+        reports.mkdir(parents=True)
+        environment = self.environment(extra)
+        for name in ("ASAN_OPTIONS", "UBSAN_OPTIONS", "TSAN_OPTIONS", "LSAN_OPTIONS"):
+            options = [environment.get(name, ""), f"log_path={reports / 'report'}"]
+            environment[name] = ":".join(filter(None, options))
+        with open(reports / "stderr", "wb") as errors:
+            done = subprocess.run(
+                self.command(arguments), env=environment, cwd=ROOT, stderr=errors, check=False
+            )
+        texts = [path.read_text(errors="replace") for path in sorted(reports.iterdir())]
+        return done.returncode, "\n\n".join(texts)
+
+
+def without_aslr() -> list[str]:
+    """Return a prefix of commands: memory at fixed places, as ThreadSanitizer expects it."""
+    prefix = ["setarch", os.uname().machine, "--addr-no-randomize"]
+    works = shutil.which("setarch") and subprocess.run([*prefix, "true"]).returncode == 0
+    return prefix if works else []
+
+
+def list_findings(report: str) -> list[str]:
+    """Return the first line of everything that a sanitizer reported."""
+    return [line.strip() for line in report.splitlines() if FINDING.search(line)]
+
+
+def list_leaks(report: str, module: str, lost_bytes: int) -> list[str]:
+    """Return the leaks of memory that the module allocated, or had Python allocate.
+
+    Python, NumPy and the OpenMP runtime keep some memory to the end. They are left out here and not
+    by suppressions, because a suppression looks at the whole stack: one for Python would hide all
+    leaks, as every kernel is called by Python.
+
+    Parameters
+    ----------
+    report : str
+        What LeakSanitizer wrote.
+    module : str
+        The name of the module's file.
+    lost_bytes : int
+        The size of blocks that were lost on purpose. If they are not in the report, LeakSanitizer
+        did not work, and that is returned as a failure.
+    """
+    blocks = [block.strip() for block in report.split("\n\n") if LEAK.search(block)]
+    if not any(int(LEAK.findall(block)[0]) % lost_bytes == 0 for block in blocks):
+        return ["LeakSanitizer did not report memory that was lost on purpose"]
+    leaks = []
+    for block in blocks:
+        head, *stack = block.splitlines()
+        frames = [line.strip() for line in stack if module in line]
+        if frames and not any("libomp" in line for line in stack):
+            leaks.append(f"{head.strip()} {frames[0]}")
+    return leaks
