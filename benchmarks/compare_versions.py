@@ -2,15 +2,18 @@
 
     python benchmarks/compare_versions.py --before OTHER_CLONE/.venv/bin/python
 
-Each build runs in a process of its own, which stays for the whole comparison. The processes take
-turns, so that changes of the machine's load affect both, and the minimum of each counts. Results
-go to results/versions.json.
+Each build runs in a process of its own. The processes take turns, so that changes of the machine's
+load affect all, and the minimum of each counts. They are started anew several times, because where
+a process lies in memory makes it some percent faster or slower for as long as it lives. The other
+build runs in two processes: what these two differ by is the noise of the comparison. Results go to
+results/versions.json.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import math
 import os
 import subprocess
 import sys
@@ -24,6 +27,8 @@ import numpy as np
 import scipy.sparse
 
 N_THREADS = 2
+# Short works are repeated for this long in each turn.
+MIN_TURN_SECONDS = 0.5
 
 
 def make_rows(folder: Path, shrink: int) -> None:
@@ -77,14 +82,21 @@ def fitted_labels(rows: Any) -> Any:
 
 
 def serve(folder: Path) -> None:
-    """Do the works that standard input names, and print their seconds."""
+    """Do the works that standard input names; print the fewest seconds and processor seconds."""
     works = list_works(folder)
     print(json.dumps(list(works)), flush=True)
     for line in sys.stdin:
         work = works[json.loads(line)]
-        start = time.perf_counter()
-        work()
-        print(time.perf_counter() - start, flush=True)
+        timed = [_time(work)]
+        while sum(seconds for seconds, _ in timed) < MIN_TURN_SECONDS:
+            timed.append(_time(work))
+        print(json.dumps([min(column) for column in zip(*timed, strict=True)]), flush=True)
+
+
+def _time(work: Callable[[], object]) -> tuple[float, float]:
+    start, cpu_start = time.perf_counter(), time.process_time()
+    work()
+    return time.perf_counter() - start, time.process_time() - cpu_start
 
 
 class Build:
@@ -101,12 +113,13 @@ class Build:
         )
         self.works: list[str] = json.loads(self._read())
 
-    def time(self, work: str) -> float:
-        """Return the seconds of one work."""
+    def time(self, work: str) -> tuple[float, float]:
+        """Return the seconds and the processor seconds of one work."""
         assert self._process.stdin is not None
         self._process.stdin.write(json.dumps(work) + "\n")
         self._process.stdin.flush()
-        return float(self._read())
+        seconds, cpu_seconds = json.loads(self._read())
+        return seconds, cpu_seconds
 
     def close(self) -> None:
         """End the process."""
@@ -120,36 +133,65 @@ class Build:
         return line
 
 
-def compare(before: str, rounds: int, folder: Path) -> list[dict[str, Any]]:
-    """Return, for each work, the seconds of both builds and their ratio."""
-    builds = {"before": Build(before, folder), "now": Build(sys.executable, folder)}
-    table = []
-    for work in builds["now"].works:
-        best = dict.fromkeys(builds, float("inf"))
-        for turn in range(rounds):
-            order = list(builds)[:: 1 if turn % 2 else -1]
-            for name in order:
-                best[name] = min(best[name], builds[name].time(work))
-        table.append({"work": work, **best, "ratio": best["now"] / best["before"]})
-        print(f"{work}: {best['before']:.4f} s, now {best['now']:.4f} s", flush=True)
-    for build in builds.values():
-        build.close()
-    return table
+def compare(
+    before: str, launches: int, rounds: int, folder: Path, only: str
+) -> list[dict[str, Any]]:
+    """Return the seconds of the builds, and their ratios, for works whose names have this text."""
+    interpreters = {"before": before, "now": sys.executable, "again": before}
+    best: dict[str, dict[str, tuple[float, float]]] = {}
+    for _ in range(launches):
+        builds = {name: Build(interpreter, folder) for name, interpreter in interpreters.items()}
+        for work in (name for name in builds["now"].works if only in name):
+            known = best.setdefault(work, dict.fromkeys(builds, (math.inf, math.inf)))
+            for turn in range(rounds):
+                for name in list(builds)[:: 1 if turn % 2 else -1]:
+                    timed = builds[name].time(work)
+                    known[name] = (min(known[name][0], timed[0]), min(known[name][1], timed[1]))
+        for build in builds.values():
+            build.close()
+    return [_compare_work(work, known) for work, known in best.items()]
 
 
-def describe(table: list[dict[str, Any]], rounds: int) -> Mapping[str, Any]:
+def _compare_work(work: str, known: Mapping[str, tuple[float, float]]) -> dict[str, Any]:
+    before, now, again = known["before"], known["now"], known["again"]
+    # The two processes of the other build together have had twice as many turns, so that only one
+    # of them is compared.
+    row = {
+        "work": work,
+        "before": before[0],
+        "now": now[0],
+        "ratio": now[0] / before[0],
+        "cpu_ratio": now[1] / before[1],
+        "noise": again[0] / before[0],
+    }
+    print(
+        f"{work}: {before[0]:.4f} s, now {now[0]:.4f} s, ratio {row['ratio']:.3f}, of processor "
+        f"time {row['cpu_ratio']:.3f}; noise {row['noise']:.3f}",
+        flush=True,
+    )
+    return row
+
+
+def describe(table: list[dict[str, Any]], launches: int, rounds: int) -> Mapping[str, Any]:
     """Return the document to store."""
     from measuring import describe_machine
 
-    return {"machine": describe_machine(N_THREADS), "rounds": rounds, "works": table}
+    return {
+        "machine": describe_machine(N_THREADS),
+        "launches": launches,
+        "rounds": rounds,
+        "works": table,
+    }
 
 
 def main() -> None:
     """Compare two builds, or serve as one of them."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--before", help="the Python interpreter of the other build")
-    parser.add_argument("--rounds", type=int, default=9, help="turns of each build")
-    parser.add_argument("--quick", action="store_true", help="few rows and two rounds")
+    parser.add_argument("--launches", type=int, default=4, help="times that builds are started")
+    parser.add_argument("--rounds", type=int, default=3, help="turns of each build in a launch")
+    parser.add_argument("--quick", action="store_true", help="few rows, one launch, two rounds")
+    parser.add_argument("--only", default="", help="a text in the names of works; stores nothing")
     parser.add_argument("--serve", type=Path, help=argparse.SUPPRESS)
     given = parser.parse_args()
     if given.serve:
@@ -159,13 +201,13 @@ def main() -> None:
         parser.error("name the interpreter of the other build with --before")
     from measuring import store_results
 
-    rounds = 2 if given.quick else given.rounds
+    launches, rounds = (1, 2) if given.quick else (given.launches, given.rounds)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         make_rows(folder, shrink=20 if given.quick else 1)
-        table = compare(given.before, rounds, folder)
-    if not given.quick:
-        print(store_results("versions", describe(table, rounds)))
+        table = compare(given.before, launches, rounds, folder, given.only)
+    if not given.quick and not given.only:
+        print(store_results("versions", describe(table, launches, rounds)))
 
 
 if __name__ == "__main__":
