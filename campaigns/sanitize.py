@@ -11,17 +11,18 @@ The module is built by clang in ``build/sanitize-*``, so that the build in .venv
 from __future__ import annotations
 
 import argparse
+import json
 import subprocess
 import sys
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 from xml.etree import ElementTree
 
+from planted_defects import OF_ADDRESSES, OF_THREADS, find_planted, judge_leaks, library_of
 from recording import store_campaign
 from sanitizer_builds import ROOT, Toolchain, build_early_start, build_module, find_toolchain
-from sanitizer_runs import FRAME, Sanitizer, list_findings, list_leaks
+from sanitizer_runs import FRAME, Run, Sanitizer, list_findings, list_leaks
 
 TESTS = (
     "tests/native",
@@ -31,56 +32,47 @@ TESTS = (
     "tests/test_threads.py",
 )
 INSTRUCTION_SETS = ("portable", "avx2", "avx512")
-PYTEST = ("-q", "-p", "no:cacheprovider", "-p", "no:faulthandler")
-
-# Calls of every kernel, and refusals of wrong arguments.
-LEAK_TESTS = (
-    "tests/native/test_twins.py",
-    "tests/native/clustering/test_cluster_moments_sparse.py",
-    "tests/native/bindings/test_arguments.py",
-    "tests/native/bindings/test_sparse_arguments.py",
-)
-# Loses memory after the tests, which LeakSanitizer must report.
-LOST_BYTES = 77_777
-LEAK_PROGRAM = f"""
-import ctypes, sys, pytest
-code = pytest.main(sys.argv[1:])
-for _ in range(100):
-    ctypes.CDLL(None).malloc({LOST_BYTES})
-sys.exit(code)
-"""
+PYTEST = ("-q", "-p", "no:cacheprovider", "-p", "no:faulthandler", "-n2", "--dist=worksteal")
+CALLS = Path(__file__).parent / "kernel_calls.py"
 
 # Tests that ThreadSanitizer does not run, each with a reason.
 NOT_UNDER_THREADS: dict[str, str] = {}
 
-Run = dict[str, Any]
-
 
 def run_tests(
-    sanitizer: Sanitizer, label: str, command: Sequence[str], extra: Mapping[str, str]
-) -> tuple[Run, str]:
-    """Run a command of pytest; return how many tests ran and what failed, and the report."""
-    results = sanitizer.module.parent / f"{label}.xml"
-    results.unlink(missing_ok=True)
+    sanitizer: Sanitizer, label: str, tests: Sequence[str], extra: Mapping[str, str], planted: Run
+) -> Run:
+    """Run tests in two processes; return how many ran and what failed.
+
+    Nothing runs if a planted defect was missed, because the result could not be believed.
+    """
+    counts = {"tests": 0, "skipped": 0}
+    failures = list(planted["failures"])
     start = time.monotonic()
-    code, report = sanitizer.run(label, [*command, *PYTEST, f"--junitxml={results}"], extra)
-    failures = list_findings(report)
-    if code and not failures:
-        failures.append(f"{label}: pytest ended with {code}")
-    if failures:
-        print(report, file=sys.stderr)
+    if not failures:
+        results = sanitizer.module.parent / f"{label}.xml"
+        results.unlink(missing_ok=True)
+        command = ["-m", "pytest", *PYTEST, f"--junitxml={results}", *tests]
+        code, report = sanitizer.run(label, command, extra)
+        failures = list_findings(report)
+        if code and not failures:
+            failures.append(f"{label}: pytest ended with {code}")
+        if failures:
+            print(report, file=sys.stderr)
+        counts = count_tests(results)
+    seconds = round(time.monotonic() - start)
+    found = planted["found"]
+    return {"run": label, **counts, "seconds": seconds, "planted": found, "failures": failures}
+
+
+def count_tests(results: Path) -> dict[str, int]:
+    """Return how many tests of a file that pytest wrote ran, and how many were skipped."""
     counts = {"tests": 0, "skipped": 0}
     if results.exists():
         for suite in ElementTree.parse(results).iter("testsuite"):
             counts["tests"] += int(suite.get("tests", 0)) - int(suite.get("skipped", 0))
             counts["skipped"] += int(suite.get("skipped", 0))
-    seconds = round(time.monotonic() - start)
-    return {"run": label, **counts, "seconds": seconds, "failures": failures}, report
-
-
-def run_in_two(tests: Sequence[str]) -> list[str]:
-    """Return the command that runs tests in two processes at a time."""
-    return ["-m", "pytest", "-n", "2", "--dist", "worksteal", *tests]
+    return counts
 
 
 def supported_sets(sanitizer: Sanitizer) -> list[str]:
@@ -105,32 +97,46 @@ def check_addresses(toolchain: Toolchain, tests: Sequence[str]) -> list[Run]:
     """Run tests under AddressSanitizer and UndefinedBehaviorSanitizer, and look for leaks."""
     sanitizers = "address,undefined,float-cast-overflow"
     module = build_module(toolchain, sanitizers, ROOT / "build" / "sanitize-address")
-    options = {"UBSAN_OPTIONS": "print_stacktrace=1"}
+    options = {
+        "PYTHONMALLOC": "malloc",  # so that each object has memory of its own
+        "UBSAN_OPTIONS": "print_stacktrace=1",
+    }
     sanitizer = Sanitizer(module, (toolchain.runtime("asan"),), options)
-    sets = supported_sets(sanitizer)
     quiet = {"ASAN_OPTIONS": "detect_leaks=0:allocator_may_return_null=1"}
     runs = []
+    sets = supported_sets(sanitizer)
     for name in sets:
         extra = {**quiet, "PROJECTED_KMEANS_INSTRUCTION_SET": name}
-        runs.append(run_tests(sanitizer, f"address-{name}", run_in_two(tests), extra)[0])
+        planted = find_planted(sanitizer, name, OF_ADDRESSES, "sound_memory", extra)
+        runs.append(run_tests(sanitizer, f"address-{name}", tests, extra, planted))
     return [*runs, check_leaks(sanitizer, sets[-1])]
 
 
 def check_leaks(sanitizer: Sanitizer, instruction_set: str) -> Run:
-    """Run tests of all kernels in one process, and look for memory that it lost."""
+    """Call all kernels in one process, and look for memory that it lost."""
     extra = {
         # Stacks are followed through Python, which the quick way cannot do.
-        "ASAN_OPTIONS": "detect_leaks=1:fast_unwind_on_malloc=0:allocator_may_return_null=1"
-        f":stack_trace_format={FRAME}",
+        "ASAN_OPTIONS": "detect_leaks=1:fast_unwind_on_malloc=0:malloc_context_size=16"
+        f":allocator_may_return_null=1:stack_trace_format={FRAME}",
         # With clang 14, looking for addresses in thread-local variables ends LeakSanitizer.
         "LSAN_OPTIONS": "use_tls=0:exitcode=0",
     }
-    command = ["-c", LEAK_PROGRAM, *LEAK_TESTS]
-    run, report = run_tests(sanitizer, f"leak-{instruction_set}", command, extra)
-    leaks = list_leaks(report, sanitizer.module.name, LOST_BYTES)
-    if leaks:
+    start = time.monotonic()
+    label = f"leak-{instruction_set}"
+    library = library_of(sanitizer, instruction_set)
+    counts = sanitizer.module.parent / f"{label}.json"
+    counts.unlink(missing_ok=True)
+    command = [str(CALLS), str(library), str(counts)]
+    code, report = sanitizer.run(label, command, extra)
+    found, failures = judge_leaks(report, library.name)
+    failures += [*list_findings(report), *list_leaks(report, sanitizer.module.name)]
+    if code:
+        failures.append(f"{label}: the calls ended with {code}")
+    if failures:
         print(report, file=sys.stderr)
-    return {**run, "failures": [*run["failures"], *leaks]}
+    done = json.loads(counts.read_text()) if counts.exists() else {"tests": 0}
+    seconds = round(time.monotonic() - start)
+    return {"run": label, **done, "seconds": seconds, "planted": found, "failures": failures}
 
 
 def check_threads(toolchain: Toolchain, tests: Sequence[str]) -> list[Run]:
@@ -146,9 +152,10 @@ def check_threads(toolchain: Toolchain, tests: Sequence[str]) -> list[Run]:
         ":allocator_may_return_null=1",
     }
     sanitizer = Sanitizer(module, preloaded, options)
-    label = f"thread-{supported_sets(sanitizer)[-1]}"
+    name = supported_sets(sanitizer)[-1]
+    planted = find_planted(sanitizer, name, OF_THREADS, "sound_threads", {})
     left_out = [f"--deselect={name}" for name in NOT_UNDER_THREADS]
-    return [run_tests(sanitizer, label, run_in_two([*tests, *left_out]), {})[0]]
+    return [run_tests(sanitizer, f"thread-{name}", [*tests, *left_out], {}, planted)]
 
 
 def describe_sets(runs: Sequence[Run]) -> dict[str, list[str]]:

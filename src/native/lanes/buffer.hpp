@@ -8,6 +8,10 @@
 #include <cstdlib>
 #include <deque>
 
+#ifdef PK_SANITIZE_ADDRESS
+#include <sanitizer/asan_interface.h>
+#endif
+
 #include "lanes/instruction_set.hpp"
 #include "lanes/out_of_memory.hpp"
 
@@ -19,6 +23,12 @@ template <class C> class Buffer {
     explicit Buffer(std::int64_t size) : data_(allocate(size)) {
         const auto address = reinterpret_cast<std::uintptr_t>(data_);
         aligned_ = reinterpret_cast<C *>((address + line - 1) / line * line);
+#ifdef PK_SANITIZE_ADDRESS
+        // What is allocated beside the values belongs to nobody; `make sanitize` reports its use.
+        char *first = reinterpret_cast<char *>(aligned_), *end = first + size * sizeof(C);
+        __asan_poison_memory_region(data_, first - static_cast<char *>(data_));
+        __asan_poison_memory_region(end, static_cast<char *>(data_) + line - first);
+#endif
     }
     ~Buffer() { std::free(data_); }
     Buffer(const Buffer &) = delete;
