@@ -25,9 +25,12 @@ import numpy as np
 from planted_defects import OF_LEAKS, SOUND
 
 from projected_kmeans import _native
+from projected_kmeans.blocks.column_scan import scan_columns
+from projected_kmeans.blocks.memory_blocks import SparseBlocks
+from projected_kmeans.passes.cluster_sums import ClusterSums
 from tests import reference
 from tests.native import test_twins
-from tests.native.bindings import kernel_results, test_arguments, test_sparse_arguments
+from tests.native.bindings import test_arguments, test_sparse_arguments
 
 ROUNDS = 5
 LOSSES = 20
@@ -43,12 +46,10 @@ def call_with_right_arguments() -> int:
             found, expected = compare(getattr(_native, name), twin)
             np.testing.assert_array_equal(found, expected)
             calls += 1
-    stream = np.random.default_rng(0)
-    rows = stream.integers(0, 100, size=(40, kernel_results.N_COLUMNS))
-    centers = rows[: kernel_results.N_CENTERS].astype(float)
-    for name in ("float32", "float64"):  # sums of sparse rows, which have no case above
-        kernel_results.compute_sparse(rows, centers, name, stream)
-    return calls + 2
+    source = SparseBlocks(test_twins.SPARSE)  # their sums have no case above
+    sums = ClusterSums(source, test_twins.CENTERS, None, scan_columns(source), 2)
+    sums.update(test_twins.LABELS)
+    return calls + 1
 
 
 def call_with_wrong_arguments() -> int:

@@ -33,6 +33,12 @@ float *allocate() { return static_cast<float *>(std::calloc(count, sizeof(float)
 // The last vector that begins below `end` is read as the kernels read vectors.
 void read_vector(const float *end) { result = sum_lanes<float>(load(end - n_lanes<float>)); }
 
+// The compiler drops an allocation that nobody writes to.
+void use(void *memory) {
+    if (!memory) std::abort();
+    static_cast<volatile char *>(memory)[lost_bytes - 1] = 1;
+}
+
 }  // namespace
 
 // ------------------------------------------------------------------ AddressSanitizer
@@ -75,15 +81,15 @@ PK_PLANTED void convert_large_number() {
 
 // --------------------------------------------------------------------- LeakSanitizer
 
-PK_PLANTED void lose_memory() { result = std::malloc(lost_bytes) != nullptr; }
+PK_PLANTED void lose_memory() { use(std::malloc(lost_bytes)); }
 
-PK_PLANTED void lose_python_object() {
-    result = PyBytes_FromStringAndSize(nullptr, lost_bytes) != nullptr;
-}
+PK_PLANTED void lose_python_object() { use(PyBytes_FromStringAndSize(nullptr, lost_bytes)); }
+
+PK_PLANTED __attribute__((noinline)) void lose_memory_of_one() { use(std::malloc(lost_bytes)); }
 
 PK_PLANTED void lose_memory_of_threads() {
 #pragma omp parallel num_threads(2)
-    if (!std::malloc(lost_bytes)) std::abort();
+    lose_memory_of_one();
 }
 
 // ------------------------------------------------------------------- ThreadSanitizer

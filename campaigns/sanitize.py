@@ -116,7 +116,7 @@ def check_leaks(sanitizer: Sanitizer, instruction_set: str) -> Run:
     """Call all kernels in one process, and look for memory that it lost."""
     extra = {
         # Stacks are followed through Python, which the quick way cannot do.
-        "ASAN_OPTIONS": "detect_leaks=1:fast_unwind_on_malloc=0:malloc_context_size=16"
+        "ASAN_OPTIONS": "detect_leaks=1:fast_unwind_on_malloc=0:malloc_context_size=12"
         f":allocator_may_return_null=1:stack_trace_format={FRAME}",
         # With clang 14, looking for addresses in thread-local variables ends LeakSanitizer.
         "LSAN_OPTIONS": "use_tls=0:exitcode=0",
