@@ -23,14 +23,14 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 import numpy as np
 from planted_defects import OF_LEAKS, SOUND
+from tests import reference
+from tests.native import test_twins
+from tests.native.bindings import test_arguments, test_sparse_arguments
 
 from projected_kmeans import _native
 from projected_kmeans.blocks.column_scan import scan_columns
 from projected_kmeans.blocks.memory_blocks import SparseBlocks
 from projected_kmeans.passes.cluster_sums import ClusterSums
-from tests import reference
-from tests.native import test_twins
-from tests.native.bindings import test_arguments, test_sparse_arguments
 
 ROUNDS = 5
 LOSSES = 20
@@ -74,7 +74,9 @@ def list_parameters(function: Callable[..., None]) -> Iterator[dict[str, Any]]:
     for mark in getattr(function, "pytestmark", []):
         names, values = mark.args
         several = not isinstance(names, str)
-        choices.append([dict(zip(names, v)) if several else {names: v} for v in values])
+        choices.append(
+            [dict(zip(names, v, strict=True)) if several else {names: v} for v in values]
+        )
     for choice in itertools.product(*choices):
         yield {name: value for part in choice for name, value in part.items()}
 

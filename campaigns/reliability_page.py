@@ -74,9 +74,10 @@ def describe_counts(result: Mapping[str, Any]) -> str:
 
 
 def describe_sanitizers(result: Mapping[str, Any]) -> str:
-    """Return how many tests ran under each sanitizer."""
+    """Return how many tests ran under each sanitizer, and how many planted defects were found."""
     runs = [f"{write_count(run['tests'])} tests ({run['run']})" for run in result["runs"]]
-    return f"{', '.join(runs)}, built with {result['compiler']}"
+    planted = sum(len(run["planted"]) for run in result["runs"])
+    return f"{', '.join(runs)}, built with {result['compiler']}; {planted} planted defects found"
 
 
 def describe_files(result: Mapping[str, Any]) -> str:

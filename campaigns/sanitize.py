@@ -1,9 +1,12 @@
 """Run the tests of the native module under sanitizers; fail if one of them finds anything.
 
 AddressSanitizer and UndefinedBehaviorSanitizer run the tests once for each instruction set of this
-machine. LeakSanitizer looks at calls of every kernel, with right and with wrong arguments.
-ThreadSanitizer runs the tests on several threads; clang's OpenMP and its library Archer tell it
-what barriers and locks order.
+machine. LeakSanitizer looks at calls of every kernel, with right and with wrong arguments
+(`kernel_calls`). ThreadSanitizer runs the tests on two threads; clang's OpenMP and its library
+Archer tell it what barriers and locks order.
+
+Every sanitizer must first report known defects, and must not report sound code (`planted_defects`).
+If it misses one, its tests do not run, and that is a failure.
 
 The module is built by clang in ``build/sanitize-*``, so that the build in .venv stays as it is.
 """

@@ -42,13 +42,13 @@ def test_figures_and_failures_are_shown() -> None:
         "sanitize": {
             **STAMP,
             "compiler": "clang 14",
-            "runs": [{"run": "asan", "tests": 1065, "failures": []}],
+            "runs": [{"run": "asan", "tests": 1065, "planted": {"race": "x"}, "failures": []}],
             "failures": [],
         },
     }
     page = reliability_page.render_page(PAGE, results)
     assert "| 512 kills, 0 torn files | nothing | 2026-01-02 |" in page
-    assert "| 1,065 tests (asan), built with clang 14 | nothing |" in page
+    assert "| 1,065 tests (asan), built with clang 14; 1 planted defects found | nothing |" in page
     assert "1,500 files of 1 kinds, 30 of them by the command line: 500 were read, 999 got" in page
     assert "| 1 | 2026-01-02 |" in page
     assert "| npy | 1,500 | 500 | 999 | 0 |" in page
