@@ -127,7 +127,7 @@ def test_the_stored_result_is_of_a_whole_run() -> None:
 
 def test_the_tests_that_are_named_exist() -> None:
     """Every test or folder that is run or left out is there."""
-    for name in (*sanitize.TESTS, *sanitize.NOT_UNDER_THREADS):
+    for name in (*sanitize.TESTS, *sanitize.LEFT_OUT, *sanitize.ONLY_ONCE):
         path, _, function = name.partition("::")
         assert (ROOT / path).exists(), name
         function = function.partition("[")[0]
