@@ -41,8 +41,8 @@ PYTEST = ("-q", "-p", "no:cacheprovider", "-p", "no:faulthandler", "-n2", "--dis
 EACH_OBJECT_ALONE = {"PYTHONMALLOC": "malloc"}
 CALLS = Path(__file__).parent / "kernel_calls.py"
 
-# Tests that do not run under sanitizers: statistics over thousands of draws take a fifth of the time
-# of all tests, and other tests of the same files call the same kernels.
+# Tests that no sanitizer runs: statistics over many draws and one search of all clusterings. They
+# take a fifth of the time of all tests, and other tests of tests/solvers call the same kernels.
 LEFT_OUT = (
     "tests/solvers/test_breathing.py::test_small_instances_are_solved",
     "tests/solvers/test_kmeans_plus_plus.py::test_a_sample_judges_nearly_as_well",
