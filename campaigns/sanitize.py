@@ -122,7 +122,7 @@ def check_addresses(toolchain: Toolchain, tests: Sequence[str]) -> list[Run]:
     sanitizers = "address,undefined,float-cast-overflow"
     module = build_module(toolchain, sanitizers, ROOT / "build" / "sanitize-address")
     options = {"UBSAN_OPTIONS": "print_stacktrace=1"}
-    sanitizer = Sanitizer(module, (toolchain.runtime("asan"),), options)
+    sanitizer = Sanitizer(module, toolchain.symbolizer, (toolchain.runtime("asan"),), options)
     runs = []
     *others, best = supported_sets(sanitizer)
     for name in (*others, best):
@@ -179,7 +179,7 @@ def check_threads(toolchain: Toolchain, tests: Sequence[str]) -> list[Run]:
         "TSAN_OPTIONS": "ignore_noninstrumented_modules=1:exitcode=0:die_after_fork=0"
         ":allocator_may_return_null=1",
     }
-    sanitizer = Sanitizer(module, preloaded, options)
+    sanitizer = Sanitizer(module, toolchain.symbolizer, preloaded, options)
     name = supported_sets(sanitizer)[-1]
     planted = find_planted(sanitizer, name, OF_THREADS, "sound_threads", {})
     chosen = [*tests, *deselect(LEFT_OUT)]

@@ -36,13 +36,24 @@ class Toolchain:
     @property
     def archer(self) -> Path:
         """The library that tells ThreadSanitizer what OpenMP's barriers and locks order."""
-        return Path(ask(self.compiler, "-print-resource-dir")).parents[1] / "libarcher.so"
+        return self.home / "lib" / "libarcher.so"
+
+    @property
+    def symbolizer(self) -> Path:
+        """The program that tells reports the functions and lines of addresses."""
+        return self.home / "bin" / "llvm-symbolizer"
+
+    @property
+    def home(self) -> Path:
+        """The folder of this version of LLVM."""
+        return Path(ask(self.compiler, "-print-resource-dir")).parents[2]
 
     def missing(self) -> list[str]:
         """Return the names of Debian's packages that lack."""
         needed = {
             f"libclang-rt-{self.major}-dev": [self.runtime("asan"), self.runtime("tsan")],
             f"libomp-{self.major}-dev": [self.archer],
+            f"llvm-{self.major}": [self.symbolizer],
         }
         return [name for name, files in needed.items() if not all(map(Path.exists, files))]
 

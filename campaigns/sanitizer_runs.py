@@ -34,6 +34,7 @@ class Sanitizer:
     """One build of the module with sanitizers, and what its processes need."""
 
     module: Path
+    symbolizer: Path
     preloaded: tuple[Path, ...]
     options: Mapping[str, str]
 
@@ -64,15 +65,25 @@ class Sanitizer:
         shutil.rmtree(reports, ignore_errors=True)
         reports.mkdir(parents=True)
         environment = self.environment(extra)
+        shared = f"log_path={reports / 'report'}:external_symbolizer_path={self.write_symbolizer()}"
         for name in ("ASAN_OPTIONS", "UBSAN_OPTIONS", "TSAN_OPTIONS", "LSAN_OPTIONS"):
-            options = [environment.get(name, ""), f"log_path={reports / 'report'}"]
-            environment[name] = ":".join(filter(None, options))
+            environment[name] = ":".join(filter(None, [environment.get(name, ""), shared]))
         with open(reports / "stderr", "wb") as errors:
             done = subprocess.run(
                 self.command(arguments), env=environment, cwd=ROOT, stderr=errors, check=False
             )
         texts = [path.read_text(errors="replace") for path in sorted(reports.iterdir())]
         return done.returncode, "\n\n".join(texts)
+
+    def write_symbolizer(self) -> Path:
+        """Write a program that finds functions and lines for reports; return it.
+
+        It starts clang's own one without the runtime of the sanitizer, with which that never ends.
+        """
+        program = self.module.parent / "llvm-symbolizer"
+        program.write_text(f'#!/bin/sh\nexec env -u LD_PRELOAD {self.symbolizer} "$@"\n')
+        program.chmod(0o755)
+        return program
 
 
 def without_aslr() -> list[str]:
