@@ -118,14 +118,16 @@ def render_versions(result: Mapping[str, Any] | None) -> list[str]:
     """Return the table of ordinary work before and after the checks were added."""
     if result is None:
         return []
-    lines = ["| work | before | now | ratio |", "|---|--:|--:|--:|"]
+    lines = ["| work | before | now | ratio | noise |", "|---|--:|--:|--:|--:|"]
     for work in result["works"]:
         seconds = f"{work['before']:.3f} s | {work['now']:.3f} s"
-        lines.append(f"| {work['work']} | {seconds} | {work['ratio']:.2f} |")
+        ratios = f"{work['ratio']:.2f} | {work['noise']:.2f}"
+        lines.append(f"| {work['work']} | {seconds} | {ratios} |")
     title = (
         "What all this costs: seconds of ordinary work in the version before it and now, on "
-        f"{result['machine']['threads']} threads, the minimum of {result['rounds']} turns "
-        "(`benchmarks/compare_versions.py`):"
+        f"{result['machine']['threads']} threads, the minimum of {result['rounds']} turns in each of "
+        f"{result['launches']} launches (`benchmarks/compare_versions.py`). *Noise* is the same ratio "
+        "of two processes of the version before."
     )
     return [title, "\n".join(lines)]
 

@@ -56,11 +56,12 @@ def test_figures_and_failures_are_shown() -> None:
 
 def test_the_price_of_the_checks_is_shown() -> None:
     """Ordinary work is shown with the seconds of both versions."""
-    work = {"work": "a fit", "before": 2.0, "now": 1.9, "ratio": 0.95}
-    results = {"versions": {"machine": {"threads": 2}, "rounds": 9, "works": [work]}}
+    work = {"work": "a fit", "before": 2.0, "now": 1.9, "ratio": 0.95, "noise": 1.01}
+    versions = {"machine": {"threads": 2}, "launches": 4, "rounds": 3, "works": [work]}
+    results = {"versions": versions}
     page = reliability_page.render_page(PAGE, results)
-    assert "| a fit | 2.000 s | 1.900 s | 0.95 |" in page
-    assert "the minimum of 9 turns" in page
+    assert "| a fit | 2.000 s | 1.900 s | 0.95 | 1.01 |" in page
+    assert "the minimum of 3 turns in each of 4 launches" in page
 
 
 def test_a_page_without_marks_is_refused() -> None:
