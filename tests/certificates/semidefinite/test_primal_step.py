@@ -7,9 +7,9 @@ import pytest
 
 from projected_kmeans.certificates.dense_proof_rows import DenseProofRows
 from projected_kmeans.certificates.semidefinite.primal_step import (
+    Balance,
     Diverged,
     PrimalStep,
-    choose_factor,
     clip_to_sum,
     clustering_matrix,
     only_finite,
@@ -68,9 +68,11 @@ def test_the_matrix_of_a_clustering_is_a_projection() -> None:
 
 def test_the_penalty_follows_the_residuals() -> None:
     """It rises if X and Z differ too much, falls if Z moves too much, and only at some steps."""
-    assert choose_factor(10, 4.0, 1.0) > 1
-    assert choose_factor(10, 1.0, 4.0) < 1
-    assert choose_factor(10, 1.5, 1.0) == choose_factor(11, 9.0, 1.0) == 1
+    balance = Balance(5, 1.5)
+    assert [step for step in range(1, 12) if balance.is_due(step)] == [5, 10]
+    assert balance.choose_factor(4.0, 1.0) == pytest.approx(1.5)
+    assert balance.choose_factor(1.5, 1.0) == 1
+    assert balance.choose_factor(1.0, 4.0) == pytest.approx(1 / 1.5)
 
 
 def test_numbers_that_are_too_large_end_the_search() -> None:

@@ -8,8 +8,9 @@ cuts found so far. With M = N / penalty, a step is
    nearest matrix that meets one demand, and the demand's multiplier with it (Hildreth),
 3. M <- M plus the change of Z in the sweeps, which is again the sum of all multipliers.
 
-`tighten` drops cuts whose multiplier is 0 and adds those that X breaks most. Five float32 matrices
-of n x n are kept: Z, S / penalty, M, G / penalty, and one for X and the matrix of the next step.
+`tighten` drops cuts whose multiplier is 0, adds those that X breaks most, and sums up M anew. Five
+float32 matrices of n x n are kept: Z, S / penalty, M, G / penalty, and one for X and the matrix of
+the next step.
 """
 
 from __future__ import annotations
@@ -19,11 +20,10 @@ import numpy as np
 from projected_kmeans import _native
 from projected_kmeans.certificates.semidefinite.multipliers import Multipliers
 from projected_kmeans.certificates.semidefinite.primal_step import (
-    BALANCE_EVERY,
     RELAXATION,
+    Balance,
     Factors,
     PrimalStep,
-    choose_factor,
     clustering_matrix,
     only_finite,
     stretches,
@@ -37,6 +37,10 @@ from projected_kmeans.results import Labels
 N_SWEEPS = 3
 # Cuts count as broken from this share of the mean entry inside clusters on.
 FLOOR = 1e-5
+
+# How often the penalty may change, and by what.
+BALANCE_EVERY = 5
+BALANCE_FACTOR = 1.5
 
 
 class CutSearch:
@@ -61,11 +65,14 @@ class CutSearch:
         self._primal = PrimalStep(bound)
         self._scales = None if (bound.roots == 1).all() else 1 / bound.roots
         self._floor = FLOOR * bound.n_clusters / float(np.sum(bound.roots**2))
+        self._roots = bound.roots
         self._state = clustering_matrix(labels, bound.roots)
         self._entries = np.zeros((n_rows, n_rows), np.float32)
         self._sum = np.zeros((n_rows, n_rows), np.float32)
         self._cuts, self._values = np.empty((0, 3), np.int32), np.empty(0, np.float32)
-        self._matrix = self._state + self._primal.gram
+        self._matrix = np.empty_like(self._state)
+        self._make_matrix()
+        self._balance = Balance(BALANCE_EVERY, BALANCE_FACTOR)
         self._n_steps = 0
 
     def step(self) -> None:
@@ -73,7 +80,7 @@ class CutSearch:
         self._n_steps += 1
         self.factors = self._primal.project(self._matrix)
         self._primal.write(self.factors, self._matrix)
-        before = self._state.copy() if self._n_steps % BALANCE_EVERY == 0 else None
+        before = self._state.copy() if self._balance.is_due(self._n_steps) else None
         for span in stretches(len(self._state)):
             state = self._state[span]
             state *= 1 - RELAXATION
@@ -91,11 +98,14 @@ class CutSearch:
             before -= self._state
             self._matrix -= self._state
             self._rescale(
-                choose_factor(self._n_steps, sum_squares(self._matrix), sum_squares(before))
+                self._balance.choose_factor(sum_squares(self._matrix), sum_squares(before))
             )
-        for span in stretches(len(self._state)):
-            np.add(self._state[span], self._sum[span], out=self._matrix[span])
-            self._matrix[span] += self._primal.gram[span]
+        self._make_matrix()
+
+    def restart(self, labels: Labels) -> None:
+        """Go on from the matrix of a clustering, with the multipliers found so far."""
+        self._state = clustering_matrix(labels, self._roots)
+        self._make_matrix()
 
     def tighten(self) -> None:
         """Drop cuts that do nothing and add those that X breaks most."""
@@ -107,12 +117,23 @@ class CutSearch:
             matrix = (matrix * scales * scales[:, None]).astype(np.float32)
         new = find_cuts(matrix, self._floor)
         self._cuts, self._values = merge_cuts(self._cuts, self._values, new, len(matrix))
+        # In float32, steps have moved M away from the sum of the multipliers.
+        self._sum[:] = self._scaled_multipliers(1.0).matrix(self._roots).matrix
+        self._make_matrix()
 
     def multipliers(self) -> Multipliers:
         """Return the multipliers of the present state."""
-        penalty = self._primal.penalty
-        entries = only_finite(self._entries) * penalty
-        return Multipliers(entries, self._cuts, only_finite(self._values) * penalty)
+        return self._scaled_multipliers(self._primal.penalty)
+
+    def _scaled_multipliers(self, factor: float) -> Multipliers:
+        entries, values = only_finite(self._entries), only_finite(self._values)
+        return Multipliers(entries * factor, self._cuts, values * factor)
+
+    def _make_matrix(self) -> None:
+        """Make the matrix from which the next step begins."""
+        for span in stretches(len(self._state)):
+            np.add(self._state[span], self._sum[span], out=self._matrix[span])
+            self._matrix[span] += self._primal.gram[span]
 
     def _rescale(self, factor: float) -> None:
         if factor == 1:

@@ -33,7 +33,7 @@ from projected_kmeans.certificates.semidefinite.proof import MatrixBound
 from projected_kmeans.certificates.sparse_proof_rows import SparseProofRows
 from projected_kmeans.certificates.spectral_bound import predict_seconds
 from projected_kmeans.passes.problem import Problem
-from projected_kmeans.results import Clustering, Floats
+from projected_kmeans.results import Clustering, Floats, Labels
 from projected_kmeans.running.deadlines import Deadline, OutOfTime
 
 # Steps before the first check, and between checks: with cuts, and without.
@@ -45,6 +45,10 @@ ROUND_EVERY = 3
 # the gap. The search ends after PATIENCE small gains in a row.
 MIN_GAIN = 1e-4
 PATIENCE = 5
+# If a gain is small and the gap below this share, the search goes on from the best clustering. That
+# is most likely the optimum, and X may need hundreds of steps to come there from another clustering
+# that is almost as good.
+RESTART_GAP = 2e-3
 # A check is begun only if this many times the seconds of the last one are left.
 CHECK_RESERVE = 1.2
 
@@ -58,6 +62,9 @@ class Search(Protocol):
 
     def step(self) -> None:
         """Make one step."""
+
+    def restart(self, labels: Labels) -> None:
+        """Go on from the matrix of a clustering, with the multipliers found so far."""
 
     def tighten(self) -> None:
         """Look for cuts that are broken."""
@@ -178,6 +185,8 @@ class _Part:
                 self._round(search.factors, bound.roots)
                 if self._is_closed() or self._n_small_gains >= PATIENCE:
                     return "no gain"
+                if self._n_small_gains and self._gap() < RESTART_GAP:
+                    search.restart(self.best.labels)
                 search.tighten()
             told = PartStep(self.n_steps, self.bound, self.best.inertia)
             if on_step is not None and on_step(told):
@@ -208,6 +217,10 @@ class _Part:
         found = round_primal(self._problem, factors, roots, self._n_clusters, self._n_checks)
         if found.inertia < self.best.inertia:
             self.best = found
+
+    def _gap(self) -> float:
+        """Return inertia / bound - 1."""
+        return self.best.inertia / self.bound - 1 if self.bound > 0 else math.inf
 
     def _is_closed(self) -> bool:
         return self.best.inertia <= self.bound * self._effort.goal

@@ -15,11 +15,10 @@ import numpy as np
 
 from projected_kmeans.certificates.semidefinite.multipliers import Multipliers
 from projected_kmeans.certificates.semidefinite.primal_step import (
-    BALANCE_EVERY,
     RELAXATION,
+    Balance,
     Factors,
     PrimalStep,
-    choose_factor,
     clustering_matrix,
     only_finite,
     stretches,
@@ -27,6 +26,10 @@ from projected_kmeans.certificates.semidefinite.primal_step import (
 )
 from projected_kmeans.certificates.semidefinite.proof import MatrixBound
 from projected_kmeans.results import Labels
+
+# How often the penalty may change, and by what. The first steps are few, so it changes little.
+BALANCE_EVERY = 10
+BALANCE_FACTOR = 1.3
 
 
 class PlainSearch:
@@ -48,8 +51,11 @@ class PlainSearch:
     def __init__(self, bound: MatrixBound, labels: Labels) -> None:
         self.factors: Factors | None = None
         self._primal = PrimalStep(bound)
+        self._roots = bound.roots
         self._state = clustering_matrix(labels, bound.roots)
-        self._matrix = np.abs(self._state) + self._primal.gram
+        self._matrix = np.empty_like(self._state)
+        self._make_matrix()
+        self._balance = Balance(BALANCE_EVERY, BALANCE_FACTOR)
         self._n_steps = 0
 
     def step(self) -> None:
@@ -58,11 +64,11 @@ class PlainSearch:
         self.factors = self._primal.project(self._matrix)
         self._primal.write(self.factors, self._matrix)
         primal = dual = 0.0
-        is_balanced = self._n_steps % BALANCE_EVERY != 0
+        is_due = self._balance.is_due(self._n_steps)
         for span in stretches(len(self._state)):
             state, matrix = self._state[span], self._matrix[span]
             before = np.maximum(state, 0)
-            found = None if is_balanced else matrix.copy()
+            found = matrix.copy() if is_due else None
             matrix -= before
             matrix *= RELAXATION
             state += matrix
@@ -70,10 +76,15 @@ class PlainSearch:
                 after = np.maximum(state, 0)
                 primal += sum_squares(found - after)
                 dual += sum_squares(after - before)
-        self._rescale(choose_factor(self._n_steps, primal, dual))
-        for span in stretches(len(self._state)):
-            np.abs(self._state[span], out=self._matrix[span])
-            self._matrix[span] += self._primal.gram[span]
+        if is_due:
+            self._rescale(self._balance.choose_factor(primal, dual))
+        self._make_matrix()
+
+    def restart(self, labels: Labels) -> None:
+        """Go on from the matrix of a clustering, with the multipliers between its clusters."""
+        given = clustering_matrix(labels, self._roots)
+        self._state = np.where(given > 0, given, np.minimum(self._state, 0))
+        self._make_matrix()
 
     def tighten(self) -> None:
         """Do nothing; other searches look for cuts here."""
@@ -82,6 +93,12 @@ class PlainSearch:
         """Return the multipliers of the present state."""
         entries = only_finite(np.maximum(-self._state, 0)) * self._primal.penalty
         return Multipliers(entries, np.empty((0, 3), np.int32), np.empty(0))
+
+    def _make_matrix(self) -> None:
+        """Make the matrix from which the next step begins."""
+        for span in stretches(len(self._state)):
+            np.abs(self._state[span], out=self._matrix[span])
+            self._matrix[span] += self._primal.gram[span]
 
     def _rescale(self, factor: float) -> None:
         if factor == 1:

@@ -27,11 +27,8 @@ from projected_kmeans.results import Floats, Labels
 
 # Relaxation: a step goes this much farther than to X.
 RELAXATION = np.float32(1.6)
-# The penalty is raised or lowered by BALANCE_FACTOR after every BALANCE_EVERY steps if one of the
-# two residuals is more than BALANCE_LIMIT times the other.
-BALANCE_EVERY = 5
+# The penalty changes if one of the two residuals is more than this many times the other.
 BALANCE_LIMIT = 1.5
-BALANCE_FACTOR = 1.5
 # Numbers that are worked on at a time, so that they stay in the processor's cache: 256 kB.
 STRETCH_ENTRIES = 2**16
 
@@ -144,19 +141,35 @@ def clip_to_sum(values: Floats, total: float) -> Floats:
     return clipped
 
 
-def choose_factor(step: int, primal: float, dual: float) -> float:
-    """Return by what to multiply the penalty after a step, to balance the squared residuals.
+class Balance:
+    """Chooses the penalty's factor, so that X - Z and the change of Z stay of the same size.
 
     Parameters
     ----------
-    step : int
-        Steps made.
-    primal, dual : float
-        The squared norm of X - Z, and that of the change of Z.
+    every : int
+        The penalty changes after every so many steps at most.
+    factor : float
+        By which it is raised or lowered.
     """
-    if step % BALANCE_EVERY or max(primal, dual) <= BALANCE_LIMIT**2 * min(primal, dual):
-        return 1.0
-    return BALANCE_FACTOR if primal > dual else 1 / BALANCE_FACTOR
+
+    def __init__(self, every: int, factor: float) -> None:
+        self._every, self._factor = every, factor
+
+    def is_due(self, step: int) -> bool:
+        """Return whether the penalty may change after a step."""
+        return step % self._every == 0
+
+    def choose_factor(self, primal: float, dual: float) -> float:
+        """Return by what to multiply the penalty.
+
+        Parameters
+        ----------
+        primal, dual : float
+            The squared norm of X - Z, and that of the change of Z.
+        """
+        if max(primal, dual) <= BALANCE_LIMIT**2 * min(primal, dual):
+            return 1.0
+        return self._factor if primal > dual else 1 / self._factor
 
 
 def clustering_matrix(labels: Labels, roots: Floats) -> Matrix:
