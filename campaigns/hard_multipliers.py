@@ -28,7 +28,7 @@ def draw_multipliers(seed: int, bound: MatrixBound, best: NDArray[Any]) -> Multi
     """
     stream = np.random.default_rng(seed)
     n = len(bound.gram)
-    size = bound.total / n * 10.0 ** stream.choice([-3, -1, 0, 0, 1, 3, 8])
+    size = abs(bound.total) / n * 10.0 ** stream.choice([-3, -1, 0, 0, 1, 3, 8])
     apart = best[:, None] != best
     entries = stream.exponential(size=(n, n)) * size
     entries *= stream.choice([apart, np.ones((n, n)), stream.random((n, n)) < 0.3])

@@ -22,7 +22,7 @@ def open_step(n: int, k: int, weights: bool) -> tuple[PrimalStep, MatrixBound]:
     stream = np.random.default_rng(n)
     given = stream.random(n) + 0.1 if weights else None
     bound = MatrixBound(DenseProofRows(stream.normal(size=(n, 3)), given), k)
-    return PrimalStep(bound), bound
+    return PrimalStep(bound, 2), bound
 
 
 @pytest.mark.parametrize("weights", [False, True])

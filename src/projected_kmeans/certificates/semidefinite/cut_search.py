@@ -33,6 +33,8 @@ from projected_kmeans.certificates.semidefinite.proof import MatrixBound
 from projected_kmeans.certificates.semidefinite.violated_cuts import find_cuts, merge_cuts
 from projected_kmeans.results import Labels
 
+# Of the polynomials that find eigenpairs. With 1 or 2 some searches end too early.
+DEGREE = 3
 # Sweeps over all demands in a step.
 N_SWEEPS = 3
 # Cuts count as broken from this share of the mean entry inside clusters on.
@@ -62,7 +64,7 @@ class CutSearch:
     def __init__(self, bound: MatrixBound, labels: Labels) -> None:
         n_rows = len(bound.roots)
         self.factors: Factors | None = None
-        self._primal = PrimalStep(bound)
+        self._primal = PrimalStep(bound, DEGREE)
         self._scales = None if (bound.roots == 1).all() else 1 / bound.roots
         self._floor = FLOOR * bound.n_clusters / float(np.sum(bound.roots**2))
         self._roots = bound.roots

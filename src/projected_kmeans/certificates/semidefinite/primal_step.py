@@ -59,6 +59,8 @@ class PrimalStep:
     ----------
     bound : MatrixBound
         Of the part.
+    degree : int
+        Of the polynomials that find eigenpairs.
 
     Attributes
     ----------
@@ -68,15 +70,15 @@ class PrimalStep:
         At first the mean of the k - 1 largest eigenvalues of G.
     """
 
-    def __init__(self, bound: MatrixBound) -> None:
+    def __init__(self, bound: MatrixBound, degree: int) -> None:
         roots = bound.roots
         self._direction = (roots / np.sqrt(np.sum(roots * roots))).astype(np.float32)[:, None]
         self._rank = self._trace = bound.n_clusters - 1
-        self._search = TopEigenpairs(len(roots))
+        self._search = TopEigenpairs(len(roots), degree)
         self.gram = bound.gram.astype(np.float32)
         largest = self._decompose(self.gram).values[: self._trace]
         self.penalty = float(np.mean(np.maximum(largest, 0.0), dtype=np.float64))
-        self._search = TopEigenpairs(len(roots))  # other matrices have other eigenvalues
+        self._search = TopEigenpairs(len(roots), degree)  # other matrices have other eigenvalues
         if self.penalty > 0:
             self.gram /= np.float32(self.penalty)
 

@@ -23,11 +23,8 @@ from projected_kmeans.keys import CERTIFICATE, open_stream
 
 Matrix = NDArray[np.float32]
 
-# The degree of the polynomial. With 1 or 2 some searches end too early, because the eigenpairs lag
-# behind the matrix.
-DEGREE = 3
 # Polynomials in the first step, in which nothing is known yet.
-FIRST_ROUNDS = 6
+FIRST_ROUNDS = 3
 # Vectors in the block for each one that is wanted, and how many more.
 BLOCK_SHARE = 1.25
 BLOCK_EXTRA = 6
@@ -67,10 +64,12 @@ class TopEigenpairs:
     ----------
     n_rows : int
         The size of the matrices.
+    degree : int
+        Of the polynomial. The eigenpairs lag behind the matrix less if it is higher.
     """
 
-    def __init__(self, n_rows: int) -> None:
-        self._n_rows = n_rows
+    def __init__(self, n_rows: int, degree: int) -> None:
+        self._n_rows, self._degree = n_rows, degree
         self._block: Matrix | None = None
         self._lowest = self._cut = self._largest = 0.0
 
@@ -126,7 +125,7 @@ class TopEigenpairs:
             return np.asarray((multiply(vectors) - middle * vectors) / reach, dtype=np.float32)
 
         before, now = block, stretch(block)
-        for _ in range(DEGREE - 1):
+        for _ in range(self._degree - 1):
             before, now = now, 2 * stretch(now) - before
         basis = np.linalg.qr(now)[0]
         small = basis.T @ multiply(basis)
