@@ -16,16 +16,20 @@ from numpy.typing import ArrayLike
 
 from projected_kmeans import documents
 from projected_kmeans.blocks.block_source import BlockSource
+from projected_kmeans.certificates.efforts import EFFORTS
 from projected_kmeans.certificates.lower_bounds import LowerBound, bound_inertia, kmeans_lower_bound
-from projected_kmeans.certificates.prover import EFFORTS
+from projected_kmeans.certificates.unit_centers import to_unit_centers
 from projected_kmeans.checks import check_choice, check_not_negative
 from projected_kmeans.keys import RandomState
 from projected_kmeans.passes.scoring import measure_inertia
-from projected_kmeans.results import Clustering, FitState, Floats
+from projected_kmeans.results import Clustering, FitState, Floats, Labels
 from projected_kmeans.running.monitor import Monitor
 
 # float64 has fewer digits below this number.
 SMALLEST_INERTIA = sys.float_info.min
+
+# A clustering whose inertia is at most this many times the minimum counts as optimal.
+OPTIMAL_RATIO = 1 + 1e-6
 
 
 @dataclass(frozen=True)
@@ -41,16 +45,19 @@ class Certificate:
     ratio : float
         The exact inertia is at most this many times the minimum. It is 1.0 if all rows of each
         cluster coincide, and infinity if no bound above 0 was found.
-    method, certain, confidence, seconds, skipped
-        As in `LowerBound`.
+    method, certain, confidence, seconds, skipped, part_rows, deal_ratio, n_rows, n_clusters
+        As in `LowerBound`. Certificates of version 0.1.0 have 0 rows and clusters.
     inertia_error : float
         The most that ``inertia`` can differ from the exact inertia, proven. The ratio counts it. It
         is 0 only if all rows of each cluster coincide.
+    better_labels : ndarray of int32 (n,) or None
+        As in `LowerBound`. It is not stored with a model.
 
     Examples
     --------
-    >>> Certificate(118.0, 100.0, 1.18, "neighbour", True, 1.0, 0.5).describe()
-    'inertia is proven within 1.18 times the best possible (neighbour bound)'
+    >>> proof = Certificate(118.0, 100.0, 1.18, "neighbour", True, 1.0, 0.5, n_clusters=8)
+    >>> proof.describe()
+    'no clustering into 8 groups can be more than 16 % better; proven (neighbour bound)'
     """
 
     inertia: float
@@ -62,6 +69,11 @@ class Certificate:
     seconds: float
     skipped: dict[str, str] = field(default_factory=dict)
     inertia_error: float = 0.0
+    part_rows: documents.Count = 0
+    deal_ratio: float = 1.0
+    n_rows: documents.Count = 0
+    n_clusters: documents.Count = 0
+    better_labels: Labels | None = field(default=None, compare=False, repr=False)
 
     @classmethod
     def of(cls, value: float, error: float, bound: LowerBound) -> Certificate:
@@ -102,7 +114,18 @@ class Certificate:
         else:
             ratio = max(1.0, math.nextafter(most / best.value, math.inf))
         how = (best.method, best.certain, best.confidence, best.seconds, skipped)
-        return cls(value, best.value, ratio, *how, inertia_error=error)
+        return cls(
+            value,
+            best.value,
+            ratio,
+            *how,
+            inertia_error=error,
+            part_rows=best.part_rows,
+            deal_ratio=best.deal_ratio,
+            n_rows=best.n_rows,
+            n_clusters=best.n_clusters,
+            better_labels=best.better_labels,
+        )
 
     @classmethod
     def from_document(cls, document: Any) -> Certificate:
@@ -116,21 +139,25 @@ class Certificate:
         """
         if isinstance(document, dict) and document.get("ratio", 0.0) is None:
             document = {**document, "ratio": math.inf}
+        if isinstance(document, dict):
+            document = {name: one for name, one in document.items() if name != "better_labels"}
         found = documents.from_document(cls, document, "the certificate", "certify again")
         numbers = {name: one for name, one in vars(found).items() if isinstance(one, float)}
         for name, value in numbers.items():
             largest = {"ratio": math.inf, "confidence": 1.0}.get(name, sys.float_info.max)
-            if not (1.0 if name == "ratio" else 0.0) <= value <= largest:
+            if not (1.0 if name in ("ratio", "deal_ratio") else 0.0) <= value <= largest:
                 raise ValueError(f"the certificate is damaged ({name} is {value}); certify again")
         return found
 
     def to_document(self) -> dict[str, Any]:
         """Return the certificate and its sentence as JSON holds them.
 
-        JSON has no infinity, so that an infinite ratio becomes None.
+        JSON has no infinity, so that an infinite ratio becomes None. Better labels are left out.
         """
         ratio = self.ratio if math.isfinite(self.ratio) else None
-        return {**documents.to_document(self), "ratio": ratio, "sentence": self.describe()}
+        document = documents.to_document(replace(self, better_labels=None))
+        del document["better_labels"]
+        return {**document, "ratio": ratio, "sentence": self.describe()}
 
     def describe(self) -> str:
         """Return the certificate as a sentence."""
@@ -145,16 +172,25 @@ class Certificate:
             reasons = "; ".join(f"{name}: {reason}" for name, reason in self.skipped.items())
             nothing = "no bound above 0 was found, so nothing is proven about the inertia"
             return f"{nothing} ({reasons})" if reasons else nothing
-        near = self.ratio <= 1 + 1e-6
-        share = "a millionth of" if near else f"{_round_up(self.ratio):g} times"
-        proven = "is proven" if self.certain else "is"
-        chance = "" if self.certain else f" with a probability of {100 * self.confidence:g} %"
-        return f"inertia {proven} within {share} the best possible{chance} ({self.method} bound)"
+        groups = f"{self.n_clusters:,} groups" if self.n_clusters else "as many groups"
+        rows = f" for all {self.n_rows:,} rows" if self.n_rows else ""
+        how = f"({self.method} bound)"
+        if not self.certain:
+            chance = f"with a probability of {100 * self.confidence:g} %"
+            return f"{chance}, no clustering into {groups} can be {self._gain()} better {how}"
+        if self.ratio <= OPTIMAL_RATIO:
+            return f"proven optimal{rows}: no clustering into {groups} can be better {how}"
+        return f"no clustering into {groups} can be {self._gain()} better; proven{rows} {how}"
 
-
-def _round_up(ratio: float) -> float:
-    """Return a ratio with three decimals, rounded up so that it stays true."""
-    return math.ceil(ratio * 1000) / 1000 if ratio < 1e12 else ratio
+    def _gain(self) -> str:
+        """Return how much lower an inertia could be, in percent, rounded up so that it is true."""
+        if self.ratio <= OPTIMAL_RATIO:
+            return "more than a millionth"
+        percent = 100 * (1 - 1 / self.ratio)
+        # Two digits, but not more than ten digits after the point and none below 100.
+        unit = 10.0 ** (math.floor(math.log10(percent)) - 1)
+        rounded = math.ceil(percent / unit) * unit
+        return f"more than {min(rounded, 100.0):.2g} %" if rounded < 99.5 else "far"
 
 
 def certify(
@@ -182,7 +218,7 @@ def certify(
     --------
     >>> from projected_kmeans import certify
     >>> certify([[0.0], [1.0], [5.0], [6.0], [20.0]], [0, 0, 1, 1, 2]).describe()
-    'inertia is proven within a millionth of the best possible (neighbour bound)'
+    'proven optimal for all 5 rows: no clustering into 3 groups can be better (neighbour bound)'
     """
     measured = measure_inertia(X, labels)
     bound = kmeans_lower_bound(
@@ -203,7 +239,7 @@ def check_certificate(method: str | None, time_limit: float | None) -> None:
 
     Parameters
     ----------
-    method : {"auto", "spectral", "full", "semidefinite"} or None
+    method : {"auto", "spectral", "full"} or None
         ``certificate``; None asks for no certificate.
     time_limit : float or None
         ``certificate_time`` in seconds; None sets no limit.
@@ -213,7 +249,7 @@ def check_certificate(method: str | None, time_limit: float | None) -> None:
     ValueError
         If the method is unknown or the time limit is negative.
     """
-    check_choice("certificate", method, (None, "auto", "spectral", "full", "semidefinite"))
+    check_choice("certificate", method, (None, "auto", "spectral", "full"))
     if time_limit is not None:
         check_not_negative("certificate_time", time_limit)
 
@@ -228,6 +264,9 @@ def certify_fit(
     time_limit: float | None,
     key: int,
     monitor: Monitor,
+    n_threads: int = 0,
+    memory: int | None = None,
+    spherical: bool = False,
 ) -> Certificate | None:
     """Certify the inertia of a fit, as its last step.
 
@@ -238,15 +277,21 @@ def certify_fit(
     weights : ndarray of float64 (n,) or None
         Weight of every row; None counts every row once.
     found : Clustering
-        What the fit ended with.
+        The partition that the fit found.
     n_clusters : int
         k.
     method, time_limit
         As in `check_certificate`.
     key : int
-        Fixes the random subsets of rows.
+        Fixes the random subsets of rows, and the deal of rows to parts.
     monitor : Monitor
         Receives progress; it may stop the work.
+    n_threads : int, default=0
+        Parts that are proven at a time; 0 means as many as OpenMP allows.
+    memory : int, optional
+        The most bytes that the matrices of a proof may take.
+    spherical : bool, default=False
+        Whether rows and centers have length one (metric "cosine").
 
     Returns
     -------
@@ -255,14 +300,19 @@ def certify_fit(
     """
     if method is None or monitor.stopped:
         return None
+    rows = source.select()
     bound = bound_inertia(
-        source.select(),
+        rows,
         weights,
         n_clusters,
-        labels=found.labels,
         effort=EFFORTS[method],
         key=key,
         monitor=monitor,
+        labels=found.labels,
         time_limit=time_limit,
+        n_threads=n_threads,
+        memory=memory,
     )
+    if spherical:
+        bound = to_unit_centers(bound, rows, weights)
     return Certificate.of(found.inertia, found.inertia_error, bound)

@@ -11,14 +11,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-import scipy.sparse
 from numpy.typing import ArrayLike
 
+from projected_kmeans import _native
 from projected_kmeans.blocks.inputs import as_native_rows, check_weights
-from projected_kmeans.certificates.dense_proof_rows import DenseProofRows
-from projected_kmeans.certificates.proof_rows import ProofRows
-from projected_kmeans.certificates.prover import EFFORTS, N_SUBSETS, Effort, Prover
-from projected_kmeans.certificates.sparse_proof_rows import SparseProofRows
+from projected_kmeans.certificates.efforts import EFFORTS, Effort
+from projected_kmeans.certificates.prepare_rows import prepare_rows
+from projected_kmeans.certificates.prover import Prover
+from projected_kmeans.certificates.semidefinite_prover import Given
 from projected_kmeans.checks import check_choice, check_count, check_not_negative
 from projected_kmeans.keys import RandomState, resolve_key
 from projected_kmeans.results import FitState, Floats, Labels
@@ -35,8 +35,8 @@ class LowerBound:
     value : float
         The bound.
     method : str
-        The method that gave the best bound: "spectral", "neighbour", "tightened", "sampled" or
-        "semidefinite"; "none" if no bound was computed and the value is 0.
+        The method that gave the best bound: "spectral", "neighbour", "tightened", "semidefinite" or
+        "sampled"; "none" if no bound was computed and the value is 0.
     certain : bool
         Whether the bound is proven. If not, it holds with probability `confidence`.
     confidence : float
@@ -46,11 +46,18 @@ class LowerBound:
     values : dict
         The bound of each method that was tried.
     skipped : dict
-        Maps each bound that was skipped or cut short to the reason: too many rows, or no time.
+        Maps each bound that was skipped or cut short to the reason: too many rows, no time, or no
+        need.
     part_rows : int
-        Rows of the largest part of the semidefinite bound; 0 if all rows were one part.
+        The most rows of a part, if rows were proven in parts; 0 if all were proven at once.
     deal_ratio : float
-        The smallest ratio that these parts can prove for the labels given; 1.0 for one part.
+        What the parts cost: the smallest ratio that any bound of these parts could prove for the
+        labels that were given. 1.0 without parts.
+    n_rows, n_clusters : int
+        The number of rows (with weights above 0) and of clusters that the bound is for.
+    better_labels : ndarray of int32 (n,) or None
+        A clustering with a smaller inertia than that of the labels that were given, if the proof
+        found one.
     """
 
     value: float
@@ -62,6 +69,9 @@ class LowerBound:
     skipped: dict[str, str] = field(default_factory=dict)
     part_rows: int = 0
     deal_ratio: float = 1.0
+    n_rows: int = 0
+    n_clusters: int = 0
+    better_labels: Labels | None = field(default=None, compare=False, repr=False)
 
 
 def kmeans_lower_bound(
@@ -69,8 +79,8 @@ def kmeans_lower_bound(
     n_clusters: int,
     *,
     method: str = "auto",
-    labels: ArrayLike | None = None,
     sample_weight: ArrayLike | None = None,
+    labels: ArrayLike | None = None,
     time_limit: float | None = None,
     confidence: float = 0.99,
     random_state: RandomState = None,
@@ -84,20 +94,19 @@ def kmeans_lower_bound(
         Rows; sparse rows are never made dense.
     n_clusters : int
         k.
-    method : {"auto", "spectral", "neighbour", "full", "semidefinite"}, default="auto"
+    method : {"auto", "spectral", "neighbour", "semidefinite", "full"}, default="auto"
         "spectral" uses singular values. "neighbour" uses distances between rows, for up to 16384
-        rows, or 8192 with weights. "full" uses both, and improves the neighbour bound step by step
-        for up to 4096 rows. "auto" is "full" with lower limits: 8192 rows, 1024 for the
-        improvement. If there are more rows (for "spectral": if both rows and columns exceed 4096),
-        the bound comes from four random subsets of the rows, and holds with the probability
-        ``confidence``. "semidefinite" starts from ``labels`` and is often within a percent of the
-        minimum. It is certain for any number of rows: up to 2048 are proven at once, more of them
-        in parts of 1000 rows, in about a second each.
-    labels : array-like (n,), optional
-        A clustering of the rows into at most k clusters, from which the semidefinite bound starts.
-        The better it is, the higher the bound.
+        rows, or 8192 with weights. "semidefinite" searches for the best multipliers of a matrix
+        inequality until gains end; more than 2,000 rows are proven in parts, which takes about 15
+        ms a row. "full" tries all of these, and "auto" does the same with less work: about 1 ms a
+        row with 10 clusters, and 70 s at most. If "auto" would take longer (for "spectral": if both
+        rows and columns exceed 4096), the bound comes from four random subsets of the rows, and
+        holds with the probability ``confidence``.
     sample_weight : array-like (n,), optional
         Weight of every row, not negative.
+    labels : array-like (n,), optional
+        A clustering into at most k clusters from which the semidefinite bound starts. By default it
+        makes one itself. A good one leads to a better bound.
     time_limit : float, optional
         Stop after this many seconds, between two blocks of rows, and return what was proven until
         then. Eigenvalues cannot be stopped; they are skipped if they would take longer than the
@@ -140,10 +149,10 @@ def kmeans_lower_bound(
         rows,
         check_weights(sample_weight, rows),
         n_clusters,
-        labels=None if labels is None else _check_labels(labels, rows.shape[0], n_clusters),
         effort=EFFORTS[method],
         key=resolve_key(random_state),
         monitor=Monitor(callback, verbose=0),
+        labels=None if labels is None else _check_labels(labels, rows.shape[0], n_clusters),
         confidence=confidence,
         time_limit=time_limit,
     )
@@ -154,12 +163,14 @@ def bound_inertia(
     weights: Floats | None,
     n_clusters: int,
     *,
-    labels: Labels | None = None,
     effort: Effort,
     key: int,
     monitor: Monitor,
+    labels: Labels | None = None,
     confidence: float = 0.99,
     time_limit: float | None = None,
+    n_threads: int = 0,
+    memory: int | None = None,
 ) -> LowerBound:
     """Return the best bound for rows that have been checked, as the step "certify".
 
@@ -171,37 +182,43 @@ def bound_inertia(
         None counts every row once.
     n_clusters, confidence, time_limit
         As in `kmeans_lower_bound`.
-    labels : ndarray of int32 (n,) or None
-        A clustering of the rows, for the semidefinite bound.
     effort : Effort
         How much work to do; `EFFORTS` has the effort of each method.
     key : int
-        Fixes the random subsets.
+        Fixes the random subsets, and the deal of rows to parts.
     monitor : Monitor
         Receives the units of work; it may stop the work, as the time limit does.
+    labels : ndarray of int32 (n,) or None
+        A clustering into at most k clusters, if one is known.
+    n_threads : int, default=0
+        Parts that are proven at a time; 0 means as many as OpenMP allows.
+    memory : int, optional
+        The most bytes that the matrices of parts may take.
     """
     begin = time.perf_counter()
-    if weights is not None and not weights.all():
-        kept = weights > 0
-        rows, weights = rows[kept], weights[kept]
-        labels = None if labels is None else labels[kept]
-    with monitor.step("certify", (2 + effort.max_tightening_steps) * (1 + N_SUBSETS)):
-        deadline = Deadline(time_limit, monitor.is_over)
-        prover = Prover(n_clusters, effort, deadline, monitor)
-        values: dict[str, float] = {}
-        near = None
+    given = _drop_weightless(Given(rows, weights, labels))
+    deadline = Deadline(time_limit, monitor.is_over)
+    prover = Prover(
+        n_clusters,
+        effort,
+        deadline,
+        monitor,
+        key=key,
+        n_threads=n_threads or _native.max_threads(),
+        memory=memory,
+    )
+    values: dict[str, float] = {}
+    with monitor.step("certify", prover.count_units(given.rows.shape)):
         try:
-            whole = _prepare(rows, weights, deadline.check)
+            whole = prepare_rows(given.rows, given.weights, deadline.check)
         except OutOfTime:
             prover.skip_all("the time was over before the rows were centred")
         else:
-            values |= prover.prove(whole)
-            values |= prover.prove_by_subsets(whole, confidence, key)
-            near = prover.prove_semidefinite(rows, weights, labels, key)
-            if near is not None:
-                values["semidefinite"] = near.bound
+            values = prover.prove_all(given, whole, confidence)
     best = max(values, key=lambda name: values[name], default="none")
-    certain = best != "sampled"
+    certain, found = best != "sampled", prover.semidefinite
+    is_best = best == "semidefinite"
+    better = None if found is None or given.labels is None else found.better_labels
     return LowerBound(
         value=values.get(best, 0.0),
         method=best,
@@ -210,25 +227,42 @@ def bound_inertia(
         seconds=time.perf_counter() - begin,
         values=values,
         skipped=prover.skipped,
-        part_rows=0 if near is None else near.part_rows,
-        deal_ratio=1.0 if near is None else near.deal_ratio,
+        part_rows=found.part_rows if found is not None and is_best else 0,
+        deal_ratio=found.deal_ratio if found is not None and is_best else 1.0,
+        n_rows=int(given.rows.shape[0]),
+        n_clusters=n_clusters,
+        better_labels=_widen(better, labels, weights),
     )
 
 
+def _drop_weightless(given: Given) -> Given:
+    """Return what is given without rows of weight 0, which cost nothing in any cluster."""
+    if given.weights is None or given.weights.all():
+        return given
+    kept = given.weights > 0
+    labels = None if given.labels is None else given.labels[kept]
+    return Given(given.rows[kept], given.weights[kept], labels)
+
+
+def _widen(found: Labels | None, labels: Labels | None, weights: Floats | None) -> Labels | None:
+    """Return labels of all rows, of which those without weight are in any cluster."""
+    if found is None or labels is None or weights is None or weights.all():
+        return found
+    wide = np.zeros_like(labels)
+    wide[weights > 0] = found
+    return wide
+
+
 def _check_labels(labels: ArrayLike, n_rows: int, n_clusters: int) -> Labels:
-    """Return labels as numbers from 0 on; raise if they are no clustering into at most k."""
+    """Return labels as numbers from 0; raise a ValueError if they do not fit."""
     given = np.asarray(labels)
     if given.shape != (n_rows,):
-        raise ValueError(f"labels have shape {given.shape}; give one for each of {n_rows} rows")
+        raise ValueError(
+            f"labels has shape {given.shape} and X {n_rows} rows; pass one label for each row"
+        )
     names, codes = np.unique(given, return_inverse=True)
     if len(names) > n_clusters:
         raise ValueError(
-            f"labels name {len(names)} clusters, more than n_clusters={n_clusters}; give at most k"
+            f"labels has {len(names)} clusters and n_clusters={n_clusters}; use at most n_clusters"
         )
     return codes.astype(np.int32)
-
-
-def _prepare(rows: Any, weights: Floats | None, check: Callable[[], None]) -> ProofRows:
-    if scipy.sparse.issparse(rows):
-        return SparseProofRows(rows, weights, check)
-    return DenseProofRows(rows, weights, check)

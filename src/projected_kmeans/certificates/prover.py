@@ -1,83 +1,51 @@
 """Try one bound after another, within limits on rows and time, and record what was skipped.
 
-The proofs stand in the modules of the bounds.
+The proofs stand in the modules of the bounds. The semidefinite bound is usually far better than all
+others. So others that take long are tried only if it was not, and the best of all counts.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import Any
+from typing import NamedTuple
 
+import numpy as np
 from numpy.typing import NDArray
 
+from projected_kmeans.certificates.efforts import N_SUBSETS, Effort
 from projected_kmeans.certificates.neighbour_bound import Dual, Neighbours, measure_neighbours
 from projected_kmeans.certificates.proof_rows import ProofRows
 from projected_kmeans.certificates.sampled_bound import draw_subsets, sampled_bound
-from projected_kmeans.certificates.semidefinite.all_rows import AllRowsProof, prove_all_rows
+from projected_kmeans.certificates.semidefinite.all_rows import WEAK_RATIO, AllRowsProof
+from projected_kmeans.certificates.semidefinite_prover import Given, SemidefiniteProver
 from projected_kmeans.certificates.spectral_bound import (
     SPECTRAL_LIMIT,
     predict_seconds,
     spectral_bound,
 )
-from projected_kmeans.certificates.tightened_bound import TIGHTEN_LIMIT, tighten
-from projected_kmeans.results import Floats
+from projected_kmeans.certificates.tightened_bound import tighten
 from projected_kmeans.running.deadlines import Deadline, OutOfTime
 from projected_kmeans.running.monitor import Monitor
-
-
-@dataclass(frozen=True)
-class Effort:
-    """How much work a method may do.
-
-    Attributes
-    ----------
-    subset_rows : int
-        Rows in each of the `N_SUBSETS` random subsets that are used if there are too many rows.
-    use_spectral : bool
-        Whether the spectral bound is computed.
-    max_neighbour_rows, max_tightened_rows : int
-        The most rows for which the neighbour bound and the tightened bound are computed; 0 never
-        computes them.
-    max_tightening_steps : int
-        The most steps of the tightened bound.
-    use_semidefinite : bool
-        Whether the semidefinite bound is computed, for all rows, where a clustering is given.
-    """
-
-    subset_rows: int
-    use_spectral: bool = True
-    max_neighbour_rows: int = 0
-    max_tightened_rows: int = 0
-    max_tightening_steps: int = 0
-    use_semidefinite: bool = False
-
-
-EFFORTS = {
-    "auto": Effort(
-        subset_rows=2048,
-        max_neighbour_rows=8192,
-        max_tightened_rows=1024,
-        max_tightening_steps=60,
-    ),
-    "spectral": Effort(subset_rows=SPECTRAL_LIMIT),
-    "neighbour": Effort(subset_rows=4096, use_spectral=False, max_neighbour_rows=16384),
-    "full": Effort(
-        subset_rows=4096,
-        max_neighbour_rows=16384,
-        max_tightened_rows=TIGHTEN_LIMIT,
-        max_tightening_steps=300,
-    ),
-    "semidefinite": Effort(subset_rows=SPECTRAL_LIMIT, use_semidefinite=True),
-}
-
-# More subsets make the sampled bound vary less from key to key; larger subsets make it higher. Four
-# subsets are a compromise.
-N_SUBSETS = 4
 
 # The most rows of the neighbour bound if they have weights. Lists of neighbours are then complete,
 # so that memory limits the number of rows earlier.
 MAX_WEIGHTED_ROWS = 8192
+
+# Up to this many rows the neighbour bound takes a fraction of a second and is always computed.
+ALWAYS_NEIGHBOUR_ROWS = 1024
+
+# Tightening closes less than this share of the gap of the neighbour bound. It is not tried if the
+# semidefinite bound has closed more.
+TIGHTENING_SHARE = 0.5
+
+IS_CLOSE = "not tried, because the semidefinite bound is close to the inertia"
+
+
+class Searched(NamedTuple):
+    """The lists of neighbours and the best dual of the neighbour bound."""
+
+    neighbours: Neighbours
+    dual: Dual
 
 
 class Prover:
@@ -93,27 +61,92 @@ class Prover:
         When to stop.
     monitor : Monitor
         Receives every unit of work, and what is skipped.
+    key : int, default=0
+        Fixes the deal of rows to parts and, with the content of the rows, random subsets.
+    n_threads : int, default=1
+        Parts that are proven at a time.
+    memory : int, optional
+        The most bytes that parts may take.
 
     Attributes
     ----------
     skipped : dict
         Maps each bound that was skipped or cut short to the reason.
+    semidefinite : AllRowsProof or None
+        What the semidefinite bound of all rows has found.
     """
 
     def __init__(
-        self, n_clusters: int, effort: Effort, deadline: Deadline, monitor: Monitor
+        self,
+        n_clusters: int,
+        effort: Effort,
+        deadline: Deadline,
+        monitor: Monitor,
+        *,
+        key: int = 0,
+        n_threads: int = 1,
+        memory: int | None = None,
     ) -> None:
         self.skipped: dict[str, str] = {}
-        self._n_clusters, self._effort = n_clusters, effort
+        self.semidefinite: AllRowsProof | None = None
+        self._n_clusters, self._effort, self._key = n_clusters, effort, key
         self._deadline, self._monitor, self._done = deadline, monitor, 0
+        self._parts = SemidefiniteProver(
+            n_clusters,
+            long=effort.semidefinite == "long",
+            key=key,
+            n_threads=n_threads,
+            memory=memory,
+            deadline=deadline,
+        )
+
+    def count_units(self, shape: tuple[int, int]) -> int:
+        """Return the units of work that rows of this shape take, unless bounds turn out weak."""
+        tightening = self._effort.max_tightening_steps
+        units = 0 if self._effort.semidefinite is None else self._parts.count_units(shape)
+        if not units:
+            return (2 + tightening) * (1 + N_SUBSETS)
+        return 2 + units + (tightening if shape[0] <= ALWAYS_NEIGHBOUR_ROWS else 0)
+
+    def prove_all(self, given: Given, whole: ProofRows, confidence: float) -> dict[str, float]:
+        """Return the bounds for all rows by name, as far as limits on rows and time allow.
+
+        Parameters
+        ----------
+        given : Given
+            The rows with their weights, and labels if there are any.
+        whole : ProofRows
+            The same rows, prepared.
+        confidence : float
+            The probability with which a bound from subsets has to hold.
+        """
+        values: dict[str, float] = {}
+        searched = None
+        if self._effort.use_spectral:
+            self._try_spectral(whole, values)
+        is_small = whole.shape[0] <= ALWAYS_NEIGHBOUR_ROWS
+        if is_small and self._effort.max_neighbour_rows:
+            searched = self._try_neighbours(whole, values)
+        if self._effort.semidefinite is not None and whole.shape[0] > self._n_clusters:
+            self._try_semidefinite(given, values)
+        if not is_small and self._effort.max_neighbour_rows:
+            if self._is_close():
+                self._skip("neighbour", IS_CLOSE)
+            else:
+                searched = self._try_neighbours(whole, values)
+        if searched is not None:
+            self._try_tightening(whole, searched, values)
+        return values | self.prove_by_subsets(given, whole, confidence)
 
     def prove(self, rows: ProofRows) -> dict[str, float]:
-        """Return the bounds for these rows by name, as far as limits on rows and time allow."""
+        """Return the bounds for these rows that need no labels."""
         values: dict[str, float] = {}
         if self._effort.use_spectral:
             self._try_spectral(rows, values)
         if self._effort.max_neighbour_rows:
-            self._try_neighbours(rows, values)
+            searched = self._try_neighbours(rows, values)
+            if searched is not None:
+                self._try_tightening(rows, searched, values)
         return values
 
     def skip_all(self, reason: str) -> None:
@@ -122,59 +155,18 @@ class Prover:
             self._skip("spectral", reason)
         if self._effort.max_neighbour_rows:
             self._skip("neighbour", reason)
+        if self._effort.semidefinite is not None:
+            self._skip("semidefinite", reason)
 
-    def prove_semidefinite(
-        self, rows: Any, weights: Floats | None, labels: NDArray[Any] | None, key: int
-    ) -> AllRowsProof | None:
-        """Return the semidefinite bound for all rows, None if the effort does not include it.
-
-        Parameters
-        ----------
-        rows : ndarray or CSR (n, d)
-            The rows as given, those without weight left out.
-        weights : ndarray of float64 (n,) or None
-            All above 0; None counts every row once.
-        labels : ndarray of int (n,) or None
-            A clustering of these rows; without one nothing is proven.
-        key : int
-            Fixes how rows are dealt over parts.
-        """
-        if not self._effort.use_semidefinite:
-            return None
-        if labels is None:
-            self._skip("semidefinite", "it starts from a clustering; give labels")
-            return None
-        if self._deadline.is_over:
-            self._skip("semidefinite", "the time was over before it began")
-            return None
-        found = prove_all_rows(
-            rows,
-            self._n_clusters,
-            labels,
-            weights=weights,
-            key=key,
-            deadline=self._deadline,
-            on_part=self._tick,
-        )
-        if self._deadline.is_over:
-            done = f"{found.n_proven} of {found.n_parts} parts"
-            self._skip("semidefinite", f"the time was over after {done} were begun")
-        return found
-
-    def prove_by_subsets(self, whole: ProofRows, confidence: float, key: int) -> dict[str, float]:
+    def prove_by_subsets(
+        self, given: Given, whole: ProofRows, confidence: float
+    ) -> dict[str, float]:
         """Return the sampled bound if there are too many rows for the other bounds, else nothing.
 
-        Parameters
-        ----------
-        whole : ProofRows
-            All rows.
-        confidence : float
-            The probability with which the bound has to hold.
-        key : int
-            Fixes the random subsets, together with the content of the rows.
+        The parameters are those of `prove_all`.
         """
         size = min(self._effort.subset_rows, whole.shape[0] // N_SUBSETS)
-        if self._effort.use_semidefinite or self._covers(whole):
+        if not self._effort.subset_rows or self._covers(whole) or self._is_close():
             return {}
         if size <= self._n_clusters:
             self._skip(
@@ -185,19 +177,23 @@ class Prover:
             self._skip("sampled", "the time was over before it began")
             return {}
         try:
-            subsets = draw_subsets(whole, N_SUBSETS, size, key)
+            subsets = draw_subsets(whole, N_SUBSETS, size, self._key)
         except OutOfTime:
             self._skip("sampled", "the time was over before the first subset")
             return {}
         skipped_for_all_rows = dict(self.skipped)
-        value = sampled_bound(whole, subsets, self._prove_best, confidence)
+
+        def prove_best(indices: NDArray[np.int64]) -> float:
+            values = self.prove(whole.take(indices))
+            if self._effort.semidefinite is not None and not self._deadline.is_over:
+                values["semidefinite"] = self._parts.bound_subset(given, indices)
+            return max(values.values(), default=0.0)
+
+        value = sampled_bound(whole, subsets, prove_best, confidence)
         self.skipped = skipped_for_all_rows  # what was skipped for subsets is not reported
         if self._deadline.is_over:
             self._skip("sampled", "the time was over in the middle of its subsets")
         return {"sampled": value}
-
-    def _prove_best(self, rows: ProofRows) -> float:
-        return max(self.prove(rows).values(), default=0.0)
 
     def _covers(self, rows: ProofRows) -> bool:
         """Return whether the rows are few enough for the best bound that the effort includes."""
@@ -231,39 +227,66 @@ class Prover:
         values["spectral"] = rows.to_original(bound)
         self._tick()
 
-    def _try_neighbours(self, rows: ProofRows, values: dict[str, float]) -> None:
+    def _try_neighbours(self, rows: ProofRows, values: dict[str, float]) -> Searched | None:
         n_rows, limit = rows.shape[0], self._max_neighbour_rows(rows)
         if n_rows > limit:
             self._skip("neighbour", f"{n_rows} rows exceed {limit}")
-            return
+            return None
         try:
             neighbours = measure_neighbours(rows, self._n_clusters, self._deadline.check)
             dual = neighbours.start(rows.squares)
         except OutOfTime:
             self._skip("neighbour", "the time was over in the middle of its distances")
-            return
+            return None
         dual = neighbours.maximise(dual)
         values["neighbour"] = rows.to_original(neighbours.prove(dual))
         self._tick()
         if neighbours.was_cut_short:
             self._skip("neighbour", "the time was over in the middle of its search")
-        if self._effort.max_tightened_rows and dual.value > 0:
-            self._try_tightening(rows, neighbours, dual, values)
+        return Searched(neighbours, dual)
 
     def _try_tightening(
-        self, rows: ProofRows, neighbours: Neighbours, dual: Dual, values: dict[str, float]
+        self, rows: ProofRows, searched: Searched, values: dict[str, float]
     ) -> None:
         limit = self._effort.max_tightened_rows
+        if limit == 0 or searched.dual.value <= 0:
+            return
         if rows.shape[0] > limit:
             self._skip("tightened", f"{rows.shape[0]} rows exceed {limit}")
+            return
+        if not self._may_tighten(values):
+            self._skip("tightened", IS_CLOSE)
             return
         if self._deadline.is_over:
             self._skip("tightened", "the time was over before it began")
             return
-        bound = tighten(neighbours, dual, self._effort.max_tightening_steps, self._tick)
+        bound = tighten(*searched, self._effort.max_tightening_steps, self._tick)
         values["tightened"] = rows.to_original(bound)
         if self._deadline.is_over:
             self._skip("tightened", "the time was over in the middle of its search")
+
+    def _try_semidefinite(self, given: Given, values: dict[str, float]) -> None:
+        found = self._parts.prove(given, self._tick)
+        if isinstance(found, str):
+            self._skip("semidefinite", found)
+            return
+        self.semidefinite = found
+        values["semidefinite"] = found.bound
+        if found.n_reached < found.n_parts:
+            some = f"after {found.n_reached} of {found.n_parts} parts" if found.part_rows else ""
+            self._skip("semidefinite", f"the time was over {some or 'in the middle of its search'}")
+
+    def _is_close(self) -> bool:
+        """Return whether the semidefinite bound leaves little for other bounds to gain."""
+        return self.semidefinite is not None and self.semidefinite.ratio <= WEAK_RATIO
+
+    def _may_tighten(self, values: dict[str, float]) -> bool:
+        """Return whether the tightened bound may be better than the semidefinite one."""
+        proof = self.semidefinite
+        if proof is None or not math.isfinite(proof.ratio):
+            return True
+        inertia = proof.ratio * proof.bound
+        return inertia - proof.bound > TIGHTENING_SHARE * (inertia - values["neighbour"])
 
     def _skip(self, name: str, reason: str) -> None:
         """Record why a bound was skipped or cut short."""

@@ -43,8 +43,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
+import numpy as np
+from numpy.typing import NDArray
+
 from projected_kmeans.certificates.proof_rows import ProofRows
 from projected_kmeans.keys import CERTIFICATE, open_stream
+
+Indices = NDArray[np.int64]
 
 # A relative margin, larger than the rounding errors of this module.
 MARGIN = 1e-9
@@ -52,8 +57,8 @@ MARGIN = 1e-9
 
 def sampled_bound(
     whole: ProofRows,
-    subsets: list[ProofRows],
-    bound: Callable[[ProofRows], float],
+    subsets: list[Indices],
+    bound: Callable[[Indices], float],
     confidence: float,
 ) -> float:
     """Return a bound that exceeds the minimum inertia with probability at most 1 - confidence.
@@ -62,14 +67,15 @@ def sampled_bound(
     ----------
     whole : ProofRows
         All rows.
-    subsets : list of ProofRows
+    subsets : list of ndarray of int64
         What `draw_subsets` returned.
     bound : callable
-        Returns a certain lower bound on the minimum inertia of a subset; 0 is always one.
+        Returns a certain lower bound on the minimum inertia of these rows, each with weight 1; 0 is
+        always one.
     confidence : float
         In (0, 1).
     """
-    size = subsets[0].shape[0]
+    size = len(subsets[0])
     found = math.fsum(bound(one) for one in subsets) / (len(subsets) * size)
     largest = whole.reach * whole.unit * (1 + MARGIN)
     if not found > 0:
@@ -78,8 +84,8 @@ def sampled_bound(
     return share * largest * whole.original_weight * (1 - MARGIN)
 
 
-def draw_subsets(whole: ProofRows, n_subsets: int, size: int, key: int) -> list[ProofRows]:
-    """Draw random subsets of the rows.
+def draw_subsets(whole: ProofRows, n_subsets: int, size: int, key: int) -> list[Indices]:
+    """Draw the rows of random subsets.
 
     Rows without weights are drawn without replacement, so that subsets have no row in common. Rows
     with weights are drawn with replacement, in proportion to their weights; each draw then counts
@@ -100,7 +106,7 @@ def draw_subsets(whole: ProofRows, n_subsets: int, size: int, key: int) -> list[
         drawn = stream.choice(n_rows, total, p=whole.weights / whole.weights.sum())
     else:
         drawn = stream.choice(n_rows, total, replace=False)
-    return [whole.take(part) for part in drawn.reshape(n_subsets, size)]
+    return list(drawn.reshape(n_subsets, size))
 
 
 def lower_mean(share: float, n_draws: int, delta: float) -> float:

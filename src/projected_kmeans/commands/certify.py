@@ -12,7 +12,7 @@ from typing import Any
 import click
 
 from projected_kmeans.certificates.certificate import certify as certify_labels
-from projected_kmeans.certificates.prover import EFFORTS
+from projected_kmeans.certificates.efforts import EFFORTS
 from projected_kmeans.commands.data import load_data
 from projected_kmeans.commands.label_files import read_label_file
 from projected_kmeans.commands.options import (

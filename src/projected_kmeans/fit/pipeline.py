@@ -138,4 +138,7 @@ def certify_partition(
         time_limit=settings.certificate_time,
         key=recipe.key,
         monitor=run.monitor,
+        n_threads=recipe.n_threads,
+        memory=recipe.memory.left_bytes,
+        spherical=original.spherical,
     )

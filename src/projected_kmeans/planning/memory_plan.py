@@ -40,12 +40,16 @@ class MemoryPlan:
         Bytes of rows that may be brought into memory at once; None for any number.
     total_bytes : int or None
         All that is counted, at its peak; None if there is no limit.
+    left_bytes : int or None
+        What the limit leaves for a certificate beside all that is counted, at least a 32nd of it;
+        None if there is no limit.
     """
 
     block_bytes: int = BLOCK_BYTES
     sketch_in_memory: bool = True
     max_selected: int | None = None
     total_bytes: int | None = None
+    left_bytes: int | None = None
 
 
 def plan_memory(
@@ -114,11 +118,13 @@ def plan_memory(
             f"columns and {sizes.n_clusters} clusters; use at least '{needed}MB'"
         )
     block_bytes = demand.choose_block(allowed, in_memory)
+    total_bytes = demand.peak(block_bytes, in_memory)
     return MemoryPlan(
         block_bytes,
         in_memory,
         max_selected=allowed - counted.tables - 2 * demand.min_block,
-        total_bytes=demand.peak(block_bytes, in_memory),
+        total_bytes=total_bytes,
+        left_bytes=max(allowed - total_bytes, allowed // 32),
     )
 
 

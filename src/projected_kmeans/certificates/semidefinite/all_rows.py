@@ -1,38 +1,45 @@
-"""All rows: one part if they are few, else disjoint parts whose bounds are added.
+"""A certain bound for all rows, from the bounds of parts.
 
-Restricting a clustering to some of the rows cannot raise its inertia, if every cluster gets the
-mean of its remaining rows as center. So the minimum inertia of all rows is at least the sum of the
-minimum inertias of disjoint parts, and the sum of bounds of parts is a bound for all rows. A part
-that was not reached in time counts as 0: the sum is certain whenever the work stops.
+Leaving rows out of a clustering cannot raise its inertia. So the minimum inertia of all rows is at
+least the sum of the minimum inertias of parts that have no row in common, and the sum of lower
+bounds of the parts is a lower bound for all rows. Parts that were not reached count with the
+spectral bound of all their rows together if it is cheap, and else with 0, so that the sum is
+certain whenever the work stops.
 
-Rounding. `math.fsum` rounds the exact sum of the bounds once; the result is lowered by more.
+If the search proves little for the first part, as with few rows a cluster, the neighbour bound is
+computed for it, too. If that is higher, it is computed for all parts, and the higher one counts.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from projected_kmeans.certificates.proof_rows import ROUNDING
-from projected_kmeans.certificates.semidefinite.dealing import deal_rows
+from projected_kmeans.certificates.neighbour_bound import measure_neighbours
+from projected_kmeans.certificates.prepare_rows import prepare_rows
+from projected_kmeans.certificates.semidefinite.dealing import Deal, deal_rows
+from projected_kmeans.certificates.semidefinite.instance import Indices, Instance
 from projected_kmeans.certificates.semidefinite.part import prove_part
-from projected_kmeans.certificates.semidefinite.part_results import PartEffort
-from projected_kmeans.results import Floats
+from projected_kmeans.certificates.semidefinite.part_results import PartProof
+from projected_kmeans.certificates.semidefinite.proof_plan import ProofPlan
+from projected_kmeans.certificates.semidefinite.side_by_side import (
+    prove_side_by_side,
+    work_side_by_side,
+)
+from projected_kmeans.certificates.spectral_bound import spectral_bound
+from projected_kmeans.results import Labels
 from projected_kmeans.running.deadlines import Deadline, OutOfTime
 
-# Up to so many rows are one part: with cuts, and without. More rows are dealt over parts of at most
-# PART_ROWS rows, which cost about a second each, and lose about 0.2 % to the deal.
-MAX_ROWS_WITH_CUTS = 1000
-MAX_ROWS_AT_ONCE = 2048
-PART_ROWS = 1000
+# A ratio above this is weak: the neighbour bound may be better.
+WEAK_RATIO = 1.1
 
-WITH_CUTS = PartEffort(cuts=True, max_steps=600, goal=1 + 1e-6)
-WITHOUT_CUTS = PartEffort(max_steps=60, round=False)
+# The spectral bound of rows that were not reached is computed if it takes at most this many
+# multiplications (about half a second) and a matrix of at most this many rows.
+MAX_REST_WORK = 2**34
+MAX_REST_SIZE = 1024
 
 
 @dataclass(frozen=True)
@@ -42,76 +49,190 @@ class AllRowsProof:
     Attributes
     ----------
     bound : float
-        No clustering of all rows into at most k clusters has a smaller inertia.
+        No clustering of the rows as given into at most k clusters has a smaller inertia.
+    ratio : float
+        The inertia of the best labels known over the bound, as computed; infinity if it is unknown.
     part_rows : int
-        Rows of the largest part; 0 if all rows are one part.
+        The most rows of a part; 0 if all rows were proven at once.
     deal_ratio : float
-        The smallest ratio that these parts can prove for the clustering given; 1.0 for one part.
-    n_parts, n_proven : int
-        The number of parts, and of those that were reached in time.
+        The smallest ratio that the parts could have proven for the labels that were given.
+    better_labels : ndarray of int32 (n,) or None
+        A clustering with a smaller inertia than the one that was given, if one was found.
+    n_parts, n_reached : int
+        The number of parts, and of those that were worked on until their own end.
     """
 
     bound: float
-    part_rows: int
-    deal_ratio: float
-    n_parts: int
-    n_proven: int
+    ratio: float
+    part_rows: int = 0
+    deal_ratio: float = 1.0
+    better_labels: Labels | None = None
+    n_parts: int = 1
+    n_reached: int = 0
 
 
 def prove_all_rows(
-    rows: Any,
-    n_clusters: int,
-    labels: NDArray[np.integer[Any]],
+    instance: Instance,
+    plan: ProofPlan,
     *,
-    weights: Floats | None,
-    key: int,
-    deadline: Deadline,
-    on_part: Callable[[], bool],
+    key: int = 0,
+    n_threads: int = 1,
+    deadline: Deadline | None = None,
+    on_unit: Callable[[], bool] | None = None,
 ) -> AllRowsProof:
-    """Return a certain bound for all rows.
+    """Return a certain bound for all rows; the same bits for any number of threads.
 
     Parameters
     ----------
-    rows : ndarray or CSR (n, d)
-        Of an element type that the kernels accept.
-    n_clusters : int
-        k.
-    labels : ndarray of int (n,)
-        A clustering of the rows, which parts mirror and searches start from.
-    weights : ndarray of float64 (n,) or None
-        All above 0; None counts every row once.
-    key : int
+    instance : Instance
+        The rows and a clustering of them.
+    plan : ProofPlan
+        How large parts are, and how much work is done for each.
+    key : int, default=0
         Fixes the deal.
-    deadline : Deadline
-        When to stop.
-    on_part : callable
-        Called after every part; the work stops if it returns true.
+    n_threads : int, default=1
+        Parts that are worked on at a time.
+    deadline : Deadline, optional
+        When to stop. If it has a limit, each part gets its share of the time that is left.
+    on_unit : callable, optional
+        Called after every part, in this thread; after every step if all rows are proven at once. A
+        true answer stops the work.
+
+    Examples
+    --------
+    >>> from projected_kmeans.certificates.semidefinite.part_results import PartEffort
+    >>> rows = np.random.default_rng(0).normal(size=(60, 2)) + np.repeat([[0], [9]], 30, axis=0)
+    >>> instance = Instance(rows, 2, np.repeat([0, 1], 30).astype(np.int32))
+    >>> proof = prove_all_rows(instance, ProofPlan(20, PartEffort()))
+    >>> proof.part_rows, proof.n_parts, 1 < proof.deal_ratio < proof.ratio < 1.1
+    (20, 3, True)
     """
-    n_rows = rows.shape[0]
-    if n_rows <= MAX_ROWS_AT_ONCE:
-        effort = WITH_CUTS if n_rows <= MAX_ROWS_WITH_CUTS else WITHOUT_CUTS
-        whole = prove_part(
-            rows, n_clusters, labels, weights=weights, effort=effort, deadline=deadline
-        )
-        on_part()
-        return AllRowsProof(whole.bound, 0, 1.0, 1, 1)
-    n_parts = -(-n_rows // PART_ROWS)
+    deadline = Deadline() if deadline is None else deadline
+    on_unit = on_unit or (lambda: False)
+    n_rows = instance.rows.shape[0]
+    if plan.part_rows == 0 or n_rows <= plan.part_rows:
+        return _prove_at_once(instance, plan, deadline, on_unit)
+    n_parts = -(-n_rows // plan.part_rows)
+    part_rows = -(-n_rows // n_parts)
     try:
-        deal = deal_rows(rows, labels, n_parts, weights=weights, key=key, check=deadline.check)
-    except OutOfTime:
-        return AllRowsProof(0.0, PART_ROWS, 1.0, n_parts, 0)
-    bounds: list[float] = []
-    for part in deal.parts:
-        if deadline.is_over:
-            break
-        own = np.unique(labels[part], return_inverse=True)[1]
-        some = None if weights is None else weights[part]
-        found = prove_part(
-            rows[part], n_clusters, own, weights=some, effort=WITHOUT_CUTS, deadline=deadline
+        deal = deal_rows(
+            instance.rows,
+            instance.labels,
+            n_parts,
+            weights=instance.weights,
+            key=key,
+            n_threads=n_threads,
+            check=deadline.check,
         )
-        bounds.append(found.bound)
-        if on_part():
-            break
-    total = max(0.0, math.fsum(bounds) * (1 - 4 * ROUNDING))
-    largest = max(len(part) for part in deal.parts)
-    return AllRowsProof(total, largest, deal.ratio, n_parts, len(bounds))
+    except OutOfTime:
+        return AllRowsProof(0.0, math.inf, part_rows, n_parts=n_parts)
+    proofs = prove_side_by_side(
+        instance,
+        deal.parts,
+        plan.effort,
+        n_threads=n_threads,
+        deadline=deadline,
+        on_part=on_unit,
+    )
+    bounds = _raise_bounds(instance, deal.parts, proofs, n_threads, deadline)
+    return _sum_up(instance, deal, proofs, bounds, part_rows)
+
+
+def _prove_at_once(
+    instance: Instance, plan: ProofPlan, deadline: Deadline, on_step: Callable[[], bool]
+) -> AllRowsProof:
+    """Prove a bound for all rows as one part."""
+    proof = prove_part(
+        instance.rows,
+        instance.n_clusters,
+        instance.labels,
+        weights=instance.weights,
+        effort=plan.effort,
+        deadline=deadline,
+        on_step=lambda step: on_step(),
+    )
+    return AllRowsProof(
+        proof.bound,
+        proof.inertia / proof.bound if proof.bound > 0 else math.inf,
+        better_labels=None if _is_same(proof.labels, instance.labels) else proof.labels,
+        n_reached=int(_has_ended(proof)),
+    )
+
+
+def _has_ended(proof: PartProof | None) -> bool:
+    return proof is not None and proof.ended not in ("time", "stopped")
+
+
+def _is_same(labels: Labels, others: Labels) -> bool:
+    """Return whether two clusterings have the same clusters, whatever their numbers."""
+    n_pairs = np.unique(np.stack([labels, others]), axis=1).shape[1]
+    return bool(n_pairs == len(np.unique(labels)) == len(np.unique(others)))
+
+
+def _raise_bounds(
+    instance: Instance,
+    parts: Sequence[Indices],
+    proofs: Sequence[PartProof | None],
+    n_threads: int,
+    deadline: Deadline,
+) -> list[float]:
+    """Return the best bound of each part, where the first part decides what is tried."""
+    bounds = [0.0 if one is None else one.bound for one in proofs]
+    first = proofs[0]
+    if first is None or first.inertia <= WEAK_RATIO * first.bound or deadline.is_over:
+        return bounds
+    if not _bound_by_neighbours(instance.take(parts[0]), deadline) > first.bound:
+        return bounds
+    others = work_side_by_side(
+        instance,
+        parts,
+        _bound_by_neighbours,
+        n_threads=n_threads,
+        deadline=deadline,
+        on_part=lambda: False,
+    )
+    return [max(bound, other or 0.0) for bound, other in zip(bounds, others, strict=True)]
+
+
+def _bound_by_neighbours(part: Instance, deadline: Deadline) -> float:
+    """Return the neighbour bound of a part; 0 if the time is over."""
+    try:
+        rows = prepare_rows(part.rows, part.weights, deadline.check)
+        neighbours = measure_neighbours(rows, part.n_clusters, deadline.check)
+        dual = neighbours.maximise(neighbours.start(rows.squares))
+    except OutOfTime:
+        return 0.0
+    return rows.to_original(neighbours.prove(dual))
+
+
+def _sum_up(
+    instance: Instance,
+    deal: Deal,
+    proofs: Sequence[PartProof | None],
+    bounds: Sequence[float],
+    part_rows: int,
+) -> AllRowsProof:
+    missed = [part for part, bound in zip(deal.parts, bounds, strict=True) if not bound > 0]
+    is_cut = not all(map(_has_ended, proofs))
+    rest = _bound_rest(instance, np.concatenate(missed)) if missed and is_cut else 0.0
+    bound = max(0.0, math.nextafter(math.fsum([*bounds, rest]), 0.0))
+    inertia = math.fsum(math.inf if one is None else one.inertia for one in proofs) * deal.ratio
+    return AllRowsProof(
+        bound,
+        inertia / bound if bound > 0 else math.inf,
+        part_rows,
+        deal.ratio,
+        n_parts=len(proofs),
+        n_reached=sum(map(_has_ended, proofs)),
+    )
+
+
+def _bound_rest(instance: Instance, indices: Indices) -> float:
+    """Return the spectral bound of rows that were not reached, or 0 if it would take long."""
+    n_rows, n_columns = len(indices), instance.rows.shape[1]
+    size = min(n_rows, n_columns)
+    if size > MAX_REST_SIZE or n_rows * n_columns * size > MAX_REST_WORK:
+        return 0.0
+    rest = instance.take(indices)
+    rows = prepare_rows(rest.rows, rest.weights)
+    return rows.to_original(spectral_bound(rows, rest.n_clusters))

@@ -1,0 +1,221 @@
+"""How large parts are and how long each is worked on, decided by sizes alone.
+
+The clock decides nothing unless there is a time limit, so that a key gives the same proof on every
+machine. Seconds here are those of one core of a machine of 2024, predicted from what was measured
+on digits (MNIST) with 10 to 64 clusters. Predictions are right within a factor of two.
+
+More rows in a part cost n times as much and lose less by the deal; cuts cost twice as much and
+close two thirds of the gap. Parts need some 30 rows a cluster: below, a deal loses more than a
+search gains.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+
+from projected_kmeans.certificates.semidefinite.part_results import PartEffort
+
+# Seconds of a step for each pair of rows, with 10 clusters. Steps with cuts become slower, because
+# cuts become more: after 150 steps they take twice as long as at first.
+PLAIN_SECONDS = 2.4e-8
+CUT_SECONDS = 3e-8
+SLOWER_AFTER = 150
+# Seconds of the eigenvalues of a check, over the cube of the rows.
+CHECK_SECONDS = 1e-10
+# A search stops when inertia / bound is at most this; the result is then "proven optimal".
+GOAL = 1 + 1e-6
+MAX_STEPS = 1000
+
+# The most rows of a part: 240 MB of matrices with cuts.
+MAX_PART_ROWS = 2000
+# Rows of a part for each cluster, and at least.
+ROWS_PER_CLUSTER = 30
+MIN_PART_ROWS = 600
+
+# A quick proof of up to this many rows treats them as one part, within these seconds.
+QUICK_WHOLE_ROWS, QUICK_WHOLE_SECONDS = 1000, 4.0
+# Seconds of a quick proof: for each row (more with more than 20 clusters), at least, at most.
+QUICK_ROW_SECONDS, QUICK_MIN_SECONDS, QUICK_MAX_SECONDS = 1e-3, 2.2, 70.0
+# Seconds of a long proof of all rows at once, and for each row in parts; more with more clusters.
+LONG_WHOLE_SECONDS, LONG_ROW_SECONDS = 40.0, 14e-3
+# Fewer steps than this are not worth having cuts.
+MIN_CUT_STEPS = 40
+
+# Bytes of matrices for each pair of rows of a part, with and without cuts, the check included.
+CUT_BYTES, PLAIN_BYTES = 60, 52
+# Copies of the rows of a part in float64 that exist at a time.
+ROW_COPIES = 4
+
+
+@dataclass(frozen=True)
+class ProofPlan:
+    """How all rows are proven.
+
+    Attributes
+    ----------
+    part_rows : int
+        The most rows of a part; 0 proves all rows at once.
+    effort : PartEffort
+        The work for each part.
+    """
+
+    part_rows: int
+    effort: PartEffort
+
+    def predict_seconds(self, n_rows: int, n_clusters: int) -> float:
+        """Return the seconds of all parts on one core."""
+        size = min(n_rows, self.part_rows or n_rows)
+        return n_rows / size * _predict_part(size, n_clusters, self.effort)
+
+    def count_bytes(self, n_rows: int, n_columns: int) -> int:
+        """Return the bytes that a part takes."""
+        size = min(n_rows, self.part_rows or n_rows)
+        pair_bytes = CUT_BYTES if self.effort.cuts else PLAIN_BYTES
+        return size * (size * pair_bytes + n_columns * 8 * ROW_COPIES)
+
+
+def plan_proof(
+    n_rows: int, n_clusters: int, *, long: bool, seconds: float = math.inf
+) -> ProofPlan | None:
+    """Return the tightest proof that the seconds allow; None if there is none.
+
+    Parameters
+    ----------
+    n_rows, n_clusters : int
+        n and k.
+    long : bool
+        Whether to go on until gains end, rather than for some seconds.
+    seconds : float, default=inf
+        A limit, in seconds of one core.
+
+    Examples
+    --------
+    >>> plan_proof(1797, 10, long=False)
+    ProofPlan(part_rows=612, effort=PartEffort(cuts=True, max_steps=50, goal=1.000001, round=False))
+    >>> plan_proof(10**7, 10, long=False) is None
+    True
+    """
+    slower = _slower_by(n_clusters)
+    if long:
+        whole, longest = LONG_WHOLE_SECONDS * max(1.0, slower), math.inf
+        limit = n_rows * LONG_ROW_SECONDS * max(1.0, slower)
+    else:
+        whole, longest = QUICK_WHOLE_SECONDS, QUICK_MAX_SECONDS
+        limit = max(QUICK_MIN_SECONDS, n_rows * QUICK_ROW_SECONDS * max(1.0, n_clusters / 20))
+    if n_rows <= (MAX_PART_ROWS if long else QUICK_WHOLE_ROWS):
+        found = _plan_whole(n_rows, n_clusters, min(seconds, whole))
+        if found is not None:
+            return found
+    limit = min(seconds, limit, longest)
+    if long and n_rows > MAX_PART_ROWS:
+        steps = _count_steps(MAX_PART_ROWS, n_clusters, limit / n_rows * MAX_PART_ROWS)
+        if steps >= 2 * MIN_CUT_STEPS:
+            return ProofPlan(MAX_PART_ROWS, PartEffort(True, steps, GOAL, round=False))
+    return _plan_parts(n_rows, n_clusters, limit)
+
+
+def fit_memory(
+    plan: ProofPlan, shape: tuple[int, int], n_threads: int, memory: int | None
+) -> tuple[ProofPlan, int]:
+    """Return the plan and the number of threads that a number of bytes allows.
+
+    Fewer threads give the same proof, so that parts become smaller only if one thread alone would
+    need more.
+
+    Parameters
+    ----------
+    plan : ProofPlan
+        What would be done with any memory.
+    shape : (int, int)
+        Of all rows.
+    n_threads : int
+        The number of threads that may be used.
+    memory : int or None
+        Bytes; None for no limit.
+
+    Examples
+    --------
+    >>> plan = ProofPlan(1000, PartEffort())
+    >>> same, n_threads = fit_memory(plan, (10_000, 50), 8, 200_000_000)
+    >>> same == plan, n_threads
+    (True, 3)
+    >>> fit_memory(plan, (10_000, 50), 8, 20_000_000)[0].part_rows
+    604
+    """
+    if memory is None:
+        return plan, n_threads
+    while (needed := plan.count_bytes(*shape)) > memory:
+        size = min(shape[0], plan.part_rows or shape[0])
+        if size == 1:
+            break
+        smaller = min(size - 1, math.ceil(size * math.sqrt(memory / needed)))
+        plan = replace(plan, part_rows=max(1, smaller))
+    return plan, max(1, min(n_threads, memory // plan.count_bytes(*shape)))
+
+
+def _plan_whole(n_rows: int, n_clusters: int, seconds: float) -> ProofPlan | None:
+    """Return a proof of all rows at once: with cuts if there is time for enough steps."""
+    steps = _count_steps(n_rows, n_clusters, seconds)
+    if steps >= MIN_CUT_STEPS:
+        return ProofPlan(0, PartEffort(True, steps, GOAL, round=True))
+    plain = ProofPlan(0, PartEffort(False, 30, GOAL, round=True))
+    return plain if plain.predict_seconds(n_rows, n_clusters) <= seconds else None
+
+
+def _plan_parts(n_rows: int, n_clusters: int, seconds: float) -> ProofPlan | None:
+    """Return the largest parts within some seconds, for the tightest search that allows enough."""
+    enough = min(MAX_PART_ROWS, max(MIN_PART_ROWS, ROWS_PER_CLUSTER * n_clusters))
+    searches = [
+        (True, 50, enough),
+        (True, MIN_CUT_STEPS, enough),
+        (False, 30, enough),
+        (False, 20, enough),
+        (False, 20, enough // 2),
+        (False, 12, enough // 2),
+    ]
+    for cuts, steps, least in searches:
+        effort = PartEffort(cuts, steps, GOAL, round=False)
+        size = _largest_part(n_rows, n_clusters, effort, seconds)
+        if size >= least or size >= n_rows:
+            return ProofPlan(min(size, MAX_PART_ROWS), effort)
+    return None
+
+
+def _largest_part(n_rows: int, n_clusters: int, effort: PartEffort, seconds: float) -> int:
+    """Return the largest number of rows for which all parts are within some seconds."""
+    low, high = 0, min(n_rows, MAX_PART_ROWS)
+    while low < high:
+        middle = (low + high + 1) // 2
+        if n_rows / middle * _predict_part(middle, n_clusters, effort) <= seconds:
+            low = middle
+        else:
+            high = middle - 1
+    return low
+
+
+def _count_steps(n_rows: int, n_clusters: int, seconds: float) -> int:
+    """Return how many steps with cuts a part may make within some seconds, at most MAX_STEPS."""
+    low, high = 0, MAX_STEPS
+    while low < high:
+        middle = (low + high + 1) // 2
+        if _predict_part(n_rows, n_clusters, PartEffort(True, middle)) <= seconds:
+            low = middle
+        else:
+            high = middle - 1
+    return low
+
+
+def _predict_part(n_rows: int, n_clusters: int, effort: PartEffort) -> float:
+    """Return the seconds of one part."""
+    steps = effort.max_steps
+    step = CUT_SECONDS * (1 + steps / SLOWER_AFTER) if effort.cuts else PLAIN_SECONDS
+    check = 0.0 if effort.cuts else CHECK_SECONDS * n_rows**3
+    # Beyond this many clusters all eigenpairs of the part are computed.
+    slower = _slower_by(min(n_clusters, n_rows / 2.75))
+    return step * steps * n_rows**2 * slower + check
+
+
+def _slower_by(n_clusters: float) -> float:
+    """Return the time of a step over that of a step with 10 clusters."""
+    return 0.2 + 0.08 * n_clusters
