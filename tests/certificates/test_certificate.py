@@ -93,12 +93,13 @@ def test_an_inertia_of_zero_is_told_only_of_equal_rows() -> None:
 
 
 def test_digits_are_certified() -> None:
-    """On scikit-learn's digits the neighbour bound gives a ratio below 1.25."""
+    """On scikit-learn's digits the semidefinite bound gives a ratio below 1.03, in parts."""
     X = load_digits().data
     model = ProjectedKMeans(10, projection=None, random_state=0).fit(X)
     certificate = certify(X, model.labels_)
-    assert certificate.certain
-    assert certificate.ratio < 1.25
+    assert (certificate.certain, certificate.method) == (True, "semidefinite")
+    assert 1 < certificate.deal_ratio < certificate.ratio < 1.03
+    assert certificate.describe().endswith("proven for all 1,797 rows (semidefinite bound)")
 
 
 def test_a_bound_of_zero_proves_nothing() -> None:
@@ -112,8 +113,74 @@ def test_the_sentence_names_the_probability() -> None:
     """The sentence of a sampled bound says with which probability it holds."""
     sampled = Certificate.of(3.0, 1e-15, LowerBound(2.0, "sampled", False, 0.95, 0.1))
     assert sampled.describe() == (
-        "inertia is within 1.501 times the best possible with a probability of 95 % (sampled bound)"
+        "with a probability of 95 %, no clustering into as many groups can be more than 34 % "
+        "better (sampled bound)"
     )
+
+
+@pytest.mark.parametrize(
+    ("ratio", "sentence"),
+    [
+        (
+            1.0071,
+            "no clustering into 10 groups can be more than 0.71 % better; proven for all",
+        ),
+        (1.2, "no clustering into 10 groups can be more than 17 % better; proven for all 1,797"),
+        (2.419, "no clustering into 10 groups can be more than 2.42 times better; proven for all"),
+        (1.00001, "no clustering into 10 groups can be more than 0.001 % better; proven for all"),
+        (1 + 1e-7, "proven optimal for all 1,797 rows: no clustering into 10 groups can be better"),
+    ],
+)
+def test_the_sentence_rounds_up(ratio: float, sentence: str) -> None:
+    """The sentence names groups and rows, and claims no more than the ratio proves."""
+    sizes = {"n_rows": 1797, "n_clusters": 10}
+    proof = Certificate(ratio, 1.0, ratio, "semidefinite", True, 1.0, 0.5, **sizes)
+    assert proof.describe().startswith(sentence)
+    assert proof.describe().endswith("(semidefinite bound)")
+
+
+def test_a_certificate_names_how_it_was_proven() -> None:
+    """Part size, the deal's gap and better labels come from the bound; no labels are stored."""
+    labels = np.array([0, 1], np.int32)
+    bound = LowerBound(
+        2.0,
+        "semidefinite",
+        True,
+        1.0,
+        0.1,
+        part_rows=600,
+        deal_ratio=1.001,
+        n_rows=5000,
+        n_clusters=2,
+        better_labels=labels,
+    )
+    proof = Certificate.of(3.0, 1e-15, bound)
+    assert (proof.part_rows, proof.deal_ratio) == (600, 1.001)
+    assert (proof.n_rows, proof.n_clusters) == (5000, 2)
+    assert proof.better_labels is labels
+    document = proof.to_document()
+    assert "better_labels" not in document
+    assert Certificate.from_document(json.loads(json.dumps(document))) == proof
+
+
+def test_certificates_of_the_first_version_can_be_read() -> None:
+    """A document without the fields that were added later has their defaults."""
+    added = ("part_rows", "deal_ratio", "n_rows", "n_clusters", "sentence")
+    old = {name: value for name, value in PROOF.items() if name not in added}
+    proof = Certificate.from_document(old)
+    assert (proof.part_rows, proof.deal_ratio, proof.better_labels) == (0, 1.0, None)
+    assert proof.describe().startswith("no clustering into as many groups can be more than 16 %")
+
+
+def test_better_labels_are_better() -> None:
+    """From labels that can be improved, certify offers labels with a smaller inertia."""
+    X = draw_instance(5, 60, 2, "normal")
+    labels = np.arange(60) % 3
+    proof = certify(X, labels)
+    assert proof.better_labels is not None
+    improved = certify(X, proof.better_labels)
+    assert improved.inertia < proof.inertia
+    assert improved.inertia >= proof.lower_bound
 
 
 def test_an_estimator_certifies_its_fit() -> None:
@@ -176,6 +243,9 @@ WRONG_DOCUMENTS: list[Any] = [
     PROOF | {"lower_bound": math.nan},
     PROOF | {"confidence": 1.5},
     PROOF | {"seconds": -1.0},
+    PROOF | {"deal_ratio": 0.5},
+    PROOF | {"part_rows": -1},
+    PROOF | {"n_rows": 1.5},
     {name: value for name, value in PROOF.items() if name != "ratio"},
 ]
 
@@ -183,7 +253,7 @@ WRONG_DOCUMENTS: list[Any] = [
 def test_a_huge_ratio_can_be_told() -> None:
     """A ratio near the end of float64 is a sentence, too."""
     proof = Certificate(1e300, 1e-7, 1e307, "spectral", True, 1.0, 0.5)
-    assert "within 1e+307 times" in proof.describe()
+    assert "can be more than 1e+307 times better" in proof.describe()
 
 
 @pytest.mark.parametrize("document", WRONG_DOCUMENTS)

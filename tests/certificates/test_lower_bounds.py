@@ -85,15 +85,18 @@ def test_the_bound_of_equal_rows_is_zero() -> None:
 
 
 def test_faces_are_certified(find_data: Callable[[str], Path]) -> None:
-    """On ORL the ratios of the three bounds are what they were: 2.42, 1.18 and 1.11."""
+    """On ORL the ratios are about 2.42 (spectral), 1.18 (neighbour) and 1.03 (semidefinite)."""
     X = read_matrix(find_data("ORL_64x64.mat")).rows
     model = ProjectedKMeans(40, random_state=0).fit(X)
-    bound = kmeans_lower_bound(X, 40, method="auto")
+    bound = kmeans_lower_bound(X, 40, method="auto", labels=model.labels_)
     ratios = {name: model.inertia_ / value for name, value in bound.values.items()}
     assert ratios["spectral"] < 2.45
     assert ratios["neighbour"] < 1.19
-    assert ratios["tightened"] < 1.12
-    assert bound.method == "tightened"
+    assert ratios["semidefinite"] < 1.04
+    assert bound.method == "semidefinite"
+    assert bound.better_labels is not None
+    assert bound.value < inertia(X, bound.better_labels) < model.inertia_
+    assert bound.skipped["tightened"].startswith("not tried, because the semidefinite bound")
 
 
 @pytest.mark.parametrize(
@@ -105,6 +108,8 @@ def test_faces_are_certified(find_data: Callable[[str], Path]) -> None:
         ({"n_clusters": 2, "confidence": 1.0}, "confidence=1.0 is out of range"),
         ({"n_clusters": 2, "time_limit": -1}, "time_limit=-1"),
         ({"n_clusters": 2, "sample_weight": [1, 2]}, "sample_weight"),
+        ({"n_clusters": 2, "labels": [0, 1]}, "labels has shape .2,. and X 3 rows; pass one"),
+        ({"n_clusters": 2, "labels": [0, 1, 2]}, "labels has 3 clusters and n_clusters=2; use at"),
     ],
 )
 def test_bad_input_gets_one_sentence(options: dict[str, Any], message: str) -> None:

@@ -11,8 +11,10 @@ from scipy.sparse import csr_array, eye_array
 
 from projected_kmeans import FitState, LowerBound, ProjectedKMeans, kmeans_lower_bound
 from projected_kmeans.certificates.dense_proof_rows import DenseProofRows
+from projected_kmeans.certificates.efforts import Effort
 from projected_kmeans.certificates.lower_bounds import bound_inertia
-from projected_kmeans.certificates.prover import Effort, Prover
+from projected_kmeans.certificates.prover import Prover
+from projected_kmeans.certificates.semidefinite_prover import Given
 from projected_kmeans.running.deadlines import Deadline
 from projected_kmeans.running.monitor import Monitor
 from tests.support.commands import ROWS
@@ -88,7 +90,7 @@ def test_without_time_no_bound_is_computed() -> None:
     """A time limit of 0 gives the bound 0, with the reasons."""
     nothing = kmeans_lower_bound(draw_instance(2, 50, 3, "normal"), 5, time_limit=0)
     assert (nothing.value, nothing.method, nothing.values) == (0.0, "none", {})
-    assert set(nothing.skipped) == {"spectral", "neighbour"}
+    assert set(nothing.skipped) == {"spectral", "neighbour", "semidefinite"}
 
 
 def test_a_callback_sees_the_work_and_can_stop_it() -> None:
@@ -99,9 +101,11 @@ def test_a_callback_sees_the_work_and_can_stop_it() -> None:
     assert {state.step for state in states} == {"certify"}
     assert [state.iteration for state in states] == list(range(1, len(states) + 1))
     assert 4 < len(states) <= states[0].total
-    cut = kmeans_lower_bound(X, 5, callback=lambda state: state.iteration == 4)
-    assert 0 < cut.value <= full.value
-    assert cut.skipped["tightened"] == "the time was over in the middle of its search"
+    for last in (1, 2, 4, 20, 45):
+        cut = kmeans_lower_bound(X, 5, callback=lambda state, end=last: state.iteration == end)
+        assert 0 < cut.value <= full.value
+        assert "semidefinite" in cut.skipped
+    assert cut.skipped["semidefinite"] == "the time was over in the middle of its search"
 
 
 def test_eigenvalues_that_take_too_long_are_not_begun(
@@ -134,10 +138,11 @@ def prove_until(n_questions: float, effort: Effort) -> tuple[dict[str, float], d
     """Return bounds and reasons if the time is over after a number of questions about it."""
     is_over = Countdown()
     deadline = Deadline(None, is_over)
-    rows = DenseProofRows(draw_instance(0, 60, 4, "normal"), None, deadline.check)
+    X = draw_instance(0, 60, 4, "normal")
+    rows = DenseProofRows(X, None, deadline.check)
     prover = Prover(3, effort, deadline, Monitor(None, 0))
     is_over.left = n_questions
-    values = prover.prove(rows) | prover.prove_by_subsets(rows, 0.99, 0)
+    values = prover.prove_all(Given(X), rows, 0.99)
     return values, prover.skipped
 
 

@@ -7,8 +7,10 @@ Modules, in the order in which a certificate is made:
 
 - ``certificate``: `Certificate` and `certify`; states what a bound proves about an inertia.
 - ``lower_bounds``: `kmeans_lower_bound` and `LowerBound`; returns the best bound that was found.
+- ``efforts``: how much work each method may do.
 - ``prover``: chooses which bounds to try, within limits on rows and time, and records why a bound
   was skipped.
+- ``prepare_rows``: dense or sparse rows as bounds see them.
 - ``proof_rows``: what a bound asks of the rows, and the rounding arithmetic that bounds share.
 - ``dense_proof_rows``: dense rows, centred and scaled by a power of two.
 - ``sparse_proof_rows``: sparse rows, only scaled; they are never made dense.
@@ -17,6 +19,9 @@ Modules, in the order in which a certificate is made:
 - ``tightened_bound``: the neighbour bound, improved by subgradient steps.
 - ``semidefinite/``: a bound close to the optimum for up to some 2,000 rows; its ``__init__`` is its
   map. It also finds better clusterings.
+- ``semidefinite``: a package with the tightest bound, close to 1 on real data.
+- ``semidefinite_prover``: plans and runs it for all rows, within limits on time and memory.
+- ``unit_centers``: from a bound about means to one about centers of length one.
 - ``row_fingerprint``: a hash of the rows, on which the draws of the sampled bound depend.
 - ``sampled_bound``: a bound for many rows from random subsets; it holds with a stated probability.
 

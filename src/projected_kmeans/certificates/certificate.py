@@ -183,14 +183,15 @@ class Certificate:
         return f"no clustering into {groups} can be {self._gain()} better; proven{rows} {how}"
 
     def _gain(self) -> str:
-        """Return how much lower an inertia could be, in percent, rounded up so that it is true."""
+        """Return how much lower an inertia could be, rounded up so that it stays true."""
         if self.ratio <= OPTIMAL_RATIO:
             return "more than a millionth"
+        if self.ratio >= 2:
+            times = math.ceil(self.ratio * 100) / 100 if self.ratio < 1e12 else self.ratio
+            return f"more than {times:g} times"
         percent = 100 * (1 - 1 / self.ratio)
-        # Two digits, but not more than ten digits after the point and none below 100.
-        unit = 10.0 ** (math.floor(math.log10(percent)) - 1)
-        rounded = math.ceil(percent / unit) * unit
-        return f"more than {min(rounded, 100.0):.2g} %" if rounded < 99.5 else "far"
+        unit = 10.0 ** (math.floor(math.log10(percent)) - 1)  # of the second digit
+        return f"more than {math.ceil(percent / unit) * unit:.2g} %"
 
 
 def certify(

@@ -1,91 +1,173 @@
-"""Bounds of all rows: at most the optimum of the union, whatever the parts, at any stop."""
+"""Bounds of parts add up to a certain bound for all rows, wherever the work stops."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 import pytest
-import scipy.sparse
-from sklearn.datasets import load_iris
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
 
-from projected_kmeans import ProjectedKMeans, certify, inertia, kmeans_lower_bound
 from projected_kmeans.certificates.semidefinite import all_rows
 from projected_kmeans.certificates.semidefinite.all_rows import AllRowsProof, prove_all_rows
+from projected_kmeans.certificates.semidefinite.instance import Instance
+from projected_kmeans.certificates.semidefinite.part_results import PartEffort
+from projected_kmeans.certificates.semidefinite.proof_plan import ProofPlan
 from projected_kmeans.running.deadlines import Deadline
 from tests.support.optima import find_optimum
 from tests.support.parts import draw_part
 
-
-@pytest.fixture
-def small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let three rows be a part."""
-    monkeypatch.setattr(all_rows, "MAX_ROWS_AT_ONCE", 3)
-    monkeypatch.setattr(all_rows, "PART_ROWS", 3)
+PLAIN = PartEffort(cuts=False, max_steps=30, round=False)
+CUTS = PartEffort(cuts=True, max_steps=60, round=False)
 
 
-def prove(rows: Any, k: int, labels: Any, **how: Any) -> AllRowsProof:
-    """Return the bound of all rows, without a limit of time unless one is given."""
-    given = {"weights": None, "key": 0, "deadline": Deadline(), "on_part": lambda: False}
-    return prove_all_rows(rows, k, np.asarray(labels), **{**given, **how})
+def draw_groups(n: int = 240, d: int = 3) -> Instance:
+    """Return rows in three groups that overlap a little, with their groups as labels."""
+    stream = np.random.default_rng(7)
+    groups = (np.arange(n) % 3).astype(np.int32)
+    return Instance(stream.normal(size=(n, d)) + 4 * np.eye(3, d)[groups], 3, groups)
 
 
-@pytest.mark.usefixtures("small_parts")
+def draw_instance(seed: int, max_rows: int = 9) -> tuple[Instance, NDArray[Any]]:
+    """Return a few rows with labels that are random or the best, and the rows as an array."""
+    part = draw_part(seed, max_rows)
+    stream = np.random.default_rng(seed)
+    labels = stream.integers(part.n_clusters, size=len(part.rows)).astype(np.int32)
+    return Instance(part.given, part.n_clusters, labels, part.weights), part.rows
+
+
 @pytest.mark.parametrize("seed", range(60))
-def test_parts_prove_at_most_the_minimum_of_all_rows(seed: int) -> None:
-    """The sum over parts is at most the optimum, for dense, sparse, weighted and hard rows."""
-    part = draw_part(seed)
-    _, optimum = find_optimum(part.rows, part.n_clusters, part.weights)
-    labels = np.random.default_rng(seed).integers(part.n_clusters, size=len(part.rows))
-    found = prove(part.given, part.n_clusters, labels, weights=part.weights)
-    assert 0 <= Fraction(found.bound) <= optimum
-    assert found.n_proven == found.n_parts == (1 if len(part.rows) <= 3 else -(-len(labels) // 3))
+def test_the_sum_of_parts_is_at_most_the_minimum(seed: int) -> None:
+    """With parts of two to five rows, the sum of bounds is at most the optimum of all rows."""
+    instance, rows = draw_instance(seed)
+    labels, optimum = find_optimum(rows, instance.n_clusters, instance.weights)
+    for given in (instance, replace(instance, labels=labels)):
+        effort = CUTS if seed % 2 else PLAIN
+        found = prove_all_rows(given, ProofPlan(2 + seed % 4, effort), key=seed)
+        assert 0 <= Fraction(found.bound) <= optimum
 
 
-@pytest.mark.usefixtures("small_parts")
-def test_parts_that_were_not_reached_count_as_nothing() -> None:
-    """However many parts are proven before the work stops, their sum is a bound, and it grows."""
+class Countdown:
+    """Says that the time is over after it was asked a number of times."""
+
+    def __init__(self, left: int) -> None:
+        self.left = left
+
+    def __call__(self) -> bool:
+        """Count a question, and answer it."""
+        self.left -= 1
+        return self.left < 0
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_a_sum_is_certain_wherever_it_stops(seed: int) -> None:
+    """Stopped at any question about the time, the sum is at most the optimum of all rows."""
+    instance, rows = draw_instance(seed)
+    optimum = find_optimum(rows, instance.n_clusters, instance.weights)[1]
+    for left in np.random.default_rng(seed).integers(0, 250, 12):
+        deadline = Deadline(None, Countdown(int(left)))
+        found = prove_all_rows(instance, ProofPlan(3, PLAIN), deadline=deadline)
+        assert 0 <= Fraction(found.bound) <= optimum
+
+
+def test_parts_that_were_not_reached_count_with_cheap_bounds() -> None:
+    """A stop after one part of twelve leaves a bound between that of one part and of all."""
+    instance = draw_groups()
+    whole = prove_all_rows(instance, ProofPlan(20, PLAIN))
+    stopped = prove_all_rows(instance, ProofPlan(20, PLAIN), on_unit=lambda: True)
+    assert (whole.n_parts, whole.n_reached) == (12, 12)
+    assert stopped.n_reached < 12
+    # The spectral bound of the other rows is most of it.
+    assert 0.5 * whole.bound < stopped.bound < whole.bound
+    assert stopped.ratio == np.inf
+
+
+def test_rows_that_would_take_long_count_zero(monkeypatch: pytest.MonkeyPatch) -> None:
+    """If the spectral bound of the rest is not cheap, the rest counts 0."""
+    instance = draw_groups()
+    whole = prove_all_rows(instance, ProofPlan(20, PLAIN))
+    monkeypatch.setattr(all_rows, "MAX_REST_WORK", 0)
+    stopped = prove_all_rows(instance, ProofPlan(20, PLAIN), on_unit=lambda: True)
+    assert 0 < stopped.bound < 0.5 * whole.bound
+
+
+def test_without_time_nothing_is_proven() -> None:
+    """A deadline that is over gives the bound 0, in parts and at once."""
+    instance = draw_groups()
+    for part_rows in (0, 20):
+        found = prove_all_rows(instance, ProofPlan(part_rows, PLAIN), deadline=Deadline(0.0))
+        assert (found.bound, found.ratio, found.n_reached) == (0.0, np.inf, 0)
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("cuts", [False, True])
+def test_threads_do_not_change_a_bit(sparse: bool, weighted: bool, cuts: bool) -> None:
+    """One thread and two give the same bits."""
+    instance = draw_groups()
+    if sparse:
+        instance = replace(instance, rows=csr_array(instance.rows))
+    if weighted:
+        weights = np.random.default_rng(0).uniform(0.5, 2, 240)
+        instance = replace(instance, weights=weights)
+    plan = ProofPlan(50, CUTS if cuts else PLAIN)
+    one, two = (prove_all_rows(instance, plan, key=3, n_threads=n) for n in (1, 2))
+    assert one == two
+    assert one.bound > 0
+
+
+def test_a_proof_says_how_it_was_made() -> None:
+    """Part size, the gap of the deal and the ratio follow from each other."""
+    instance = draw_groups()
+    at_once = prove_all_rows(instance, ProofPlan(0, CUTS))
+    assert (at_once.part_rows, at_once.deal_ratio, at_once.n_parts) == (0, 1.0, 1)
+    in_parts = prove_all_rows(instance, ProofPlan(50, CUTS))
+    assert (in_parts.part_rows, in_parts.n_parts) == (48, 5)
+    assert 1 < in_parts.deal_ratio < in_parts.ratio < 1.2
+    assert in_parts.bound < at_once.bound
+    assert prove_all_rows(instance, ProofPlan(240, CUTS)) == at_once
+
+
+def test_better_labels_are_offered() -> None:
+    """All rows at once lead from random labels to better ones; the best labels stay."""
+    instance = draw_groups(90)
+    plan = ProofPlan(0, PartEffort(cuts=True, max_steps=200))
+    labels = np.random.default_rng(0).integers(3, size=90).astype(np.int32)
+    found = prove_all_rows(replace(instance, labels=labels), plan)
+    assert found.better_labels is not None
+    assert prove_all_rows(replace(instance, labels=found.better_labels), plan).better_labels is None
+    renamed = (found.better_labels + 1) % 3
+    assert prove_all_rows(replace(instance, labels=renamed), plan).better_labels is None
+
+
+def test_weak_parts_are_bounded_by_neighbours() -> None:
+    """Where a short search proves little, parts count with their neighbour bounds."""
     stream = np.random.default_rng(0)
-    rows, labels = stream.normal(size=(30, 2)), np.arange(30) % 2
-    bounds = []
-    for wanted in (1, 4, 10):
-        done = iter(range(1, 31))
-        found = prove(
-            rows, 2, labels, on_part=lambda wanted=wanted, done=done: next(done) >= wanted
-        )
-        assert found.n_proven == wanted
-        bounds.append(found.bound)
-    assert 0 < bounds[0] < bounds[1] < bounds[2] <= inertia(rows, labels)
-    assert prove(rows, 2, labels, deadline=Deadline(0.0)).bound == 0
+    rows = np.repeat(stream.normal(size=(40, 2)), 6, axis=0) + 0.1 * stream.normal(size=(240, 2))
+    instance = Instance(rows, 40, np.repeat(np.arange(40), 6).astype(np.int32))
+    plan = ProofPlan(120, PartEffort(cuts=False, max_steps=1, round=False))
+    found = prove_all_rows(instance, plan)
+    only = sum_of_searches(instance, plan)
+    assert found.bound > only
+    assert found == prove_all_rows(instance, plan, n_threads=2)
 
 
-def test_iris_is_nearly_closed() -> None:
-    """The semidefinite bound is certain and far nearer to the inertia than the others."""
-    rows = load_iris().data
-    model = ProjectedKMeans(3, random_state=0, certificate="semidefinite").fit(rows)
-    proof = model.certificate_
-    assert proof is not None
-    assert (proof.method, proof.certain) == ("semidefinite", True)
-    assert 1 <= proof.ratio < 1.001
-    assert certify(rows, model.labels_).ratio > 1.03
-    assert certify(scipy.sparse.csr_array(rows), model.labels_, method="semidefinite").ratio < 1.001
+def sum_of_searches(instance: Instance, plan: ProofPlan) -> float:
+    """Return the bound without neighbours."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(all_rows, "WEAK_RATIO", np.inf)
+        found: AllRowsProof = prove_all_rows(instance, plan)
+    return found.bound
 
 
-def test_labels_are_needed_and_checked() -> None:
-    """Without labels the bound is skipped with a reason; wrong ones are refused in one sentence."""
-    rows = np.arange(8.0).reshape(4, 2)
-    found = kmeans_lower_bound(rows, 2, method="semidefinite")
-    assert "give labels" in found.skipped["semidefinite"]
-    with pytest.raises(ValueError, match=r"labels have shape \(3,\); give one for each of 4 rows"):
-        kmeans_lower_bound(rows, 2, method="semidefinite", labels=[0, 1, 0])
-    with pytest.raises(ValueError, match="labels name 4 clusters, more than n_clusters=2"):
-        kmeans_lower_bound(rows, 2, method="semidefinite", labels=[0, 1, 2, 3])
-
-
-def test_rows_without_weight_are_left_out() -> None:
-    """Labels of rows without weight do not count."""
-    rows, weights = np.array([[0.0], [1.0], [9.0], [10.0], [50.0]]), [1.0, 1.0, 1.0, 1.0, 0.0]
-    how: dict[str, Any] = {"sample_weight": weights, "method": "semidefinite"}
-    found = kmeans_lower_bound(rows, 3, labels=[0, 0, 1, 1, 2], **how)
-    assert 0.4 < found.value <= 0.5
+def test_a_time_limit_is_shared_by_all_parts() -> None:
+    """With a limit that is too short for all steps, every part is reached all the same."""
+    instance = draw_groups(600)
+    endless = PartEffort(cuts=True, max_steps=100_000, goal=1.0, round=False)
+    found = prove_all_rows(instance, ProofPlan(100, endless), deadline=Deadline(2.0))
+    assert found.n_parts == 6
+    assert np.isfinite(found.ratio)
+    assert found.ratio < 1.2

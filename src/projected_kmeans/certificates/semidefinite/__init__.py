@@ -24,6 +24,14 @@ Modules, in the order in which they are used:
 - ``violated_cuts``: which cuts a matrix breaks most.
 - ``primal_rounding``: from the search's matrix X to a clustering, often better than the given one.
 
+For more rows than one part can have:
+
+- ``instance``: rows with a clustering of them, which is made if there is none.
+- ``proof_plan``: how large parts are and how long each is worked on, decided by sizes.
+- ``dealing``: deals rows over parts so that every part mirrors the whole.
+- ``side_by_side``: runs parts in several threads.
+- ``all_rows``: `prove_all_rows`, a certain bound for all rows.
+
 How to call it
 --------------
 ``prove_part(rows, n_clusters, labels, *, weights=None, effort=None, deadline=None, on_step=None)``
