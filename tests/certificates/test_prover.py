@@ -103,7 +103,7 @@ def test_a_callback_sees_the_work_and_can_stop_it() -> None:
     assert 4 < len(states) <= states[0].total
     for last in (1, 2, 4, 20, 45):
         cut = kmeans_lower_bound(X, 5, callback=lambda state, end=last: state.iteration == end)
-        assert 0 < cut.value <= full.value
+        assert (last > 1) <= cut.value <= full.value
         assert "semidefinite" in cut.skipped
     assert cut.skipped["semidefinite"] == "the time was over in the middle of its search"
 

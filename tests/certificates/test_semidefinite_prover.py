@@ -29,15 +29,31 @@ def open_prover(**options: Any) -> SemidefiniteProver:
 
 def test_units_are_counted_before_they_are_done() -> None:
     """A proof reports at most as often as was announced: steps at once, parts otherwise."""
-    for n, memory in ((120, None), (120, 100_000), (1200, None)):
+    for n, memory, long in ((120, None, False), (120, 100_000, True), (1200, None, False)):
         rows, groups = draw_groups(n)
         done: list[int] = []
-        prover = open_prover(memory=memory)
+        prover = open_prover(memory=memory, long=long)
         found = prover.prove(Given(rows, None, groups), lambda into=done: into.append(1))
         assert isinstance(found, AllRowsProof)
         assert (found.part_rows == 0) == (n == 120 and memory is None)
         assert 0 < len(done) <= prover.count_units(rows.shape)
-        assert found.part_rows == 0 or len(done) == found.n_parts
+
+
+def test_a_long_proof_keeps_what_a_quick_one_has_found() -> None:
+    """A long proof that is stopped in its first steps has the bound of the quick proof in parts."""
+    rows, groups = draw_groups(1200)
+    quick = open_prover().prove(Given(rows, None, groups), lambda: False)
+    assert isinstance(quick, AllRowsProof)
+    assert quick.part_rows > 0
+    done: list[int] = []
+
+    def stop() -> bool:
+        done.append(1)
+        return len(done) > quick.n_parts
+
+    stopped = open_prover(long=True).prove(Given(rows, None, groups), stop)
+    assert isinstance(stopped, AllRowsProof)
+    assert (stopped.bound, stopped.part_rows) == (quick.bound, quick.part_rows)
 
 
 def test_labels_are_made_if_none_are_known() -> None:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import tracemalloc
+from dataclasses import replace
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 import pytest
@@ -14,8 +14,11 @@ from hypothesis import strategies as st
 
 from projected_kmeans import ProjectedKMeans, certify, inertia, kmeans_lower_bound
 from projected_kmeans.certificates.dense_proof_rows import DenseProofRows
+from projected_kmeans.certificates.efforts import EFFORTS
+from projected_kmeans.certificates.lower_bounds import bound_inertia
 from projected_kmeans.certificates.sparse_proof_rows import SparseProofRows
 from projected_kmeans.running.deadlines import OutOfTime
+from projected_kmeans.running.monitor import Monitor
 from tests.support.layouts import seeds
 from tests.support.optima import exact_optimum
 from tests.support.proofs import Patience, draw_sparse
@@ -58,12 +61,20 @@ def test_bounds_are_those_of_dense_rows(shape: tuple[int, int], weighted: bool) 
     """Sparse and dense rows have the same bounds up to rounding, by either Gram matrix."""
     X = draw_sparse(0, *shape, share=0.1).astype(np.float32)
     weights = np.random.default_rng(1).random(shape[0]) if weighted else None
-    options: dict[str, Any] = {"method": "auto", "sample_weight": weights}
-    sparse = kmeans_lower_bound(scipy.sparse.csr_matrix(X), 6, **options)
-    dense = kmeans_lower_bound(X, 6, **options)
-    assert sparse.values.keys() == dense.values.keys()
-    for name, rel in {"spectral": 1e-9, "neighbour": 1e-9, "tightened": 1e-4}.items():
-        assert sparse.values[name] == pytest.approx(dense.values[name], rel=rel)
+    close = {"spectral": 1e-9, "neighbour": 1e-9, "tightened": 1e-4, "semidefinite": 1e-3}
+    without = replace(EFFORTS["auto"], semidefinite=None)
+    labels = np.arange(shape[0], dtype=np.int32) % 6
+    for effort in (EFFORTS["auto"], without):
+        sparse, dense = (
+            bound_inertia(
+                rows, weights, 6, effort=effort, key=0, monitor=Monitor(None, 0), labels=labels
+            )
+            for rows in (scipy.sparse.csr_matrix(X), X)
+        )
+        assert sparse.values.keys() == dense.values.keys()
+        assert ("tightened" in dense.values) or effort is not without
+        for name, value in dense.values.items():
+            assert sparse.values[name] == pytest.approx(value, rel=close[name])
 
 
 def test_the_reach_is_that_of_dense_rows() -> None:

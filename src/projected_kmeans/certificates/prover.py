@@ -184,7 +184,10 @@ class Prover:
         skipped_for_all_rows = dict(self.skipped)
 
         def prove_best(indices: NDArray[np.int64]) -> float:
-            values = self.prove(whole.take(indices))
+            try:
+                values = self.prove(whole.take(indices))
+            except OutOfTime:
+                return 0.0
             if self._effort.semidefinite is not None and not self._deadline.is_over:
                 values["semidefinite"] = self._parts.bound_subset(given, indices)
             return max(values.values(), default=0.0)

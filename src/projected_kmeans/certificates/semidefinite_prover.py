@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from projected_kmeans.certificates.semidefinite.all_rows import AllRowsProof, prove_all_rows
+from projected_kmeans.certificates.semidefinite.dealing import deal_rows
 from projected_kmeans.certificates.semidefinite.instance import Instance, cluster_quickly
 from projected_kmeans.certificates.semidefinite.proof_plan import (
+    GOAL,
+    TRIAL_COLUMNS,
+    TRIAL_ROWS,
     ProofPlan,
     fit_memory,
     plan_proof,
@@ -25,6 +29,8 @@ from projected_kmeans.running.deadlines import Deadline, OutOfTime
 TIMED_SECONDS = 8e-3
 # The share of the time left that a plan may use, because predictions are rough.
 TIME_SHARE = 0.7
+# A trial deal is made for more rows than this.
+TRIAL_FROM_ROWS = 450
 
 
 @dataclass(frozen=True)
@@ -79,14 +85,16 @@ class SemidefiniteProver:
         self._n_threads, self._memory, self._deadline = n_threads, memory, deadline
 
     def count_units(self, shape: tuple[int, int]) -> int:
-        """Return how often `prove` reports if nothing is cut short; 0 if it would take too long."""
-        plan = plan_proof(shape[0], self._n_clusters, long=self._long)
-        if plan is None:
-            return 0
-        plan, _ = fit_memory(plan, shape, self._n_threads, self._memory)
-        if plan.part_rows == 0 or shape[0] <= plan.part_rows:
-            return plan.effort.max_steps
-        return -(-shape[0] // plan.part_rows)
+        """Return how often `prove` reports at most; 0 if it would take too long."""
+        loss = 0.0 if _is_tried(shape) else math.inf
+        units = 0
+        for long in self._levels():
+            plan = plan_proof(shape[0], self._n_clusters, long=long, loss=loss)
+            if plan is not None:
+                plan, _ = fit_memory(plan, shape, self._n_threads, self._memory)
+                size = min(shape[0], plan.part_rows or shape[0])
+                units += max(plan.effort.max_steps * (size == shape[0]), -(-shape[0] // size))
+        return units
 
     def prove(self, given: Given, on_unit: Callable[[], bool]) -> AllRowsProof | str:
         """Return what was proven for all rows, or why nothing was tried.
@@ -100,26 +108,73 @@ class SemidefiniteProver:
         """
         if self._deadline.is_over:
             return "the time was over before it began"
-        plan = self._plan(given.rows.shape[0])
-        if plan is None:
-            return self._explain(given.rows.shape[0])
-        return self._run(given, plan, on_unit) or "the time was over before there were clusters"
+        shape = given.rows.shape
+        if self._plan(shape[0], self._long, 0.0 if _is_tried(shape) else math.inf) is None:
+            return self._explain(shape[0])
+        try:
+            instance = self._open(given)
+            loss = self._try_deal(instance)
+        except OutOfTime:
+            return "the time was over before there were parts"
+        found: AllRowsProof | None = None
+        for long in self._levels():
+            plan = self._plan(shape[0], long, loss)
+            is_last = long == self._long
+            if plan is not None and (is_last or plan.part_rows):
+                found = _join(found, self._run(instance, plan, on_unit))
+                if found.ratio <= GOAL or self._deadline.is_over:
+                    break
+        return found or self._explain(shape[0])
 
     def bound_subset(self, given: Given, indices: NDArray[np.int64]) -> float:
         """Return the bound of some of the rows, each with weight 1; 0 if there is no time."""
         labels = None if given.labels is None else given.labels[indices]
-        some = Given(given.rows[indices], None, labels)
-        plan = self._plan(len(indices))
-        found = None if plan is None else self._run(some, plan, lambda: False)
-        return 0.0 if found is None else found.bound
+        found = self.prove(Given(given.rows[indices], None, labels), lambda: False)
+        return 0.0 if isinstance(found, str) else found.bound
 
-    def _plan(self, n_rows: int) -> ProofPlan | None:
+    def _levels(self) -> tuple[bool, ...]:
+        """Return which proofs are tried: a quick one also before a long one.
+
+        The quick one is in parts. It often proves more where rows have few columns, and it is there
+        if the long one is stopped.
+        """
+        return (False, True) if self._long else (False,)
+
+    def _plan(self, n_rows: int, long: bool, loss: float) -> ProofPlan | None:
         left = self._deadline.seconds_left
         if math.isinf(left):
-            return plan_proof(n_rows, self._n_clusters, long=self._long)
+            return plan_proof(n_rows, self._n_clusters, long=long, loss=loss)
         speed = TIMED_SECONDS / predict_seconds(TIMED_SIZE)
         seconds = TIME_SHARE * left * speed * self._n_threads
-        return plan_proof(n_rows, self._n_clusters, long=self._long, seconds=seconds)
+        return plan_proof(n_rows, self._n_clusters, long=long, seconds=seconds, loss=loss)
+
+    def _open(self, given: Given) -> Instance:
+        """Return the rows with labels; raise `OutOfTime` if there is no time to make them."""
+        if given.labels is not None:
+            return Instance(given.rows, self._n_clusters, given.labels, given.weights)
+        return cluster_quickly(
+            given.rows,
+            self._n_clusters,
+            given.weights,
+            key=self._key,
+            n_threads=self._n_threads,
+            deadline=self._deadline,
+        )
+
+    def _try_deal(self, instance: Instance) -> float:
+        """Return what a trial deal loses; infinity if none is made."""
+        if not _is_tried(instance.rows.shape):
+            return math.inf
+        deal = deal_rows(
+            instance.rows,
+            instance.labels,
+            -(-instance.rows.shape[0] // TRIAL_ROWS),
+            weights=instance.weights,
+            key=self._key,
+            n_threads=self._n_threads,
+            check=self._deadline.check,
+        )
+        return deal.ratio - 1
 
     def _explain(self, n_rows: int) -> str:
         left = self._deadline.seconds_left
@@ -129,24 +184,9 @@ class SemidefiniteProver:
         return f"{what} take longer than the {left:.2g} s that are left"
 
     def _run(
-        self, given: Given, plan: ProofPlan, on_unit: Callable[[], bool]
-    ) -> AllRowsProof | None:
-        """Prove the rows; None if the time was over before there was a clustering."""
-        plan, n_threads = fit_memory(plan, given.rows.shape, self._n_threads, self._memory)
-        if given.labels is not None:
-            instance = Instance(given.rows, self._n_clusters, given.labels, given.weights)
-        else:
-            try:
-                instance = cluster_quickly(
-                    given.rows,
-                    self._n_clusters,
-                    given.weights,
-                    key=self._key,
-                    n_threads=self._n_threads,
-                    deadline=self._deadline,
-                )
-            except OutOfTime:
-                return None
+        self, instance: Instance, plan: ProofPlan, on_unit: Callable[[], bool]
+    ) -> AllRowsProof:
+        plan, n_threads = fit_memory(plan, instance.rows.shape, self._n_threads, self._memory)
         return prove_all_rows(
             instance,
             plan,
@@ -155,3 +195,17 @@ class SemidefiniteProver:
             deadline=self._deadline,
             on_unit=on_unit,
         )
+
+
+def _is_tried(shape: tuple[int, int]) -> bool:
+    """Return whether a trial deal helps to choose the size of parts, and costs little."""
+    return shape[0] > TRIAL_FROM_ROWS and shape[1] <= TRIAL_COLUMNS
+
+
+def _join(one: AllRowsProof | None, other: AllRowsProof) -> AllRowsProof:
+    """Return the better of two proofs, with better labels if any has found them."""
+    if one is None:
+        return other
+    best = max(one, other, key=lambda proof: proof.bound)
+    labels = other.better_labels if one.better_labels is None else one.better_labels
+    return replace(best, better_labels=labels)

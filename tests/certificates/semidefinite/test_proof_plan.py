@@ -25,10 +25,24 @@ def test_a_long_proof_works_at_least_as_long_as_a_quick_one(n_rows: int, n_clust
 
 def test_few_rows_are_proven_at_once() -> None:
     """Up to 1,000 rows are one part in a quick proof, up to 2,000 in a long one."""
-    assert plan_proof(1000, 10, long=False).part_rows == 0
-    assert 0 < plan_proof(1001, 10, long=False).part_rows < 1001
-    assert plan_proof(2000, 10, long=True).part_rows == 0
-    assert plan_proof(2001, 10, long=True).part_rows == 2000
+    for n_rows, long in ((1000, False), (2000, True)):
+        whole, parts = (plan_proof(n, 10, long=long) for n in (n_rows, 2 * n_rows))
+        assert whole is not None
+        assert parts is not None
+        assert (whole.part_rows, whole.effort.round) == (0, True)
+        assert (parts.part_rows <= n_rows, parts.effort.round) == (True, False)
+
+
+def test_a_deal_that_loses_little_allows_small_parts() -> None:
+    """The less a trial deal loses, the smaller are parts, and the more steps they make."""
+    plans = [plan_proof(4000, 4, long=False, loss=loss) for loss in (1e-5, 2e-4, 4e-4, 1e-2)]
+    sizes = [plan.part_rows for plan in plans if plan is not None]
+    steps = [plan.effort.max_steps for plan in plans if plan is not None]
+    assert sizes[0] == 200
+    assert sizes[1] == 300
+    assert sizes == sorted(sizes)
+    assert steps == sorted(steps, reverse=True)
+    assert steps[0] > 2 * steps[-1]
 
 
 @pytest.mark.parametrize("long", [False, True])

@@ -1,12 +1,14 @@
-"""How large parts are and how long each is worked on, decided by sizes alone.
+"""How large parts are and how long each is worked on, decided by sizes and by one trial deal.
 
 The clock decides nothing unless there is a time limit, so that a key gives the same proof on every
 machine. Seconds here are those of one core of a machine of 2024, predicted from what was measured
 on digits (MNIST) with 10 to 64 clusters. Predictions are right within a factor of two.
 
-More rows in a part cost n times as much and lose less by the deal; cuts cost twice as much and
-close two thirds of the gap. Parts need some 30 rows a cluster: below, a deal loses more than a
-search gains.
+What a proof misses has three causes. Parts lose by the deal, and what they lose tells how much
+their own bounds miss: 3 to 7 times as much. A search that ends early misses the rest, and on rows
+with few columns it needs some hundred steps. Steps cost as the square of the rows of a part. So
+parts are as small as the deal allows: 300 rows of 10 columns are as good as 2,000, whereas images
+need as many rows as there is time for, some 30 rows a cluster at least.
 """
 
 from __future__ import annotations
@@ -33,10 +35,19 @@ MAX_PART_ROWS = 2000
 ROWS_PER_CLUSTER = 30
 MIN_PART_ROWS = 600
 
-# A quick proof of up to this many rows treats them as one part, within these seconds.
-QUICK_WHOLE_ROWS, QUICK_WHOLE_SECONDS = 1000, 4.0
+# Rows of a part in a trial deal, and the most columns with which a trial costs little.
+TRIAL_ROWS, TRIAL_COLUMNS = 300, 96
+# Parts are as small as allows a deal to lose this share; a deal loses as (rows of a part)^-1.3.
+QUICK_LOSS, LONG_LOSS, LOSS_POWER = 2e-4, 3e-5, 1.3
+SMALLEST_PART_ROWS = 200
+
+# A quick proof of up to this many rows treats them as one part, within these seconds, if it can
+# make enough steps or if parts would have half of the rows.
+QUICK_WHOLE_ROWS, QUICK_WHOLE_SECONDS, ENOUGH_STEPS = 1000, 4.0, 200
 # Seconds of a quick proof: for each row (more with more than 20 clusters), at least, at most.
 QUICK_ROW_SECONDS, QUICK_MIN_SECONDS, QUICK_MAX_SECONDS = 1e-3, 2.2, 70.0
+# Steps of a quick proof in parts at most.
+QUICK_STEPS = 300
 # Seconds of a long proof of all rows at once, and for each row in parts; more with more clusters.
 LONG_WHOLE_SECONDS, LONG_ROW_SECONDS = 40.0, 14e-3
 # Fewer steps than this are not worth having cuts.
@@ -68,6 +79,13 @@ class ProofPlan:
         size = min(n_rows, self.part_rows or n_rows)
         return n_rows / size * _predict_part(size, n_clusters, self.effort)
 
+    def shorten(self, n_rows: int, n_clusters: int, seconds: float) -> ProofPlan:
+        """Return the plan with fewer steps if it would take longer; with cuts only."""
+        size = min(n_rows, self.part_rows or n_rows)
+        steps = _count_steps(size, n_clusters, seconds * size / n_rows)
+        effort = replace(self.effort, max_steps=min(self.effort.max_steps, steps))
+        return replace(self, effort=effort)
+
     def count_bytes(self, n_rows: int, n_columns: int) -> int:
         """Return the bytes that a part takes."""
         size = min(n_rows, self.part_rows or n_rows)
@@ -76,7 +94,12 @@ class ProofPlan:
 
 
 def plan_proof(
-    n_rows: int, n_clusters: int, *, long: bool, seconds: float = math.inf
+    n_rows: int,
+    n_clusters: int,
+    *,
+    long: bool,
+    seconds: float = math.inf,
+    loss: float = math.inf,
 ) -> ProofPlan | None:
     """Return the tightest proof that the seconds allow; None if there is none.
 
@@ -88,6 +111,8 @@ def plan_proof(
         Whether to go on until gains end, rather than for some seconds.
     seconds : float, default=inf
         A limit, in seconds of one core.
+    loss : float, default=inf
+        What a trial deal has lost: its ratio less 1; infinity if none was made.
 
     Examples
     --------
@@ -96,23 +121,35 @@ def plan_proof(
     >>> plan_proof(10**7, 10, long=False) is None
     True
     """
-    slower = _slower_by(n_clusters)
+    small = _smallest_parts(loss, LONG_LOSS if long else QUICK_LOSS)
     if long:
-        whole, longest = LONG_WHOLE_SECONDS * max(1.0, slower), math.inf
-        limit = n_rows * LONG_ROW_SECONDS * max(1.0, slower)
+        more = max(1.0, _slower_by(n_clusters))
+        whole, limit = more * LONG_WHOLE_SECONDS, more * n_rows * LONG_ROW_SECONDS
+        whole_rows, steps = MAX_PART_ROWS, MAX_STEPS
     else:
-        whole, longest = QUICK_WHOLE_SECONDS, QUICK_MAX_SECONDS
-        limit = max(QUICK_MIN_SECONDS, n_rows * QUICK_ROW_SECONDS * max(1.0, n_clusters / 20))
-    if n_rows <= (MAX_PART_ROWS if long else QUICK_WHOLE_ROWS):
+        whole, limit = QUICK_WHOLE_SECONDS, n_rows * QUICK_ROW_SECONDS * max(1.0, n_clusters / 20)
+        limit = min(QUICK_MAX_SECONDS, max(QUICK_MIN_SECONDS, limit))
+        whole_rows, steps = QUICK_WHOLE_ROWS, QUICK_STEPS
+    if n_rows <= whole_rows:
         found = _plan_whole(n_rows, n_clusters, min(seconds, whole))
-        if found is not None:
+        is_enough = found is not None and found.effort.max_steps >= ENOUGH_STEPS
+        if found is not None and (long or is_enough or small > n_rows / 2):
             return found
-    limit = min(seconds, limit, longest)
-    if long and n_rows > MAX_PART_ROWS:
-        steps = _count_steps(MAX_PART_ROWS, n_clusters, limit / n_rows * MAX_PART_ROWS)
-        if steps >= 2 * MIN_CUT_STEPS:
-            return ProofPlan(MAX_PART_ROWS, PartEffort(True, steps, GOAL, round=False))
-    return _plan_parts(n_rows, n_clusters, limit)
+    limit = min(seconds, limit)
+    parts = ProofPlan(small, PartEffort(True, steps, GOAL, round=False))
+    parts = parts.shorten(n_rows, n_clusters, limit)
+    least = 2 * MIN_CUT_STEPS if small > MIN_PART_ROWS else MIN_CUT_STEPS
+    if parts.effort.max_steps >= least and (long or small <= MIN_PART_ROWS):
+        return parts
+    return _plan_parts(n_rows, n_clusters, limit, small)
+
+
+def _smallest_parts(loss: float, allowed: float) -> int:
+    """Return the rows of parts whose deal would lose what is allowed."""
+    if not math.isfinite(loss):
+        return MAX_PART_ROWS
+    wanted = TRIAL_ROWS * (max(loss, 1e-12) / allowed) ** (1 / LOSS_POWER)
+    return int(min(MAX_PART_ROWS, max(SMALLEST_PART_ROWS, wanted)))
 
 
 def fit_memory(
@@ -163,9 +200,9 @@ def _plan_whole(n_rows: int, n_clusters: int, seconds: float) -> ProofPlan | Non
     return plain if plain.predict_seconds(n_rows, n_clusters) <= seconds else None
 
 
-def _plan_parts(n_rows: int, n_clusters: int, seconds: float) -> ProofPlan | None:
+def _plan_parts(n_rows: int, n_clusters: int, seconds: float, small: int) -> ProofPlan | None:
     """Return the largest parts within some seconds, for the tightest search that allows enough."""
-    enough = min(MAX_PART_ROWS, max(MIN_PART_ROWS, ROWS_PER_CLUSTER * n_clusters))
+    enough = min(MAX_PART_ROWS, max(MIN_PART_ROWS, ROWS_PER_CLUSTER * n_clusters), small)
     searches = [
         (True, 50, enough),
         (True, MIN_CUT_STEPS, enough),
