@@ -18,7 +18,7 @@ def test_a_proof_is_measured() -> None:
     page = "# Page\n\n## How near, and how long\nold\n\n## More\n\nText.\n"
     drawn = certificate_tables.render_certificates(page, {"cases": [found]}, "*m*")
     assert "old" not in drawn
-    assert "| iris, 150 x 4 | 3 | 1.1" in drawn
+    assert "| iris, 150 x 4 | 3 | full | 1.0000" in drawn
     assert "| 1.0001, 5 s |" in drawn
     assert drawn.endswith("\n## More\n\nText.\n")
 

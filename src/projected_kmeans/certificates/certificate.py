@@ -15,15 +15,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from projected_kmeans import documents
-from projected_kmeans.blocks.block_source import BlockSource
-from projected_kmeans.certificates.efforts import EFFORTS
-from projected_kmeans.certificates.lower_bounds import LowerBound, bound_inertia, kmeans_lower_bound
-from projected_kmeans.certificates.unit_centers import to_unit_centers
-from projected_kmeans.checks import check_choice, check_not_negative
+from projected_kmeans.certificates.lower_bounds import LowerBound, kmeans_lower_bound
 from projected_kmeans.keys import RandomState
 from projected_kmeans.passes.scoring import measure_inertia
-from projected_kmeans.results import Clustering, FitState, Floats, Labels
-from projected_kmeans.running.monitor import Monitor
+from projected_kmeans.results import FitState, Labels
 
 # float64 has fewer digits below this number.
 SMALLEST_INERTIA = sys.float_info.min
@@ -52,6 +47,11 @@ class Certificate:
         is 0 only if all rows of each cluster coincide.
     better_labels : ndarray of int32 (n,) or None
         As in `LowerBound`. It is not stored with a model.
+    guarantee : float
+        The ratio that was asked for; 0 if none was.
+    ended : {"", "met", "time", "no gain"}
+        Whether the guarantee is met by a certain bound, and if not, what ended the work: the time
+        was over, or nothing gained any more.
 
     Examples
     --------
@@ -74,6 +74,8 @@ class Certificate:
     n_rows: documents.Count = 0
     n_clusters: documents.Count = 0
     better_labels: Labels | None = field(default=None, compare=False, repr=False)
+    guarantee: float = 0.0
+    ended: str = ""
 
     @classmethod
     def of(cls, value: float, error: float, bound: LowerBound) -> Certificate:
@@ -159,8 +161,36 @@ class Certificate:
         del document["better_labels"]
         return {**document, "ratio": ratio, "sentence": self.describe()}
 
+    def judge(self, guarantee: float, otherwise: str) -> Certificate:
+        """Return the certificate with whether it meets a guarantee.
+
+        Parameters
+        ----------
+        guarantee : float
+            The ratio that was asked for. 1.0 asks for "proven optimal".
+        otherwise : {"time", "no gain"}
+            What ended the work if it is not met.
+
+        Examples
+        --------
+        >>> proof = Certificate(103.0, 100.0, 1.03, "neighbour", True, 1.0, 0.5)
+        >>> proof.judge(1.05, "time").ended, proof.judge(1.01, "time").ended
+        ('met', 'time')
+        """
+        is_met = self.certain and self.ratio <= max(guarantee, OPTIMAL_RATIO)
+        return replace(self, guarantee=guarantee, ended="met" if is_met else otherwise)
+
     def describe(self) -> str:
         """Return the certificate as a sentence."""
+        if not self.ended:
+            return self._describe_bound()
+        asked = f"the guarantee of {self.guarantee:g}"
+        if self.ended == "met":
+            return f"{self._describe_bound()}; {asked} is met"
+        why = "the time was over" if self.ended == "time" else "nothing gained any more"
+        return f"{self._describe_bound()}; {asked} is not met, because {why}"
+
+    def _describe_bound(self) -> str:
         if self.inertia <= 0 and self.inertia_error <= 0:
             return "inertia is 0, the best possible"
         if self.inertia < SMALLEST_INERTIA:
@@ -233,87 +263,3 @@ def certify(
         callback=callback,
     )
     return Certificate.of(measured.value, measured.error, bound)
-
-
-def check_certificate(method: str | None, time_limit: float | None) -> None:
-    """Check what `ProjectedKMeans` was given as ``certificate`` and ``certificate_time``.
-
-    Parameters
-    ----------
-    method : {"auto", "spectral", "full"} or None
-        ``certificate``; None asks for no certificate.
-    time_limit : float or None
-        ``certificate_time`` in seconds; None sets no limit.
-
-    Raises
-    ------
-    ValueError
-        If the method is unknown or the time limit is negative.
-    """
-    check_choice("certificate", method, (None, "auto", "spectral", "full"))
-    if time_limit is not None:
-        check_not_negative("certificate_time", time_limit)
-
-
-def certify_fit(
-    source: BlockSource,
-    weights: Floats | None,
-    found: Clustering,
-    *,
-    n_clusters: int,
-    method: str | None,
-    time_limit: float | None,
-    key: int,
-    monitor: Monitor,
-    n_threads: int = 0,
-    memory: int | None = None,
-    spherical: bool = False,
-) -> Certificate | None:
-    """Certify the inertia of a fit, as its last step.
-
-    Parameters
-    ----------
-    source : BlockSource
-        The rows; all of them are brought into memory.
-    weights : ndarray of float64 (n,) or None
-        Weight of every row; None counts every row once.
-    found : Clustering
-        The partition that the fit found.
-    n_clusters : int
-        k.
-    method, time_limit
-        As in `check_certificate`.
-    key : int
-        Fixes the random subsets of rows, and the deal of rows to parts.
-    monitor : Monitor
-        Receives progress; it may stop the work.
-    n_threads : int, default=0
-        Parts that are proven at a time; 0 means as many as OpenMP allows.
-    memory : int, optional
-        The most bytes that the matrices of a proof may take.
-    spherical : bool, default=False
-        Whether rows and centers have length one (metric "cosine").
-
-    Returns
-    -------
-    Certificate or None
-        None if no certificate was asked for, or if the fit was stopped early.
-    """
-    if method is None or monitor.stopped:
-        return None
-    rows = source.select()
-    bound = bound_inertia(
-        rows,
-        weights,
-        n_clusters,
-        effort=EFFORTS[method],
-        key=key,
-        monitor=monitor,
-        labels=found.labels,
-        time_limit=time_limit,
-        n_threads=n_threads,
-        memory=memory,
-    )
-    if spherical:
-        bound = to_unit_centers(bound, rows, weights)
-    return Certificate.of(found.inertia, found.inertia_error, bound)

@@ -12,6 +12,10 @@ from projected_kmeans.certificates.tightened_bound import TIGHTEN_LIMIT
 # subsets are a compromise.
 N_SUBSETS = 4
 
+# The most rows of the neighbour bound if they have weights. Lists of neighbours are then complete,
+# so that memory limits the number of rows earlier.
+MAX_WEIGHTED_ROWS = 8192
+
 
 @dataclass(frozen=True)
 class Effort:
@@ -40,6 +44,11 @@ class Effort:
     max_tightened_rows: int = 0
     max_tightening_steps: int = 0
     semidefinite: Literal["quick", "long"] | None = None
+
+    def count_neighbour_rows(self, *, is_weighted: bool) -> int:
+        """Return the most rows for which the neighbour bound is computed."""
+        limit = self.max_neighbour_rows
+        return min(limit, MAX_WEIGHTED_ROWS) if is_weighted else limit
 
 
 EFFORTS = {

@@ -5,9 +5,10 @@ Checks the input, runs the `Prover`, and returns the best of its bounds.
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from projected_kmeans.blocks.inputs import as_native_rows, check_weights
 from projected_kmeans.certificates.efforts import EFFORTS, Effort
 from projected_kmeans.certificates.prepare_rows import prepare_rows
 from projected_kmeans.certificates.prover import Prover
+from projected_kmeans.certificates.semidefinite.proof_plan import GOAL
 from projected_kmeans.certificates.semidefinite_prover import Given
 from projected_kmeans.checks import check_choice, check_count, check_not_negative
 from projected_kmeans.keys import RandomState, resolve_key
@@ -167,6 +169,8 @@ def bound_inertia(
     key: int,
     monitor: Monitor,
     labels: Labels | None = None,
+    inertia: float = math.inf,
+    goal: float = GOAL,
     confidence: float = 0.99,
     time_limit: float | None = None,
     n_threads: int = 0,
@@ -190,13 +194,17 @@ def bound_inertia(
         Receives the units of work; it may stop the work, as the time limit does.
     labels : ndarray of int32 (n,) or None
         A clustering into at most k clusters, if one is known.
+    inertia : float, default=inf
+        An upper bound on its inertia, if one is known.
+    goal : float, default=1 + 1e-6
+        The work ends when inertia / bound is at most this.
     n_threads : int, default=0
         Parts that are proven at a time; 0 means as many as OpenMP allows.
     memory : int, optional
         The most bytes that the matrices of parts may take.
     """
     begin = time.perf_counter()
-    given = _drop_weightless(Given(rows, weights, labels))
+    given = _drop_weightless(Given(rows, weights, labels, inertia, goal))
     deadline = Deadline(time_limit, monitor.is_over)
     prover = Prover(
         n_clusters,
@@ -241,7 +249,7 @@ def _drop_weightless(given: Given) -> Given:
         return given
     kept = given.weights > 0
     labels = None if given.labels is None else given.labels[kept]
-    return Given(given.rows[kept], given.weights[kept], labels)
+    return replace(given, rows=given.rows[kept], weights=given.weights[kept], labels=labels)
 
 
 def _widen(found: Labels | None, labels: Labels | None, weights: Floats | None) -> Labels | None:

@@ -27,10 +27,6 @@ from projected_kmeans.certificates.tightened_bound import tighten
 from projected_kmeans.running.deadlines import Deadline, OutOfTime
 from projected_kmeans.running.monitor import Monitor
 
-# The most rows of the neighbour bound if they have weights. Lists of neighbours are then complete,
-# so that memory limits the number of rows earlier.
-MAX_WEIGHTED_ROWS = 8192
-
 # Up to this many rows the neighbour bound takes a fraction of a second and is always computed.
 ALWAYS_NEIGHBOUR_ROWS = 1024
 
@@ -125,10 +121,14 @@ class Prover:
         if self._effort.use_spectral:
             self._try_spectral(whole, values)
         is_small = whole.shape[0] <= ALWAYS_NEIGHBOUR_ROWS
-        if is_small and self._effort.max_neighbour_rows:
+        if is_small and self._effort.max_neighbour_rows and not given.is_met(values.values()):
             searched = self._try_neighbours(whole, values)
+        if given.is_met(values.values()):
+            return values
         if self._effort.semidefinite is not None and whole.shape[0] > self._n_clusters:
             self._try_semidefinite(given, values)
+        if given.is_met(values.values()):
+            return values
         if not is_small and self._effort.max_neighbour_rows:
             if self._is_close():
                 self._skip("neighbour", IS_CLOSE)
@@ -201,12 +201,8 @@ class Prover:
     def _covers(self, rows: ProofRows) -> bool:
         """Return whether the rows are few enough for the best bound that the effort includes."""
         if self._effort.max_neighbour_rows:
-            return rows.shape[0] <= self._max_neighbour_rows(rows)
+            return rows.shape[0] <= self._effort.count_neighbour_rows(is_weighted=rows.is_weighted)
         return min(rows.shape) <= SPECTRAL_LIMIT
-
-    def _max_neighbour_rows(self, rows: ProofRows) -> int:
-        limit = self._effort.max_neighbour_rows
-        return min(limit, MAX_WEIGHTED_ROWS) if rows.is_weighted else limit
 
     def _try_spectral(self, rows: ProofRows, values: dict[str, float]) -> None:
         size, left = min(rows.shape), self._deadline.seconds_left
@@ -231,7 +227,8 @@ class Prover:
         self._tick()
 
     def _try_neighbours(self, rows: ProofRows, values: dict[str, float]) -> Searched | None:
-        n_rows, limit = rows.shape[0], self._max_neighbour_rows(rows)
+        n_rows = rows.shape[0]
+        limit = self._effort.count_neighbour_rows(is_weighted=rows.is_weighted)
         if n_rows > limit:
             self._skip("neighbour", f"{n_rows} rows exceed {limit}")
             return None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -45,11 +45,21 @@ class Given:
         All above 0; None counts every row once.
     labels : ndarray of int32 (n,) or None
         A clustering of the rows into at most k clusters, if one is known.
+    inertia : float
+        An upper bound on the inertia of the labels; infinity if it is not known.
+    goal : float
+        Work ends when inertia / bound is at most this.
     """
 
     rows: Any
     weights: Floats | None = None
     labels: Labels | None = None
+    inertia: float = math.inf
+    goal: float = GOAL
+
+    def is_met(self, bounds: Iterable[float]) -> bool:
+        """Return whether the best of these bounds reaches the goal."""
+        return max(bounds, default=0.0) * self.goal >= self.inertia
 
 
 class SemidefiniteProver:
@@ -121,8 +131,8 @@ class SemidefiniteProver:
             plan = self._plan(shape[0], long, loss)
             is_last = long == self._long
             if plan is not None and (is_last or plan.part_rows):
-                found = _join(found, self._run(instance, plan, on_unit))
-                if found.ratio <= GOAL or self._deadline.is_over:
+                found = _join(found, self._run(instance, plan, given.goal, on_unit))
+                if found.ratio <= given.goal or self._deadline.is_over:
                     break
         return found or self._explain(shape[0])
 
@@ -184,12 +194,13 @@ class SemidefiniteProver:
         return f"{what} take longer than the {left:.2g} s that are left"
 
     def _run(
-        self, instance: Instance, plan: ProofPlan, on_unit: Callable[[], bool]
+        self, instance: Instance, plan: ProofPlan, goal: float, on_unit: Callable[[], bool]
     ) -> AllRowsProof:
         plan, n_threads = fit_memory(plan, instance.rows.shape, self._n_threads, self._memory)
         return prove_all_rows(
             instance,
             plan,
+            goal=goal,
             key=self._key,
             n_threads=n_threads,
             deadline=self._deadline,

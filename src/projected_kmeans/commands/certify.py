@@ -14,7 +14,7 @@ import click
 from projected_kmeans.certificates.certificate import certify as certify_labels
 from projected_kmeans.certificates.efforts import EFFORTS
 from projected_kmeans.commands.data import load_data
-from projected_kmeans.commands.label_files import read_label_file
+from projected_kmeans.commands.label_files import open_label_folder, read_label_file, write_labels
 from projected_kmeans.commands.options import (
     data_argument,
     data_options,
@@ -24,6 +24,8 @@ from projected_kmeans.commands.options import (
 )
 from projected_kmeans.commands.progress import show_progress
 from projected_kmeans.commands.summaries import summarize_certificate
+from projected_kmeans.passes.labelling import LabelledBlock
+from projected_kmeans.passes.scoring import inertia
 
 
 @click.command()
@@ -51,11 +53,18 @@ from projected_kmeans.commands.summaries import summarize_certificate
 )
 @seed_option()
 @data_options
+@click.option(
+    "--better-labels",
+    metavar="FILE",
+    type=click.Path(),
+    help="Write a better clustering to this file, if the proof finds one: .npy, .csv or .parquet.",
+)
 @quiet_option
 @json_option
 def certify(
     data: str,
     labels: str,
+    better_labels: str | None,
     method: str,
     time_limit: float | None,
     delta: float,
@@ -76,22 +85,35 @@ def certify(
     Examples:
       projected-kmeans certify rows.npy model/labels.npy
       projected-kmeans certify faces.mat labels.npy --variable fea --method full
+      projected-kmeans certify rows.npy labels.npy --method full --better-labels better.npy
     """
     if not 0 < delta < 1:
         raise ValueError(f"--delta {delta:g} is not a probability in (0, 1); use for example 0.01")
-    rows = load_data(data, **choice).array
-    clusters = read_label_file(labels, rows.shape[0])
-    with show_progress(quiet=quiet) as callback:
-        certificate = certify_labels(
-            rows,
-            clusters,
-            method=method,
-            time_limit=time_limit,
-            confidence=1 - delta,
-            random_state=seed,
-            callback=callback,
-        )
+    with open_label_folder(better_labels, with_ids=False, spreadsheet_safe=False):
+        rows = load_data(data, **choice).array
+        clusters = read_label_file(labels, rows.shape[0])
+        with show_progress(quiet=quiet) as callback:
+            certificate = certify_labels(
+                rows,
+                clusters,
+                method=method,
+                time_limit=time_limit,
+                confidence=1 - delta,
+                random_state=seed,
+                callback=callback,
+            )
+        better = certificate.better_labels
+        if better is not None and better_labels is not None:
+            write_labels(Path(better_labels), len(better), [LabelledBlock(0, better)])
+    found = None if better is None else inertia(rows, better)
     if as_json:
-        click.echo(json.dumps({"data": Path(data).name, **certificate.to_document()}))
-    else:
-        click.echo(summarize_certificate(certificate))
+        described = {**certificate.to_document(), "better_inertia": found}
+        click.echo(json.dumps({"data": Path(data).name, **described}))
+        return
+    click.echo(summarize_certificate(certificate))
+    if found is not None:
+        click.echo(f"{'better F':<14} {found:.6g} ({_tell_file(better_labels)})")
+
+
+def _tell_file(path: str | None) -> str:
+    return "--better-labels FILE writes these clusters" if path is None else f"written to {path}"

@@ -33,6 +33,7 @@ from projected_kmeans.commands.options import (
     memory_option,
     none_as_none,
     quiet_option,
+    ratio_or_percent,
     report_options,
     seed_option,
     share_or_auto,
@@ -47,7 +48,7 @@ from projected_kmeans.estimator.fit_document import describe_fit
 from projected_kmeans.estimator.projected_kmeans import ProjectedKMeans
 from projected_kmeans.passes.labelling import LabelledBlock
 from projected_kmeans.passes.scoring import clustering_accuracy
-from projected_kmeans.planning.settings import METRICS
+from projected_kmeans.planning.settings import METRICS, SOLVERS
 from projected_kmeans.projections.named_maps import MAPS
 from projected_kmeans.sources.protocol import RowSource
 from projected_kmeans.sources.side_columns import SideColumn
@@ -87,11 +88,12 @@ from projected_kmeans.sources.side_columns import SideColumn
 )
 @click.option(
     "--solver",
-    type=click.Choice(["auto", "lloyd", "hartigan", "breathing"]),
+    type=click.Choice(["auto", *SOLVERS, "sdp"]),
     default="auto",
     show_default=True,
     help="How to improve the clusters: Lloyd's iterations alone (lloyd), followed by moves of "
-    "single rows (hartigan), or followed by adding and removing centers (breathing).",
+    "single rows (hartigan), or followed by adding and removing centers (breathing). sdp improves "
+    "what auto finds, and proves how good it is; for up to 2,000 rows.",
 )
 @click.option(
     "--n-init", metavar="N|auto", **AUTO_COUNT, help="Number of restarts; the best one is kept."
@@ -147,6 +149,13 @@ from projected_kmeans.sources.side_columns import SideColumn
     type=float,
     metavar="SECONDS",
     help="Maximum time for the certificate; the best bound by then is kept.",
+)
+@click.option(
+    "--guarantee",
+    metavar="PERCENT|RATIO",
+    type=ratio_or_percent,
+    help="Prove that no clustering is better by more than this, such as '1 %' (or 1.01): cluster "
+    "and prove in turn until it is so, the time is over or nothing gains any more.",
 )
 @threads_option
 @click.option(
@@ -210,6 +219,7 @@ def fit(
       projected-kmeans fit lake/ --format parquet -k 1000 --scheduler tcp://scheduler:8786
       projected-kmeans fit images.npy -k 40 --report report.html
       projected-kmeans fit embeddings.parquet -k 1000 --checkpoint steps --out model
+      projected-kmeans fit digits.npy -k 10 --guarantee "1 %"
     """
     if labels is not None and parameters["label_column"] is not None:
         raise ValueError("--labels and --label-column both give true labels; give one of them")

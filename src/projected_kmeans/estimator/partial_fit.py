@@ -48,6 +48,8 @@ def check_stream(stream: RowStream | None, settings: Settings) -> None:
     """
     if not callable(settings.init) and np.ndim(settings.init) == 1:
         raise ValueError("init names rows, which a stream does not keep; give centers or a name")
+    if settings.guarantee is not None:
+        raise ValueError("a stream keeps no rows to prove a guarantee about; call fit, or use None")
     if stream is None:
         return
     spherical = settings.metric == "cosine"

@@ -41,13 +41,9 @@ from projected_kmeans.estimator.partial_fit import (
 )
 from projected_kmeans.estimator.prediction import find_distances, find_labels, sum_distances
 from projected_kmeans.fit.fit_checkpoint import Finished, finish_run, open_run, recall_result
-from projected_kmeans.fit.fit_warnings import warn_of_fit
-from projected_kmeans.fit.pipeline import (
-    certify_partition,
-    cluster_sketch,
-    lift_partition,
-    polish_partition,
-)
+from projected_kmeans.fit.fit_warnings import warn_of_fit, warn_of_guarantee
+from projected_kmeans.fit.pipeline import cluster_sketch, lift_partition, polish_partition
+from projected_kmeans.fit.proving import certify_partition
 from projected_kmeans.fit.reduction import reduce_rows
 from projected_kmeans.fit.storage import open_storage
 from projected_kmeans.keys import RandomState
@@ -120,12 +116,15 @@ class ProjectedKMeans(
         subsample of the sketch with 256 rows per cluster (at most a third of the rows), and the
         best of them continues with all rows. "auto" is 3 to 8, or 1 if ``init`` fixes the centers
         or the data are so large that restarts would take too long.
-    solver : {"auto", "lloyd", "hartigan", "breathing"}, default="auto"
+    solver : {"auto", "lloyd", "hartigan", "breathing", "sdp"}, default="auto"
         "hartigan" runs Lloyd's method until it converges and then moves single points, as MatLab's
         kmeans does. "breathing" continues after Lloyd's method with a local search that adds and
         removes centers (Fritzke 2020); see the notes for its cost and gain. "auto" is "breathing"
         for small data, for which it takes less than a second, else "lloyd", whose best restarts
-        then also add and remove centers as long as each round lowers the inertia by 0.1 %.
+        then also add and remove centers as long as each round lowers the inertia by 0.1 %. If a
+        certificate is asked for, "auto" also takes the better labels that its proof may find. "sdp"
+        makes that proof in any case (``certificate="semidefinite"``), for up to 2,000 rows; it
+        takes seconds to a minute, and often proves that the result is optimal.
     max_iter : int, default=300
         Maximum number of passes of the solver over the sketch, both phases together.
     tol : float, default=1e-4
@@ -153,6 +152,12 @@ class ProjectedKMeans(
     certificate_time : float, optional
         Maximum seconds for the certificate, in addition to ``time_budget`` for the whole fit. What
         is proven until then counts.
+    guarantee : float, optional
+        The largest inertia / minimum inertia that is accepted, such as 1.01 for one percent. The
+        fit then makes proofs and further clusterings in turn, cheapest first, until this is proven,
+        the time is over, or nothing gains any more; ``certificate_.ended`` says which, and a
+        warning tells of a guarantee that is not met. Proofs are "auto" and then "full", unless
+        ``certificate`` names one. 1.0 asks for "proven optimal", a ratio of at most 1 + 1e-6.
     random_state : int, RandomState instance or None, default=None
         An integer fixes all random choices, so that the fit can be repeated; None draws one.
         ``key_`` is the integer that was used.
@@ -189,7 +194,7 @@ class ProjectedKMeans(
         divided by the largest that rows can have: 2 for each row, 1 for a row of zeros. Without
         rows of zeros this is the mean of 1 - cosine. Always between 0 and 1.
     certificate_ : Certificate or None
-        What was proven about the inertia. None if ``certificate`` is None or if the fit was stopped
+        What was proven about the inertia. None if no proof was asked for, or if the fit was stopped
         before.
     n_components_ : int
         Dimensions of the sketch.
@@ -297,6 +302,7 @@ class ProjectedKMeans(
         polish_candidates: int | str | None = "auto",
         certificate: str | None = None,
         certificate_time: float | None = None,
+        guarantee: float | None = None,
         random_state: RandomState = None,
         n_threads: int | None = None,
         memory_limit: int | str | None = None,
@@ -320,6 +326,7 @@ class ProjectedKMeans(
         self.polish_candidates = polish_candidates
         self.certificate = certificate
         self.certificate_time = certificate_time
+        self.guarantee = guarantee
         self.random_state = random_state
         self.n_threads = n_threads
         self.memory_limit = memory_limit
@@ -377,13 +384,15 @@ class ProjectedKMeans(
             finished = recall_result(run, recipe.projection, rows.shape, self.n_clusters)
             if finished is None:
                 source = storage.open_rows(rows)
-                original, sketch = reduce_rows(recipe, source, weights, run, storage)
+                reduced = reduce_rows(recipe, source, weights, run, storage)
+                original, sketch = reduced
                 finalists = cluster_sketch(recipe, original, sketch, run)
                 lifted = lift_partition(original, sketch, finalists, run)
                 polished = polish_partition(recipe, original, sketch, lifted, run)
-                proof = certify_partition(settings, recipe, original, polished, run)
+                found = Finished(lifted.sketched, polished)
+                found = certify_partition(settings, recipe, reduced, found, run)
                 storage.check_files()
-                finished = finish_run(run, Finished(lifted.sketched, polished, proof))
+                finished = finish_run(run, found)
 
         self._keep(rows, sizes, recipe, finished, monitor)
         return self
@@ -455,6 +464,8 @@ class ProjectedKMeans(
         trial = clone(self).set_params(
             random_state=self._stream.key, certificate=None, memory_limit=None
         )
+        if self.solver == "sdp":  # a proof would only be about the rows that are kept
+            trial.set_params(solver="auto")
         if len(kept) <= self.n_clusters:
             trial.set_params(n_clusters=len(kept), init="k-means++", projection=None)
         trial.fit(kept.rows, sample_weight=kept.weights)
@@ -678,6 +689,7 @@ class ProjectedKMeans(
         """Warn about what the caller should know, and set the fitted attributes."""
         sketched, polished, projection = finished.sketched, finished.polished, recipe.projection
         warn_of_fit(sketched, polished, self.n_clusters, monitor.stopped)
+        warn_of_guarantee(self.guarantee, finished.certificate)
         self._stream = None
         self._projection_name = None if projection is None else type(projection).__name__
         self.key_, self.projection_, self.approach_ = recipe.key, projection, recipe.approach

@@ -8,7 +8,7 @@
       cluster_sketch    pipeline         seed and run the solver, several times
       lift_partition    pipeline         centers and inertia in the original space
       polish_partition  pipeline         a few more passes there
-      certify_partition pipeline         how far the inertia is from the lowest possible
+      certify_partition proving          how far the inertia is from the lowest possible
     finish_run          fit_checkpoint   the result
 
 Every choice is made before the first step and stands in a `Recipe`. A step gets the recipe, the
@@ -18,7 +18,8 @@ Modules
 -------
 reduction        READ, REDUCE: rows are checked and mapped to few dimensions
 first_centers    SEED: all that ``init`` may be: a name, centers, row indices, a callable
-pipeline         CLUSTER, LIFT, POLISH, CERTIFY
+pipeline         CLUSTER, LIFT, POLISH
+proving          CERTIFY: proofs and further clusterings in turn, until a guarantee is met
 fit_checkpoint   which fit a checkpoint belongs to; its result; what its map has learnt
 storage          where the sketch lies: in memory, in a file, or on Dask's workers
 sketch_file      the sketch as a file in the folder of a checkpoint, stored row by row

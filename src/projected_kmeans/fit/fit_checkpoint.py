@@ -69,7 +69,7 @@ class Finished:
 
     sketched: Clustering
     polished: Clustering
-    certificate: Certificate | None
+    certificate: Certificate | None = None
 
 
 @contextmanager

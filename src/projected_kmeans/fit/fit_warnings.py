@@ -1,15 +1,17 @@
-"""Warnings after a fit that found fewer clusters than were asked for, or was interrupted.
+"""Warnings after a fit that found fewer clusters, proved less than was asked, or was interrupted.
 
 Warns; it changes nothing.
 """
 
 from __future__ import annotations
 
+import math
 import warnings
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
+from projected_kmeans.certificates.certificate import Certificate
 from projected_kmeans.results import Clustering
 
 # Warnings point at the line that called the estimator's fit: four frames above this one.
@@ -40,3 +42,21 @@ def warn_of_fit(
             ConvergenceWarning,
             stacklevel=STACK_LEVEL,
         )
+
+
+def warn_of_guarantee(guarantee: float | None, certificate: Certificate | None) -> None:
+    """Warn if a guarantee was asked for and is not met."""
+    if guarantee is None or (certificate is not None and certificate.ended == "met"):
+        return
+    reached = "the fit was stopped before anything was proven"
+    if certificate is not None:
+        kind = "proven" if certificate.certain else "probable"
+        why = "the time was over" if certificate.ended == "time" else "nothing gained any more"
+        reached = f"{certificate.ratio:.5g} is {kind}, and {why}"
+        if math.isinf(certificate.ratio):
+            reached = f"nothing is proven, and {why}"
+    warnings.warn(
+        f"guarantee={guarantee:g} is not met: {reached}",
+        ConvergenceWarning,
+        stacklevel=STACK_LEVEL,
+    )

@@ -1,4 +1,4 @@
-"""CLUSTER, LIFT, POLISH, CERTIFY: the steps after the rows are reduced.
+"""CLUSTER, LIFT, POLISH: the steps after the rows are reduced.
 
 Calls the solvers; every choice is made already and stands in the recipe.
 """
@@ -8,13 +8,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 
-from projected_kmeans.certificates.certificate import Certificate, certify_fit
 from projected_kmeans.fit.first_centers import FirstCenters, sketch_for_seeding
 from projected_kmeans.passes.candidate_search import CandidateSearch, list_candidates
 from projected_kmeans.passes.problem import Problem
 from projected_kmeans.passes.stored_partitions import is_partition
 from projected_kmeans.planning.recipe import Recipe
-from projected_kmeans.planning.settings import Settings
 from projected_kmeans.results import Clustering, Lifted
 from projected_kmeans.running.monitor import Monitor
 from projected_kmeans.running.run import Run
@@ -123,22 +121,3 @@ def _polish(
             sketch.source.shape[1],
         )
     return found
-
-
-def certify_partition(
-    settings: Settings, recipe: Recipe, original: Problem, polished: Clustering, run: Run
-) -> Certificate | None:
-    """Prove how far the inertia is from the lowest possible; None if nobody asked for a proof."""
-    return certify_fit(
-        original.source,
-        original.weights,
-        polished,
-        n_clusters=recipe.n_clusters,
-        method=settings.certificate,
-        time_limit=settings.certificate_time,
-        key=recipe.key,
-        monitor=run.monitor,
-        n_threads=recipe.n_threads,
-        memory=recipe.memory.left_bytes,
-        spherical=original.spherical,
-    )

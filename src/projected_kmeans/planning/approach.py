@@ -199,7 +199,10 @@ def _list_fixed(settings: Settings) -> dict[str, Any]:
         "inertia_tol": settings.inertia_tol,
         "polish_iter": settings.polish_iter,
     }
-    fixed: dict[str, Any] = {name: value for name, value in given.items() if value != "auto"}
+    # The solver "sdp" improves what "auto" finds.
+    fixed: dict[str, Any] = {
+        name: value for name, value in given.items() if value not in ("auto", "sdp")
+    }
     if callable(settings.init):
         fixed.setdefault("n_init", DEFAULT_RESTARTS)
     candidates = settings.polish_candidates

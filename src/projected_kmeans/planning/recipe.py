@@ -12,7 +12,7 @@ from projected_kmeans.keys import resolve_key
 from projected_kmeans.planning.approach import Approach, choose_approach
 from projected_kmeans.planning.map_choice import DEFAULT_EPS
 from projected_kmeans.planning.memory_plan import MemoryPlan, plan_memory
-from projected_kmeans.planning.settings import Settings
+from projected_kmeans.planning.settings import Settings, list_proofs
 from projected_kmeans.planning.sizes import Sizes
 from projected_kmeans.projections.map_protocol import RandomMap, Transformer, fit_shape
 from projected_kmeans.projections.named_maps import MAPS
@@ -85,7 +85,7 @@ def resolve_recipe(
         stored=stored,
         distant=distant,
         spherical=settings.metric == "cosine",
-        needs_all=settings.certificate is not None or callable(settings.init),
+        needs_all=bool(list_proofs(settings)) or callable(settings.init),
     )
     return Recipe(
         n_clusters=int(settings.n_clusters),

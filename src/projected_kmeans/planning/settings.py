@@ -13,7 +13,8 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
-from projected_kmeans.certificates.certificate import check_certificate
+from projected_kmeans.certificates.requests import check_certificate, check_guarantee
+from projected_kmeans.certificates.semidefinite.proof_plan import MAX_PART_ROWS
 from projected_kmeans.checks import (
     check_choice,
     check_components,
@@ -30,6 +31,8 @@ from projected_kmeans.results import FitState
 from projected_kmeans.solvers.seeding import SEEDINGS
 
 SOLVERS = ("lloyd", "hartigan", "breathing")
+# The most rows of the solver "sdp", whose matrices have as many rows and columns.
+MAX_SDP_ROWS = MAX_PART_ROWS
 METRICS = ("euclidean", "cosine")
 
 
@@ -65,6 +68,7 @@ class Settings:
     polish_candidates: int | str | None = "auto"
     certificate: str | None = None
     certificate_time: float | None = None
+    guarantee: float | None = None
     random_state: RandomState = None
     n_threads: int | None = None
     memory_limit: int | str | None = None
@@ -96,7 +100,9 @@ def check_parameters(settings: Settings) -> None:
         check_eps(settings.eps)
     check_choice("metric", settings.metric, METRICS)
     check_certificate(settings.certificate, settings.certificate_time)
-    check_choice("solver", settings.solver, ("auto", *SOLVERS))
+    if settings.guarantee is not None:
+        check_guarantee(settings.guarantee)
+    check_choice("solver", settings.solver, ("auto", *SOLVERS, "sdp"))
     if settings.time_budget is not None:
         check_not_negative("time_budget", settings.time_budget)
     parse_memory(settings.memory_limit)
@@ -116,5 +122,28 @@ def check_sizes(settings: Settings, n_samples: int, n_features: int) -> None:
             f"n_clusters={settings.n_clusters} exceeds n_samples={n_samples}; "
             f"use at most {n_samples}"
         )
+    if settings.solver == "sdp" and n_samples > MAX_SDP_ROWS:
+        raise ValueError(
+            f'solver="sdp" takes at most {MAX_SDP_ROWS} rows, and X has {n_samples}; '
+            'use solver="auto"'
+        )
     if isinstance(settings.projection, str):
         check_components(settings.n_components, n_features)
+
+
+def list_proofs(settings: Settings) -> tuple[str, ...]:
+    """Return the methods of proof that a fit tries, in their order.
+
+    A guarantee is first tried with little work and then with much, unless the caller names the
+    method. The solver "sdp" is a method of proof that also finds labels.
+
+    Examples
+    --------
+    >>> list_proofs(Settings(guarantee=1.01)), list_proofs(Settings(certificate="full"))
+    (('auto', 'full'), ('full',))
+    """
+    if settings.certificate is not None:
+        return (settings.certificate,)
+    if settings.guarantee is not None:
+        return ("auto", "full")
+    return ("semidefinite",) if settings.solver == "sdp" else ()

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -23,8 +23,8 @@ from projected_kmeans.certificates.prepare_rows import prepare_rows
 from projected_kmeans.certificates.semidefinite.dealing import Deal, deal_rows
 from projected_kmeans.certificates.semidefinite.instance import Indices, Instance
 from projected_kmeans.certificates.semidefinite.part import prove_part
-from projected_kmeans.certificates.semidefinite.part_results import PartProof
-from projected_kmeans.certificates.semidefinite.proof_plan import ProofPlan
+from projected_kmeans.certificates.semidefinite.part_results import PartEffort, PartProof
+from projected_kmeans.certificates.semidefinite.proof_plan import GOAL, ProofPlan
 from projected_kmeans.certificates.semidefinite.side_by_side import (
     prove_side_by_side,
     work_side_by_side,
@@ -75,6 +75,7 @@ def prove_all_rows(
     instance: Instance,
     plan: ProofPlan,
     *,
+    goal: float = GOAL,
     key: int = 0,
     n_threads: int = 1,
     deadline: Deadline | None = None,
@@ -88,6 +89,8 @@ def prove_all_rows(
         The rows and a clustering of them.
     plan : ProofPlan
         How large parts are, and how much work is done for each.
+    goal : float, default=1 + 1e-6
+        The search ends when inertia / bound of all rows is at most this.
     key : int, default=0
         Fixes the deal.
     n_threads : int, default=1
@@ -111,7 +114,7 @@ def prove_all_rows(
     on_unit = on_unit or (lambda: False)
     n_rows = instance.rows.shape[0]
     if plan.part_rows == 0 or n_rows <= plan.part_rows:
-        return _prove_at_once(instance, plan, deadline, on_unit)
+        return _prove_at_once(instance, replace(plan.effort, goal=goal), deadline, on_unit)
     n_parts = -(-n_rows // plan.part_rows)
     part_rows = -(-n_rows // n_parts)
     try:
@@ -129,7 +132,8 @@ def prove_all_rows(
     proofs = prove_side_by_side(
         instance,
         deal.parts,
-        plan.effort,
+        # The inertias of the parts sum up to that of all rows over the ratio of the deal.
+        replace(plan.effort, goal=max(GOAL, goal / deal.ratio)),
         n_threads=n_threads,
         deadline=deadline,
         on_part=on_unit,
@@ -139,7 +143,7 @@ def prove_all_rows(
 
 
 def _prove_at_once(
-    instance: Instance, plan: ProofPlan, deadline: Deadline, on_step: Callable[[], bool]
+    instance: Instance, effort: PartEffort, deadline: Deadline, on_step: Callable[[], bool]
 ) -> AllRowsProof:
     """Prove a bound for all rows as one part."""
     proof = prove_part(
@@ -147,7 +151,7 @@ def _prove_at_once(
         instance.n_clusters,
         instance.labels,
         weights=instance.weights,
-        effort=plan.effort,
+        effort=effort,
         deadline=deadline,
         on_step=lambda step: on_step(),
     )
