@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from projected_kmeans import certify
+from projected_kmeans import certify, inertia
 from tests.support.commands import ROWS, TRUTH, Call, check_refusal
 
 
@@ -45,3 +45,37 @@ def test_fit_limits_the_time_of_its_certificate(call: Call, data: Path) -> None:
     told = json.loads(short.out)["results"]["certificate"]
     assert (told["ratio"], told["method"]) == (None, "none")
     check_refusal(call("fit", data, "-k", 3, "--certificate-time", -1), "certificate_time=-1.0")
+
+
+def test_fit_takes_a_guarantee(call: Call, data: Path) -> None:
+    """--guarantee takes percent or a ratio; it says whether it is met, and warns if it is not."""
+    met = call("fit", data, "-k", 3, "--guarantee", "1 %")
+    assert (met.code, met.err) == (0, "")
+    assert "the guarantee of 1.01 is met" in met.out
+    missed = call("fit", data, "-k", 3, "--guarantee", "1.01", "--certificate-time", 0)
+    assert missed.code == 0
+    assert "guarantee=1.01 is not met: nothing is proven, and the time was over" in missed.err
+    assert "the guarantee of 1.01 is not met, because the time was over" in missed.out
+    for wrong in ("-1 %", "0.5", "much", "inf"):
+        check_refusal(call("fit", data, "-k", 3, "--guarantee", wrong), "--guarantee")
+
+
+def test_certify_writes_a_better_clustering(call: Call, data: Path, tmp_path: Path) -> None:
+    """A better clustering is told, and written if asked for; without one nothing is written."""
+    labels, better = tmp_path / "labels.npy", tmp_path / "better.npy"
+    worse = TRUTH.copy()
+    worse[:2] = (worse[:2] + 1) % 3
+    np.save(labels, worse)
+    told = call("certify", data, labels)
+    assert "--better-labels FILE writes these clusters" in told.out
+    run = call("certify", data, labels, "--better-labels", better, "--json")
+    found = json.loads(run.out)
+    assert found["better_inertia"] < found["inertia"]
+    assert inertia(ROWS, np.load(better)) == found["better_inertia"]
+    better.unlink()
+    np.save(labels, TRUTH)
+    best = json.loads(call("certify", data, labels, "--better-labels", better, "--json").out)
+    assert best["better_inertia"] is None
+    assert not better.exists()
+    refused = call("certify", data, labels, "--better-labels", tmp_path / "better.txt")
+    check_refusal(refused, "unknown format")

@@ -18,10 +18,10 @@ from tests.support.optima import find_optimum, partitions
 POOR: dict[str, Any] = {"n_init": 1, "max_iter": 1, "projection": None, "random_state": 3}
 
 
-def draw_rows(n: int = 240, k: int = 8, d: int = 4) -> Any:
+def draw_rows(n: int = 240, k: int = 8) -> Any:
     """Return rows in groups that overlap, so that k-means has many local minima."""
     stream = np.random.default_rng(5)
-    return 3 * stream.normal(size=(k, d))[stream.integers(k, size=n)] + stream.normal(size=(n, d))
+    return 3 * stream.normal(size=(k, 4))[stream.integers(k, size=n)] + stream.normal(size=(n, 4))
 
 
 def test_a_proof_improves_the_clusters() -> None:
@@ -104,7 +104,7 @@ def test_a_weak_guarantee_takes_the_cheapest_proof() -> None:
 
 def test_a_guarantee_makes_further_clusterings() -> None:
     """If the proof cannot gain, other first centers are tried, and a lower inertia is kept."""
-    rows = draw_rows(d=10)
+    rows = np.random.default_rng(6).normal(size=(240, 10))
     steps: list[str] = []
 
     def note(state: FitState) -> None:
@@ -113,7 +113,7 @@ def test_a_guarantee_makes_further_clusterings() -> None:
     # The spectral bound finds no labels, so that only clusterings can gain.
     poor = ProjectedKMeans(8, certificate="spectral", **POOR).fit(rows)
     asked = {**POOR, "certificate": "spectral", "guarantee": 1.0, "callback": note}
-    with pytest.warns(ConvergenceWarning, match="guarantee=1 is not met: 3.* nothing gained"):
+    with pytest.warns(ConvergenceWarning, match="guarantee=1 is not met: .* nothing gained"):
         found = ProjectedKMeans(8, **asked).fit(rows)
     assert found.inertia_ < poor.inertia_
     assert found.certificate_ is not None

@@ -7,6 +7,7 @@ Modules, in the order in which a certificate is made:
 
 - ``certificate``: `Certificate` and `certify`; states what a bound proves about an inertia.
 - ``lower_bounds``: `kmeans_lower_bound` and `LowerBound`; returns the best bound that was found.
+- ``requests``: checks what a fit is asked to prove.
 - ``efforts``: how much work each method may do.
 - ``prover``: chooses which bounds to try, within limits on rows and time, and records why a bound
   was skipped.
@@ -17,9 +18,8 @@ Modules, in the order in which a certificate is made:
 - ``spectral_bound``: a bound from singular values.
 - ``neighbour_bound``: a bound from distances between rows, by a dual of k-means.
 - ``tightened_bound``: the neighbour bound, improved by subgradient steps.
-- ``semidefinite/``: a bound close to the optimum for up to some 2,000 rows; its ``__init__`` is its
-  map. It also finds better clusterings.
-- ``semidefinite``: a package with the tightest bound, close to 1 on real data.
+- ``semidefinite/``: the tightest bound, close to 1 on real data, for all rows in parts. It also
+  finds better clusterings. Its ``__init__`` is its map.
 - ``semidefinite_prover``: plans and runs it for all rows, within limits on time and memory.
 - ``unit_centers``: from a bound about means to one about centers of length one.
 - ``row_fingerprint``: a hash of the rows, on which the draws of the sampled bound depend.

@@ -54,11 +54,16 @@ def summarize_certificate(certificate: Certificate) -> str:
         "inertia F": f"{certificate.inertia:.6g}",
         "lower bound": f"{certificate.lower_bound:.6g} ({certificate.method}, {kind})",
         "ratio": f"{certificate.ratio:.6g}",
+        "parts": f"{certificate.part_rows} rows each; the parts alone cost a ratio of "
+        f"{certificate.deal_ratio:.6g}"
+        if certificate.part_rows
+        else None,
         "seconds": f"{certificate.seconds:.3f}",
         **{f"no {name}": reason for name, reason in certificate.skipped.items()},
     }
     sentence = certificate.describe()
-    return "\n".join([sentence, *(f"{name:<14} {value}" for name, value in lines.items())])
+    told = (f"{name:<14} {value}" for name, value in lines.items() if value is not None)
+    return "\n".join([sentence, *told])
 
 
 def compare_options(plan: Plan) -> Table:
