@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -163,12 +164,36 @@ def test_a_certificate_names_how_it_was_proven() -> None:
     assert Certificate.from_document(json.loads(json.dumps(document))) == proof
 
 
+def test_a_trace_leads_to_the_bound() -> None:
+    """The trace of a proof rises in time up to the lower bound, and survives a file."""
+    X = draw_instance(4, 80, 2, "normal")
+    proof = certify(X, np.arange(80) % 4)
+    seconds, bounds = zip(*proof.trace, strict=True)
+    assert len(set(bounds)) == len(bounds) > 1
+    assert list(bounds) == sorted(bounds)
+    assert list(seconds) == sorted(seconds)
+    assert bounds[-1] == proof.lower_bound
+    assert seconds[0] > 0
+    assert seconds[-1] < proof.seconds
+    stored = Certificate.from_document(json.loads(json.dumps(proof.to_document())))
+    assert stored.trace == proof.trace
+    assert stored == replace(proof, trace=())
+
+
+def test_a_sampled_bound_is_not_in_the_trace() -> None:
+    """The trace has certain bounds alone, and a certificate of a sample is read with it."""
+    bound = LowerBound(2.0, "sampled", False, 0.99, 0.1, trace=((0.1, 1.5),))
+    proof = Certificate.of(3.0, 1e-15, bound)
+    assert Certificate.from_document(proof.to_document()).trace == ((0.1, 1.5),)
+
+
 def test_certificates_of_the_first_version_can_be_read() -> None:
     """A document without the fields that were added later has their defaults."""
-    added = ("part_rows", "deal_ratio", "n_rows", "n_clusters", "sentence")
+    added = ("part_rows", "deal_ratio", "n_rows", "n_clusters", "trace", "sentence")
     old = {name: value for name, value in PROOF.items() if name not in added}
     proof = Certificate.from_document(old)
     assert (proof.part_rows, proof.deal_ratio, proof.better_labels) == (0, 1.0, None)
+    assert proof.trace == ()
     assert proof.describe().startswith("no clustering into as many groups can be more than 16 %")
 
 
@@ -246,6 +271,17 @@ WRONG_DOCUMENTS: list[Any] = [
     PROOF | {"deal_ratio": 0.5},
     PROOF | {"part_rows": -1},
     PROOF | {"n_rows": 1.5},
+    PROOF | {"trace": None},
+    PROOF | {"trace": [[0.1, 5.0, 3.0]]},
+    PROOF | {"trace": [[0.1, "5"]]},
+    PROOF | {"trace": [[-0.1, 5.0]]},
+    PROOF | {"trace": [[0.1, -5.0]]},
+    PROOF | {"trace": [[0.1, math.nan]]},
+    PROOF | {"trace": [[math.inf, 5.0]]},
+    PROOF | {"trace": [[0.2, 5.0], [0.1, 6.0]]},
+    PROOF | {"trace": [[0.1, 5.0], [0.2, 4.0]]},
+    PROOF | {"trace": [[0.1, 100.5]]},
+    PROOF | {"trace": [[0.1, 5.0]] * 101},
     {name: value for name, value in PROOF.items() if name != "ratio"},
 ]
 

@@ -31,10 +31,11 @@ def test_units_are_counted_before_they_are_done() -> None:
     """A proof reports at most as often as was announced: steps at once, parts otherwise."""
     for n, memory, long in ((120, None, False), (120, 100_000, True), (1200, None, False)):
         rows, groups = draw_groups(n)
-        done: list[int] = []
+        done: list[float] = []
         prover = open_prover(memory=memory, long=long)
-        found = prover.prove(Given(rows, None, groups), lambda into=done: into.append(1))
+        found = prover.prove(Given(rows, None, groups), lambda bound, into=done: into.append(bound))
         assert isinstance(found, AllRowsProof)
+        assert 0 < max(done) <= found.bound
         assert (found.part_rows == 0) == (n == 120 and memory is None)
         assert 0 < len(done) <= prover.count_units(rows.shape)
 
@@ -42,12 +43,12 @@ def test_units_are_counted_before_they_are_done() -> None:
 def test_a_long_proof_keeps_what_a_quick_one_has_found() -> None:
     """A long proof that is stopped in its first steps has the bound of the quick proof in parts."""
     rows, groups = draw_groups(1200)
-    quick = open_prover().prove(Given(rows, None, groups), lambda: False)
+    quick = open_prover().prove(Given(rows, None, groups), lambda bound: False)
     assert isinstance(quick, AllRowsProof)
     assert quick.part_rows > 0
     done: list[int] = []
 
-    def stop() -> bool:
+    def stop(bound: float) -> bool:
         done.append(1)
         return len(done) > quick.n_parts
 
@@ -60,7 +61,8 @@ def test_labels_are_made_if_none_are_known() -> None:
     """Without labels the bound is close to that with good labels."""
     rows, groups = draw_groups(300)
     own, given = (
-        open_prover().prove(Given(rows, None, labels), lambda: False) for labels in (None, groups)
+        open_prover().prove(Given(rows, None, labels), lambda bound: False)
+        for labels in (None, groups)
     )
     assert isinstance(own, AllRowsProof)
     assert isinstance(given, AllRowsProof)
@@ -71,13 +73,13 @@ def test_reasons_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
     """No time, too little time, and too much work are told apart."""
     rows, groups = draw_groups(60)
     given = Given(rows, None, groups)
-    over = open_prover(deadline=Deadline(0.0)).prove(given, lambda: False)
+    over = open_prover(deadline=Deadline(0.0)).prove(given, lambda bound: False)
     assert over == "the time was over before it began"
     monkeypatch.setattr(semidefinite_prover, "predict_seconds", lambda size: 1e6)
-    slow = open_prover(deadline=Deadline(100)).prove(given, lambda: False)
+    slow = open_prover(deadline=Deadline(100)).prove(given, lambda bound: False)
     assert slow == "60 rows and 3 clusters take longer than the 1e+02 s that are left"
     monkeypatch.setattr(semidefinite_prover, "plan_proof", lambda *sizes, **options: None)
-    large = open_prover().prove(given, lambda: False)
+    large = open_prover().prove(given, lambda bound: False)
     assert large == '60 rows and 3 clusters would take minutes; use the method "full"'
     assert open_prover().count_units(rows.shape) == 0
 

@@ -49,6 +49,8 @@ def test_bounds_hold_about_unit_centers(seed: int) -> None:
     assert about_means.value <= found.value
     assert Decimal(found.value) <= best
     assert found.value == max(found.values.values())
+    assert [seconds for seconds, _ in found.trace] == [seconds for seconds, _ in about_means.trace]
+    assert found.trace[-1][1] == found.value
 
 
 def test_nothing_is_lost_for_equal_clusters() -> None:

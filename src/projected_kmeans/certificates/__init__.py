@@ -11,6 +11,7 @@ Modules, in the order in which a certificate is made:
 - ``efforts``: how much work each method may do.
 - ``prover``: chooses which bounds to try, within limits on rows and time, and records why a bound
   was skipped.
+- ``bound_trace``: when the best bound rose, for plots of the proven interval over time.
 - ``prepare_rows``: dense or sparse rows as bounds see them.
 - ``proof_rows``: what a bound asks of the rows, and the rounding arithmetic that bounds share.
 - ``dense_proof_rows``: dense rows, centred and scaled by a power of two.

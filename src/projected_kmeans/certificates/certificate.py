@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from projected_kmeans import documents
+from projected_kmeans.certificates.bound_trace import Trace, find_damage
 from projected_kmeans.certificates.lower_bounds import LowerBound, kmeans_lower_bound
 from projected_kmeans.keys import RandomState
 from projected_kmeans.passes.scoring import measure_inertia
@@ -52,6 +53,8 @@ class Certificate:
     ended : {"", "met", "time", "no gain"}
         Whether the guarantee is met by a certain bound, and if not, what ended the work: the time
         was over, or nothing gained any more.
+    trace : tuple of (float, float)
+        As in `LowerBound`. Two certificates are equal also if only their traces differ.
 
     Examples
     --------
@@ -76,6 +79,7 @@ class Certificate:
     better_labels: Labels | None = field(default=None, compare=False, repr=False)
     guarantee: float = 0.0
     ended: str = ""
+    trace: Trace = field(default=(), compare=False, repr=False)
 
     @classmethod
     def of(cls, value: float, error: float, bound: LowerBound) -> Certificate:
@@ -127,6 +131,7 @@ class Certificate:
             n_rows=best.n_rows,
             n_clusters=best.n_clusters,
             better_labels=best.better_labels,
+            trace=best.trace,
         )
 
     @classmethod
@@ -149,6 +154,9 @@ class Certificate:
             largest = {"ratio": math.inf, "confidence": 1.0}.get(name, sys.float_info.max)
             if not (1.0 if name in ("ratio", "deal_ratio") else 0.0) <= value <= largest:
                 raise ValueError(f"the certificate is damaged ({name} is {value}); certify again")
+        damage = find_damage(found.trace, found.lower_bound if found.certain else math.inf)
+        if damage is not None:
+            raise ValueError(f"the certificate is damaged ({damage}); certify again")
         return found
 
     def to_document(self) -> dict[str, Any]:

@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike
 
 from projected_kmeans import _native
 from projected_kmeans.blocks.inputs import as_native_rows, check_weights
+from projected_kmeans.certificates.bound_trace import Trace
 from projected_kmeans.certificates.efforts import EFFORTS, Effort
 from projected_kmeans.certificates.prepare_rows import prepare_rows
 from projected_kmeans.certificates.prover import Prover
@@ -60,6 +61,9 @@ class LowerBound:
     better_labels : ndarray of int32 (n,) or None
         A clustering with a smaller inertia than that of the labels that were given, if the proof
         found one.
+    trace : tuple of (float, float)
+        When the best certain bound rose: seconds since the work began, and the bound. At most 100
+        points.
     """
 
     value: float
@@ -74,6 +78,7 @@ class LowerBound:
     n_rows: int = 0
     n_clusters: int = 0
     better_labels: Labels | None = field(default=None, compare=False, repr=False)
+    trace: Trace = field(default=(), compare=False, repr=False)
 
 
 def kmeans_lower_bound(
@@ -240,6 +245,7 @@ def bound_inertia(
         n_rows=int(given.rows.shape[0]),
         n_clusters=n_clusters,
         better_labels=_widen(better, labels, weights),
+        trace=prover.trace.points(),
     )
 
 

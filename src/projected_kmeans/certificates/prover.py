@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from projected_kmeans.certificates.bound_trace import BoundTrace
 from projected_kmeans.certificates.efforts import N_SUBSETS, Effort
 from projected_kmeans.certificates.neighbour_bound import Dual, Neighbours, measure_neighbours
 from projected_kmeans.certificates.proof_rows import ProofRows
@@ -70,6 +71,8 @@ class Prover:
         Maps each bound that was skipped or cut short to the reason.
     semidefinite : AllRowsProof or None
         What the semidefinite bound of all rows has found.
+    trace : BoundTrace
+        When the best certain bound of all rows rose.
     """
 
     def __init__(
@@ -85,6 +88,7 @@ class Prover:
     ) -> None:
         self.skipped: dict[str, str] = {}
         self.semidefinite: AllRowsProof | None = None
+        self.trace = BoundTrace()
         self._n_clusters, self._effort, self._key = n_clusters, effort, key
         self._deadline, self._monitor, self._done = deadline, monitor, 0
         self._parts = SemidefiniteProver(
@@ -120,9 +124,11 @@ class Prover:
         searched = None
         if self._effort.use_spectral:
             self._try_spectral(whole, values)
+            self.trace.note(values.get("spectral", 0.0))
         is_small = whole.shape[0] <= ALWAYS_NEIGHBOUR_ROWS
         if is_small and self._effort.max_neighbour_rows and not given.is_met(values.values()):
             searched = self._try_neighbours(whole, values)
+            self.trace.note(values.get("neighbour", 0.0))
         if given.is_met(values.values()):
             return values
         if self._effort.semidefinite is not None and whole.shape[0] > self._n_clusters:
@@ -136,6 +142,7 @@ class Prover:
                 searched = self._try_neighbours(whole, values)
         if searched is not None:
             self._try_tightening(whole, searched, values)
+        self.trace.note(max(values.values(), default=0.0))
         return values | self.prove_by_subsets(given, whole, confidence)
 
     def prove(self, rows: ProofRows) -> dict[str, float]:
@@ -272,6 +279,7 @@ class Prover:
             return
         self.semidefinite = found
         values["semidefinite"] = found.bound
+        self.trace.note(found.bound)
         if found.n_reached < found.n_parts:
             some = f"after {found.n_reached} of {found.n_parts} parts" if found.part_rows else ""
             self._skip("semidefinite", f"the time was over {some or 'in the middle of its search'}")
@@ -293,7 +301,8 @@ class Prover:
         self.skipped[name] = reason
         self._monitor.note("%s bound skipped or cut short: %s", name, reason)
 
-    def _tick(self) -> bool:
-        """Report a unit of work; return whether to stop."""
+    def _tick(self, bound: float = 0.0) -> bool:
+        """Report a unit of work, and what it proves for all rows; return whether to stop."""
+        self.trace.note(bound)
         self._done += 1
         return self._monitor.report(self._done) or self._deadline.is_over

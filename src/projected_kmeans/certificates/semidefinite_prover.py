@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from projected_kmeans.certificates.semidefinite.all_rows import AllRowsProof, prove_all_rows
+from projected_kmeans.certificates.semidefinite.all_rows import (
+    AllRowsProof,
+    OnUnit,
+    prove_all_rows,
+)
 from projected_kmeans.certificates.semidefinite.dealing import deal_rows
 from projected_kmeans.certificates.semidefinite.instance import Instance, cluster_quickly
 from projected_kmeans.certificates.semidefinite.proof_plan import (
@@ -106,7 +110,7 @@ class SemidefiniteProver:
                 units += max(plan.effort.max_steps * (size == shape[0]), -(-shape[0] // size))
         return units
 
-    def prove(self, given: Given, on_unit: Callable[[], bool]) -> AllRowsProof | str:
+    def prove(self, given: Given, on_unit: OnUnit) -> AllRowsProof | str:
         """Return what was proven for all rows, or why nothing was tried.
 
         Parameters
@@ -114,7 +118,7 @@ class SemidefiniteProver:
         given : Given
             The rows.
         on_unit : callable
-            Called after every unit of work; a true answer stops the work.
+            Called after every unit of work with the bound so far; a true answer stops the work.
         """
         if self._deadline.is_over:
             return "the time was over before it began"
@@ -139,7 +143,7 @@ class SemidefiniteProver:
     def bound_subset(self, given: Given, indices: NDArray[np.int64]) -> float:
         """Return the bound of some of the rows, each with weight 1; 0 if there is no time."""
         labels = None if given.labels is None else given.labels[indices]
-        found = self.prove(Given(given.rows[indices], None, labels), lambda: False)
+        found = self.prove(Given(given.rows[indices], None, labels), lambda bound: False)
         return 0.0 if isinstance(found, str) else found.bound
 
     def _levels(self) -> tuple[bool, ...]:
@@ -194,7 +198,7 @@ class SemidefiniteProver:
         return f"{what} take longer than the {left:.2g} s that are left"
 
     def _run(
-        self, instance: Instance, plan: ProofPlan, goal: float, on_unit: Callable[[], bool]
+        self, instance: Instance, plan: ProofPlan, goal: float, on_unit: OnUnit
     ) -> AllRowsProof:
         plan, n_threads = fit_memory(plan, instance.rows.shape, self._n_threads, self._memory)
         return prove_all_rows(

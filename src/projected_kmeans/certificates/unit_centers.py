@@ -75,7 +75,10 @@ def to_unit_centers(bound: LowerBound, rows: Any, weights: Floats | None = None)
         return max(value, scale_back(least, 0.0, exponent))
 
     values = {name: convert(value) for name, value in bound.values.items()}
-    return replace(bound, value=convert(bound.value), values=values, better_labels=None)
+    trace = tuple((seconds, convert(value)) for seconds, value in bound.trace)
+    return replace(
+        bound, value=convert(bound.value), values=values, better_labels=None, trace=trace
+    )
 
 
 def _square_rows(rows: Any) -> Floats:

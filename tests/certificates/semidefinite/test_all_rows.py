@@ -79,14 +79,29 @@ def test_parts_that_were_not_reached_count_with_cheap_bounds(
     """A stop after few of twelve parts counts the others' spectral bound, or 0 if it takes long."""
     instance, plan = draw_groups(), ProofPlan(20, PLAIN)
     whole = prove_all_rows(instance, plan)
-    stopped = prove_all_rows(instance, plan, on_unit=lambda: True)
+    stopped = prove_all_rows(instance, plan, on_unit=lambda bound: True)
     assert (whole.n_parts, whole.n_reached) == (12, 12)
     assert stopped.n_reached < 6
     assert stopped.ratio == np.inf
     monkeypatch.setattr(all_rows, "MAX_REST_WORK", 0)
-    alone = prove_all_rows(instance, plan, on_unit=lambda: True)
+    alone = prove_all_rows(instance, plan, on_unit=lambda bound: True)
     assert 0 < alone.bound < 0.5 * whole.bound
     assert 0.3 * whole.bound < stopped.bound < whole.bound
+
+
+@pytest.mark.parametrize("part_rows", [0, 48])
+def test_bounds_are_told_while_they_grow(part_rows: int) -> None:
+    """After every part the sum so far is told, and at once the best check so far; none exceeds."""
+    told: list[float] = []
+    found = prove_all_rows(draw_groups(), ProofPlan(part_rows, CUTS), on_unit=told.append)
+    assert told == sorted(told)
+    if part_rows:
+        assert len(told) == found.n_parts == 5
+        assert len(set(told)) == 5
+        assert told[-1] == found.bound
+    else:
+        assert told[0] == 0
+        assert 0 < told[-1] <= found.bound
 
 
 def test_without_time_nothing_is_proven() -> None:
@@ -153,7 +168,7 @@ def test_weak_parts_are_bounded_by_neighbours() -> None:
 def sum_of_searches(instance: Instance, plan: ProofPlan) -> float:
     """Return the bound without neighbours."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(all_rows, "_bound_by_neighbours", lambda part, deadline: 0.0)
+        patch.setattr(all_rows, "bound_by_neighbours", lambda part, deadline: 0.0)
         found: AllRowsProof = prove_all_rows(instance, plan)
     return found.bound
 

@@ -25,7 +25,7 @@ def test_two_parts_run_at_a_time() -> None:
         return float(part.rows.sum())
 
     found = work_side_by_side(
-        ROWS, PARTS, meet, n_threads=2, deadline=Deadline(), on_part=lambda: False
+        ROWS, PARTS, meet, n_threads=2, deadline=Deadline(), on_part=lambda found: False
     )
     assert found == [3.0, 12.0, 21.0, 30.0]
 
@@ -40,7 +40,7 @@ def test_an_error_ends_all_parts() -> None:
 
     with pytest.raises(MemoryError, match="too large"):
         work_side_by_side(
-            ROWS, PARTS, fail, n_threads=1, deadline=Deadline(), on_part=lambda: False
+            ROWS, PARTS, fail, n_threads=1, deadline=Deadline(), on_part=lambda found: False
         )
     assert len(begun) <= len(PARTS)
 
@@ -55,7 +55,7 @@ def test_an_interrupt_ends_all_parts() -> None:
         ended.append(float(part.rows[0, 0]))
         return True
 
-    def interrupt() -> bool:
+    def interrupt(found: bool) -> bool:
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
@@ -74,6 +74,6 @@ def test_time_is_divided_among_parts() -> None:
 
         limit = Deadline(3600)
         work_side_by_side(
-            ROWS, PARTS, note, n_threads=n_threads, deadline=limit, on_part=lambda: False
+            ROWS, PARTS, note, n_threads=n_threads, deadline=limit, on_part=lambda found: False
         )
         assert min(shares) == pytest.approx(share, abs=60)

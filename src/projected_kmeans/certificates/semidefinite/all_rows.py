@@ -41,6 +41,9 @@ WEAK_RATIO = 1.1
 MAX_REST_WORK = 2**34
 MAX_REST_SIZE = 1024
 
+# Is told the bound for all rows after a unit of work; a true answer stops the work.
+OnUnit = Callable[[float], bool]
+
 
 @dataclass(frozen=True)
 class AllRowsProof:
@@ -79,7 +82,7 @@ def prove_all_rows(
     key: int = 0,
     n_threads: int = 1,
     deadline: Deadline | None = None,
-    on_unit: Callable[[], bool] | None = None,
+    on_unit: OnUnit | None = None,
 ) -> AllRowsProof:
     """Return a certain bound for all rows; the same bits for any number of threads.
 
@@ -98,8 +101,8 @@ def prove_all_rows(
     deadline : Deadline, optional
         When to stop. If it has a limit, each part gets its share of the time that is left.
     on_unit : callable, optional
-        Called after every part, in this thread; after every step if all rows are proven at once. A
-        true answer stops the work.
+        Called after every part, in this thread; after every step if all rows are proven at once. It
+        gets the bound for all rows that is proven by then. A true answer stops the work.
 
     Examples
     --------
@@ -111,7 +114,7 @@ def prove_all_rows(
     (20, 3, True)
     """
     deadline = Deadline() if deadline is None else deadline
-    on_unit = on_unit or (lambda: False)
+    on_unit = on_unit or (lambda bound: False)
     n_rows = instance.rows.shape[0]
     if plan.part_rows == 0 or n_rows <= plan.part_rows:
         return _prove_at_once(instance, replace(plan.effort, goal=goal), deadline, on_unit)
@@ -129,6 +132,12 @@ def prove_all_rows(
         )
     except OutOfTime:
         return AllRowsProof(0.0, math.inf, part_rows, n_parts=n_parts)
+    reached: list[float] = []
+
+    def add_part(proof: PartProof) -> bool:
+        reached.append(proof.bound)
+        return on_unit(_add_up(reached))
+
     proofs = prove_side_by_side(
         instance,
         deal.parts,
@@ -136,14 +145,14 @@ def prove_all_rows(
         replace(plan.effort, goal=max(GOAL, goal / deal.ratio)),
         n_threads=n_threads,
         deadline=deadline,
-        on_part=on_unit,
+        on_part=add_part,
     )
     bounds = _raise_bounds(instance, deal.parts, proofs, n_threads, deadline)
     return _sum_up(instance, deal, proofs, bounds, part_rows)
 
 
 def _prove_at_once(
-    instance: Instance, effort: PartEffort, deadline: Deadline, on_step: Callable[[], bool]
+    instance: Instance, effort: PartEffort, deadline: Deadline, on_unit: OnUnit
 ) -> AllRowsProof:
     """Prove a bound for all rows as one part."""
     proof = prove_part(
@@ -153,7 +162,7 @@ def _prove_at_once(
         weights=instance.weights,
         effort=effort,
         deadline=deadline,
-        on_step=lambda step: on_step(),
+        on_step=lambda step: on_unit(step.bound),
     )
     return AllRowsProof(
         proof.bound,
@@ -185,20 +194,20 @@ def _raise_bounds(
     first = proofs[0]
     if first is None or first.inertia <= WEAK_RATIO * first.bound or deadline.is_over:
         return bounds
-    if not _bound_by_neighbours(instance.take(parts[0]), deadline) > first.bound:
+    if not bound_by_neighbours(instance.take(parts[0]), deadline) > first.bound:
         return bounds
     others = work_side_by_side(
         instance,
         parts,
-        _bound_by_neighbours,
+        bound_by_neighbours,
         n_threads=n_threads,
         deadline=deadline,
-        on_part=lambda: False,
+        on_part=lambda bound: False,
     )
     return [max(bound, other or 0.0) for bound, other in zip(bounds, others, strict=True)]
 
 
-def _bound_by_neighbours(part: Instance, deadline: Deadline) -> float:
+def bound_by_neighbours(part: Instance, deadline: Deadline) -> float:
     """Return the neighbour bound of a part; 0 if the time is over."""
     try:
         rows = prepare_rows(part.rows, part.weights, deadline.check)
@@ -219,7 +228,7 @@ def _sum_up(
     missed = [part for part, bound in zip(deal.parts, bounds, strict=True) if not bound > 0]
     is_cut = not all(map(_has_ended, proofs))
     rest = _bound_rest(instance, np.concatenate(missed)) if missed and is_cut else 0.0
-    bound = max(0.0, math.nextafter(math.fsum([*bounds, rest]), 0.0))
+    bound = _add_up([*bounds, rest])
     inertia = math.fsum(math.inf if one is None else one.inertia for one in proofs) * deal.ratio
     return AllRowsProof(
         bound,
@@ -229,6 +238,11 @@ def _sum_up(
         n_parts=len(proofs),
         n_reached=sum(map(_has_ended, proofs)),
     )
+
+
+def _add_up(bounds: Sequence[float]) -> float:
+    """Return the sum of the bounds of parts, rounded down."""
+    return max(0.0, math.nextafter(math.fsum(bounds), 0.0))
 
 
 def _bound_rest(instance: Instance, indices: Indices) -> float:

@@ -31,7 +31,7 @@ def prove_side_by_side(
     *,
     n_threads: int,
     deadline: Deadline,
-    on_part: Callable[[], bool],
+    on_part: Callable[[PartProof], bool],
 ) -> list[PartProof | None]:
     """Return what was proven for each part; None for parts that were not begun.
 
@@ -48,7 +48,8 @@ def prove_side_by_side(
     deadline : Deadline
         When to stop. If it has a limit, each part gets its share of the time that is left.
     on_part : callable
-        Called after every part, in the thread of the caller; a true answer stops the work.
+        Called with what was found for a part, after every part, in the thread of the caller; a true
+        answer stops the work.
     """
 
     def prove(part: Instance, own: Deadline) -> PartProof:
@@ -73,7 +74,7 @@ def work_side_by_side(
     *,
     n_threads: int,
     deadline: Deadline,
-    on_part: Callable[[], bool],
+    on_part: Callable[[Found], bool],
 ) -> list[Found | None]:
     """Return what a function finds for each part; None for parts that were not begun.
 
@@ -102,7 +103,7 @@ def work_side_by_side(
             futures = {pool.submit(run, part): index for index, part in enumerate(parts)}
             for future in as_completed(futures):
                 one = found[futures[future]] = future.result()
-                if one is not None and on_part():
+                if one is not None and on_part(one):
                     is_stopped.set()
         except BaseException:  # threads that run end after their present step
             is_stopped.set()
