@@ -13,6 +13,7 @@ Modules, in the order in which a report is made:
 - ``files``: ``report.json``, written and read.
 - ``agreement``: whether the parts of a stored report agree with each other.
 - ``sentences``: the texts of the page.
+- ``proof``: the texts and points of what a certificate proves, over time.
 - ``plots``: the plots of the page, by Bokeh.
 - ``page``: a `Report` -> one HTML page, from ``templates/``.
 - ``live_fit``: the state of a running fit, for the live page.

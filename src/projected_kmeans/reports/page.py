@@ -21,6 +21,7 @@ from projected_kmeans.reports.plots import (
     draw_plots,
     load_script,
 )
+from projected_kmeans.reports.proof import describe_proof
 from projected_kmeans.reports.sentences import (
     DASH,
     describe_cards,
@@ -90,6 +91,7 @@ def render_report(report: Report) -> str:
         passes_note=write_passes_note(report),
         curve_note=write_curve_note(report),
         theorem_note=write_theorem_note(report),
+        proof=describe_proof(report),
         plan_note=write_plan_note(report),
         steps=describe_steps(facts),
         command=report.command,

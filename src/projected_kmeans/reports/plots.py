@@ -7,21 +7,35 @@ modes.
 from __future__ import annotations
 
 import importlib.util
+from collections.abc import Sequence
 from typing import Any
 
 from projected_kmeans.optional_packages import load_extra
+from projected_kmeans.reports.proof import ProvenPoint, draw_stairs, list_points
+from projected_kmeans.reports.sentences import write_number
 from projected_kmeans.reports.theorem import draw_guarantee
-from projected_kmeans.reports.values import DimensionCurve, FitFacts, PassLine, Report, RowMap
+from projected_kmeans.reports.values import (
+    CertificateFacts,
+    DimensionCurve,
+    FitFacts,
+    PassLine,
+    Report,
+    RowMap,
+)
 
 # The colours of Okabe and Ito, which people with colour blindness can tell apart. Black is left
 # out, and so is yellow, which is hard to see on white. Clusters of the same colour have different
 # marks.
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")
 MARKS = ("circle", "triangle", "square", "diamond", "inverted_triangle", "hex", "star")
-ACCENT, QUIET = "#0072b2", "#8a94a3"
+ACCENT, BOUND, QUIET = "#0072b2", "#d55e00", "#8a94a3"
 
 # Centers have numbers on the map if there are at most this many; more would hide the rows.
 MAX_NUMBERED_CENTERS = 60
+
+# The plot of the proven interval begins at this share of the inertia or below, so that a gap of
+# rounding errors does not fill it.
+HIGHEST_START = 0.999
 
 
 def draw_plots(report: Report) -> dict[str, Any]:
@@ -46,6 +60,9 @@ def draw_plots(report: Report) -> dict[str, Any]:
         figures["plot-passes"] = _draw_passes(report.passes)
     if report.curve is not None:
         figures["plot-curve"] = _draw_curve(report.curve, report.facts)
+    points = list_points(report)
+    if points:
+        figures["plot-proof"] = _draw_proof(points, report.facts.results.certificate)
     return {place: embed.json_item(figure, place) for place, figure in figures.items()}
 
 
@@ -188,13 +205,45 @@ def _draw_curve(curve: DimensionCurve, facts: FitFacts) -> Any:
     n_clusters = len(facts.results.cluster_sizes)
     dimensions, ratios = draw_guarantee(n_clusters, facts.data.shape[1])
     if dimensions:
-        figure.line(dimensions, ratios, line_color="#d55e00", line_width=2.5, line_dash=[8, 5])
+        figure.line(dimensions, ratios, line_color=BOUND, line_width=2.5, line_dash=[8, 5])
     tooltips = [("dimensions", "@t"), ("times this fit's inertia", "@ratio{0.0000}")]
     figure.add_tools(models.HoverTool(renderers=[dots], tooltips=tooltips))
     figure.y_range.start = 0.9
     ticks = [*curve.dimensions, *([facts.data.shape[1]] if dimensions else [])]
     figure.xaxis.ticker = ticks
     figure.xaxis.major_label_overrides = {tick: str(tick) for tick in ticks}
+    return figure
+
+
+def _draw_proof(points: Sequence[ProvenPoint], certificate: CertificateFacts | None) -> Any:
+    models = load_extra("bokeh.models", "report", "a report")
+    lowest = min(points[0].share, HIGHEST_START)
+    margin = 5 * (1 - lowest)
+    figure = _figure(
+        height=340,
+        x_axis_label="seconds since the proof began",
+        y_axis_label="percent of this clustering's inertia",
+        y_range=(100 * lowest - margin, 100 + margin),
+        tools="",
+    )
+    end = max(points[-1].seconds, 0.0 if certificate is None else certificate.seconds)
+    x, y = draw_stairs(points, end)
+    figure.varea(x, y, [100.0] * len(x), fill_color=BOUND, fill_alpha=0.18)
+    figure.line([x[0], end], [100.0, 100.0], line_color=ACCENT, line_width=3)
+    figure.line(x, y, line_color=BOUND, line_width=2.5)
+    data = {
+        "seconds": [point.seconds for point in points],
+        "percent": [100 * point.share for point in points],
+        "bound": [write_number(point.bound, 6) for point in points],
+    }
+    source = models.ColumnDataSource(data=data)
+    dots = figure.scatter("seconds", "percent", source=source, size=5, color=BOUND)
+    tooltips = [
+        ("seconds", "@seconds{0.00}"),
+        ("no inertia is below", "@bound"),
+        ("of this inertia", "@percent{0.000} %"),
+    ]
+    figure.add_tools(models.HoverTool(renderers=[dots], tooltips=tooltips))
     return figure
 
 

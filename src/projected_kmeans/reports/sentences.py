@@ -82,10 +82,10 @@ def write_answer(report: Report) -> str:
     if proof:
         found += f", {proof}"
     end = STOPS.get(results.stopped, results.stopped)
-    took = f"{_seconds(_planned_work(facts))} ({_seconds(facts.plan.seconds)} planned)"
+    took = f"{write_seconds(_planned_work(facts))} ({write_seconds(facts.plan.seconds)} planned)"
     proving = facts.seconds.get("certify")
     if proving is not None:
-        took += f", and the certificate another {_seconds(proving)}"
+        took += f", and the certificate another {write_seconds(proving)}"
     return f"{found}. The fit {end}; it took {took}."
 
 
@@ -116,11 +116,13 @@ def describe_cards(report: Report) -> list[Card]:
     if results.accuracy is not None:
         cards.append(Card("Accuracy", f"{results.accuracy:.1%}", "rows with the right label"))
     took = _planned_work(facts)
-    cards.append(Card("Time", _seconds(took), f"{_seconds(facts.plan.seconds)} planned"))
+    cards.append(Card("Time", write_seconds(took), f"{write_seconds(facts.plan.seconds)} planned"))
     if facts.original is not None:
         other = sum(facts.original.seconds.values())
         times = f"{other / took:.1f} {TIMES}" if took > 0 else DASH
-        cards.append(Card("Faster by", times, f"than {facts.original.name}, {_seconds(other)}"))
+        cards.append(
+            Card("Faster by", times, f"than {facts.original.name}, {write_seconds(other)}")
+        )
     return cards
 
 
@@ -284,7 +286,8 @@ def _round_up(ratio: float) -> float:
     return math.ceil(ratio * 1000) / 1000 if ratio < 1e12 else ratio
 
 
-def _seconds(value: float) -> str:
+def write_seconds(value: float) -> str:
+    """Return a time in seconds or minutes."""
     if value >= 120:
         return f"{value / 60:.1f} min"
     return f"{value:.3g} s"

@@ -5,12 +5,14 @@ Holds facts and no wording: `build` finds the facts, `sentences` and `page` word
 
 from __future__ import annotations
 
+import math
 import sys
 from dataclasses import dataclass, field
 from typing import Annotated, Any
 
 from msgspec import Meta
 
+from projected_kmeans.certificates.bound_trace import Trace, find_damage
 from projected_kmeans.documents import (
     Count,
     Finite,
@@ -34,7 +36,13 @@ class DataFacts:
 
 @dataclass(frozen=True)
 class CertificateFacts:
-    """The certificate of a fit; the ratio is None if nothing was proven."""
+    """The certificate of a fit; the ratio is None if nothing was proven.
+
+    Attributes
+    ----------
+    sentence, ratio, certain, confidence, lower_bound, method, seconds, part_rows, deal_ratio, trace
+        As in `Certificate`. Results of earlier versions lack the last four.
+    """
 
     sentence: str
     ratio: Annotated[float, Meta(ge=1, le=sys.float_info.max)] | None
@@ -42,6 +50,15 @@ class CertificateFacts:
     confidence: Share
     lower_bound: NotNegative
     method: str
+    seconds: Seconds = 0.0
+    part_rows: Count = 0
+    deal_ratio: Annotated[float, Meta(ge=1, le=sys.float_info.max)] = 1.0
+    trace: Trace = ()
+
+    def __post_init__(self) -> None:
+        damage = find_damage(self.trace, self.lower_bound if self.certain else math.inf)
+        if damage is not None:
+            raise ValueError(damage)
 
 
 @dataclass(frozen=True)
