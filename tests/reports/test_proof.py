@@ -14,9 +14,17 @@ from projected_kmeans.reports.build import describe_report
 from projected_kmeans.reports.files import load_report, save_report
 from projected_kmeans.reports.page import render_report
 from projected_kmeans.reports.plots import draw_plots
-from projected_kmeans.reports.proof import MAX_LISTED_POINTS, describe_proof, list_points
+from projected_kmeans.reports.proof import (
+    MAX_LISTED_POINTS,
+    ProvenPoint,
+    describe_proof,
+    list_points,
+)
+from projected_kmeans.reports.sentences import TIMES
 from projected_kmeans.reports.values import CertificateFacts, Report
 from tests.support.commands import ROWS
+
+NORMAL = str.maketrans("⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "-0123456789")
 
 
 @pytest.fixture(scope="module")
@@ -59,7 +67,7 @@ def test_the_page_shows_the_interval_and_its_numbers(proven: Report) -> None:
     section = section[: section.index("</section>")]
     assert 'id="plot-proof" role="img" aria-label="Staircase plot' in section
     assert section.count("<tr><td>") == len(proof.points) == len(certificate.trace)
-    assert f"{100 * proof.points[-1].share:.3f} %" in section
+    assert f"<td>{proof.points[-1].write_share()}</td>" in section
     assert '<a href="#proof">' in page
 
 
@@ -85,6 +93,16 @@ def find_columns(node: Any) -> list[dict[str, Any]]:
     if node.get("type") == "map" and all(isinstance(one[1], list) for one in node["entries"]):
         return [dict(node["entries"])]
     return [found for one in node.values() for found in find_columns(one)]
+
+
+@pytest.mark.parametrize("bound", [5e-324, 1 / 3, 1.0, 999999.97, 123456789.9, 1.7e308])
+def test_bounds_are_rounded_down(bound: float) -> None:
+    """A written bound, and a written share of the inertia, claim no more than is proven."""
+    point = ProvenPoint(1.0, bound, min(1.0, bound))
+    text = point.write_bound().replace(",", "").replace(f" {TIMES} 10", "e").translate(NORMAL)
+    assert 0.9999 * bound < float(text) * (1 + 1e-15) or bound < 1e-300
+    assert float(text) <= bound
+    assert float(point.write_share().removesuffix(" %")) <= 100 * point.share
 
 
 def test_long_traces_have_a_short_table(proven: Report) -> None:

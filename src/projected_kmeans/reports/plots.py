@@ -12,7 +12,6 @@ from typing import Any
 
 from projected_kmeans.optional_packages import load_extra
 from projected_kmeans.reports.proof import ProvenPoint, draw_stairs, list_points
-from projected_kmeans.reports.sentences import write_number
 from projected_kmeans.reports.theorem import draw_guarantee
 from projected_kmeans.reports.values import (
     CertificateFacts,
@@ -234,14 +233,15 @@ def _draw_proof(points: Sequence[ProvenPoint], certificate: CertificateFacts | N
     data = {
         "seconds": [point.seconds for point in points],
         "percent": [100 * point.share for point in points],
-        "bound": [write_number(point.bound, 6) for point in points],
+        "bound": [point.write_bound() for point in points],
+        "share": [point.write_share() for point in points],
     }
     source = models.ColumnDataSource(data=data)
     dots = figure.scatter("seconds", "percent", source=source, size=5, color=BOUND)
     tooltips = [
         ("seconds", "@seconds{0.00}"),
         ("no inertia is below", "@bound"),
-        ("of this inertia", "@percent{0.000} %"),
+        ("of this inertia", "@share"),
     ]
     figure.add_tools(models.HoverTool(renderers=[dots], tooltips=tooltips))
     return figure

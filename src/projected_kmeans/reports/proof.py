@@ -5,7 +5,9 @@ Words what `values` holds; `plots` draws it.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
+from decimal import ROUND_FLOOR, Context
 from typing import NamedTuple
 
 from projected_kmeans.certificates.bound_trace import thin_out
@@ -15,13 +17,30 @@ from projected_kmeans.reports.values import CertificateFacts, Report
 # Rows of the table beside the plot, which is for readers who do not see the plot.
 MAX_LISTED_POINTS = 12
 
+ROUND_DOWN = Context(prec=6, rounding=ROUND_FLOOR)
+
 
 class ProvenPoint(NamedTuple):
-    """A moment when the best bound rose: seconds, the bound, and its share of the inertia."""
+    """A moment when the best bound rose: seconds, the bound, and its share of the inertia.
+
+    Examples
+    --------
+    >>> point = ProvenPoint(0.5, 7654.329, 0.9999999)
+    >>> point.write_bound(), point.write_share()
+    ('7,654.32', '99.999 %')
+    """
 
     seconds: float
     bound: float
     share: float
+
+    def write_bound(self) -> str:
+        """Return the bound with six digits, rounded down so that it stays true."""
+        return write_number(float(ROUND_DOWN.create_decimal(self.bound)), 6)
+
+    def write_share(self) -> str:
+        """Return the share in percent, rounded down so that it stays true."""
+        return f"{math.floor(1e5 * self.share) / 1e3:.3f} %"
 
 
 class ProofTexts(NamedTuple):
@@ -74,9 +93,9 @@ def describe_proof(report: Report) -> ProofTexts | None:
     )
     first, last = points[0], points[-1]
     words = (
-        f"the proven bound rises from {first.share:.2%} of the inertia after "
-        f"{write_seconds(first.seconds)} to {last.share:.2%} after {write_seconds(last.seconds)}; "
-        f"the inertia is {write_number(inertia, 6)}"
+        f"the proven bound rises from {first.write_share()} of the inertia after "
+        f"{write_seconds(first.seconds)} to {last.write_share()} after "
+        f"{write_seconds(last.seconds)}; the inertia is {write_number(inertia, 6)}"
     )
     return ProofTexts(note, caption, words, thin_out(points, MAX_LISTED_POINTS))
 
