@@ -38,6 +38,18 @@ def test_the_command_says_what_the_library_does(call: Call, data: Path, tmp_path
     assert [line.split(",")[0] for line in lines[1:]] == ["2", "3"]
 
 
+def test_the_table_shows_what_is_proven(call: Call, data: Path) -> None:
+    """The interval stands in the table, and a sentence says what it proves; unless not wanted."""
+    run = call("choose-k", data, "--range", "2:4")
+    assert "best possible" in run.out
+    assert " to " in next(line for line in run.out.splitlines() if "<-" in line)
+    assert "no clustering into 3 groups can be" in run.out
+    without = call("choose-k", data, "--range", "2:4", "--no-prove")
+    assert "best possible" not in without.out
+    assert "lower bound" in without.out
+    assert "no clustering into" not in without.out
+
+
 @pytest.mark.parametrize("text", ["5", "5:2", "1:4", "2:9:0", "2:3:4:5", "a:b"])
 def test_bad_ranges_are_refused(call: Call, data: Path, text: str) -> None:
     """A text that is not a range of numbers of clusters gives one sentence."""

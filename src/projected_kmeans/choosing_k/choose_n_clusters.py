@@ -17,7 +17,8 @@ from projected_kmeans.certificates.spectral_bound import SPECTRAL_LIMIT, spectra
 from projected_kmeans.checks import check_count
 from projected_kmeans.choosing_k.cluster_counts import ClusterCounts, judge
 from projected_kmeans.choosing_k.gap_statistic import N_REFERENCES, draw_sample, measure_gap
-from projected_kmeans.choosing_k.sweep import sweep_counts
+from projected_kmeans.choosing_k.proven_intervals import Intervals, choose_effort, prove_intervals
+from projected_kmeans.choosing_k.sweep import Sweep, sweep_counts
 from projected_kmeans.estimator.projected_kmeans import ProjectedKMeans
 from projected_kmeans.fit.reduction import reduce_rows
 from projected_kmeans.fit.storage import open_storage
@@ -43,6 +44,7 @@ def choose_n_clusters(
     *,
     n_components: int | str = "auto",
     sample_weight: ArrayLike | None = None,
+    prove: bool = True,
     random_state: RandomState = None,
     n_threads: int | None = None,
     callback: Callable[[FitState], object] | None = None,
@@ -54,6 +56,9 @@ def choose_n_clusters(
     numbers also from a fresh seeding, and the better one is kept. The gap statistic compares the
     inertia with that of random rows, clustered in the same way. The silhouette measures how much
     nearer rows are to their own center than to the second nearest.
+
+    For few rows in memory, it is also proven for each number between which two values the smallest
+    possible inertia of the rows lies.
 
     Parameters
     ----------
@@ -67,6 +72,10 @@ def choose_n_clusters(
         more, the rows are clustered as they are.
     sample_weight : array-like (n,), optional
         Weight of every row, not negative.
+    prove : bool, default=True
+        Whether to prove between which two values the smallest possible inertia lies. Nothing is
+        proven for more than 1,000 rows, or if all numbers together would take more than some
+        seconds, as sizes predict it.
     random_state : int, RandomState instance or None, default=None
         An integer is the key of the run. The result depends on the key and on X alone.
     n_threads : int, optional
@@ -114,7 +123,8 @@ def choose_n_clusters(
         sketch = reduce_rows(recipe, storage.open_rows(rows), weights, Run(monitor)).sketch
     learnt = recipe.projection
     lost = float(learnt.lost_variance_) if isinstance(learnt, SpectralProjection) else 0.0
-    return _compare(sketch, wanted, recipe.key, lost, monitor)
+    proven = rows if prove and rows.resident else None
+    return _compare(sketch, proven, wanted, recipe.key, lost, monitor)
 
 
 def _check_counts(counts: Iterable[int], n_samples: int) -> list[int]:
@@ -132,9 +142,17 @@ def _check_counts(counts: Iterable[int], n_samples: int) -> list[int]:
 
 
 def _compare(
-    sketch: Problem, wanted: list[int], key: int, lost: float, monitor: Monitor
+    sketch: Problem,
+    proven: BlockSource | None,
+    wanted: list[int],
+    key: int,
+    lost: float,
+    monitor: Monitor,
 ) -> ClusterCounts:
-    """Sweep the rows, a sample of them if they are many, and random rows; judge the curves."""
+    """Sweep the rows, a sample of them if they are many, and random rows; judge the curves.
+
+    Intervals are proven for the rows ``proven``, which the sketch is of.
+    """
     counts = [1, *wanted]
     sample = draw_sample(sketch, wanted[-1], key)
     done = itertools.count(1)
@@ -150,6 +168,7 @@ def _compare(
         if sample is not sketch:
             of_sample = sweep_counts(_limit_threads(sample), counts, key, 1, report)
         gap = measure_gap(sample, of_sample, key, report)
+    intervals = None if proven is None else _prove(sketch, proven, found, monitor)
     return judge(
         ClusterCounts(
             n_clusters=found.counts[1:],
@@ -164,8 +183,31 @@ def _compare(
             lost_variance=lost,
             key=key,
             seconds=sum(monitor.seconds.values()),
+            proven_bound=None if intervals is None else intervals.bound,
+            proven_inertia=None if intervals is None else intervals.inertia,
         )
     )
+
+
+def _prove(sketch: Problem, rows: BlockSource, found: Sweep, monitor: Monitor) -> Intervals | None:
+    """Prove intervals for the rows, from the clusterings of their sketch."""
+    counts = found.counts[1:].tolist()
+    if choose_effort(rows.shape, counts) is None:
+        return None
+    clusterings = []
+    for count, centers in zip(counts, found.centers[1:], strict=True):
+        labels = np.zeros(rows.shape[0], dtype=np.int32)
+        sketch.assign(centers, labels, keep_ties=False)
+        clusterings.append((count, labels))
+    done = itertools.count(1)
+    with monitor.step("certify", len(counts)):
+        return prove_intervals(
+            rows,
+            sketch.weights,
+            clusterings,
+            n_threads=sketch.n_threads,
+            on_count=lambda: monitor.report(next(done)),
+        )
 
 
 def _limit_threads(problem: Problem) -> Problem:

@@ -11,6 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from projected_kmeans.certificates.certificate import Certificate
+from projected_kmeans.certificates.lower_bounds import LowerBound
 from projected_kmeans.results import Floats
 
 # The gap must exceed that of one cluster by 4 standard errors, because the largest noise among a
@@ -65,6 +67,10 @@ class ClusterCounts:
         Whether gap statistic and silhouette agree on it.
     reason : str
         Why, as a sentence.
+    proven_bound, proven_inertia : ndarray (m,) or None
+        The smallest possible inertia of the rows themselves, not of the sketch, with this number of
+        clusters lies between these two; proven, with rounding errors included. None if there are
+        too many rows for proofs that take seconds.
     """
 
     n_clusters: NDArray[np.int64]
@@ -82,10 +88,29 @@ class ClusterCounts:
     suggestion: int | None = None
     is_clear: bool = False
     reason: str = ""
+    proven_bound: Floats | None = None
+    proven_inertia: Floats | None = None
 
     def describe(self) -> str:
         """Return the suggestion and its reason as a sentence."""
         return self.reason
+
+    def describe_proof(self) -> str:
+        """Return what is proven for the suggestion, else for all numbers; "" if nothing is."""
+        bounds, inertias = self.proven_bound, self.proven_inertia
+        if bounds is None or inertias is None:
+            return ""
+        proofs = [
+            Certificate.of(
+                float(inertia),
+                0.0,
+                LowerBound(float(bound), "lower", True, 1.0, 0.0, n_clusters=int(count)),
+            )
+            for count, inertia, bound in zip(self.n_clusters, inertias, bounds, strict=True)
+        ]
+        if self.suggestion is not None:
+            return proofs[int(np.searchsorted(self.n_clusters, self.suggestion))].describe()
+        return f"the weakest proof: {max(proofs, key=lambda proof: proof.ratio).describe()}"
 
     def to_document(self) -> dict[str, Any]:
         """Return the fields as JSON can hold them: curves as lists, infinite entries as None."""

@@ -46,11 +46,14 @@ class Sweep:
     silhouette : ndarray (m,)
         Simplified: the mean over rows of 1 - a / b, where a and b are the distances to the nearest
         and to the second nearest center; 0 for one cluster.
+    centers : tuple of ndarray
+        The centers of the best clustering into each number.
     """
 
     counts: NDArray[np.int64]
     inertia: Floats
     silhouette: Floats
+    centers: tuple[Floats, ...]
 
 
 def sweep_counts(
@@ -90,7 +93,8 @@ def sweep_counts(
     stops = [walk.stops[count] for count in counts]
     # A further center never raises the inertia, so a low inertia bounds that of larger numbers.
     lowest = np.minimum.accumulate([stop.inertia for stop in stops])
-    return Sweep(np.array(counts), lowest, np.array([stop.silhouette for stop in stops]))
+    silhouettes = np.array([stop.silhouette for stop in stops])
+    return Sweep(np.array(counts), lowest, silhouettes, tuple(stop.centers for stop in stops))
 
 
 @dataclass(frozen=True)

@@ -63,6 +63,12 @@ def read_range(text: str) -> range:
     **AUTO_COUNT,
     help="Number of principal directions to reduce the rows to; auto is 64.",
 )
+@click.option(
+    "--prove/--no-prove",
+    default=True,
+    show_default=True,
+    help="Prove between which values the best possible inertia lies, if this takes seconds.",
+)
 @seed_option()
 @threads_option
 @data_options
@@ -78,6 +84,7 @@ def choose_k(
     data: str,
     counts: range,
     n_components: int | str,
+    prove: bool,
     seed: int,
     n_threads: int | None,
     out: str | None,
@@ -93,6 +100,10 @@ def choose_k(
     statistic, which compares with random rows, with its error. A sentence says which number is
     suggested and how clear that is, or that no number stands out.
 
+    For up to 1,000 rows, fewer if the range is long, the best possible inertia of the rows
+    themselves is proven to lie in an interval, which the table shows instead of the lower bound.
+    --no-prove leaves this out, which saves some seconds.
+
     Data that is large for the memory is read block by block. The sketch stays in memory: 256 bytes
     for each row of float32.
 
@@ -107,6 +118,7 @@ def choose_k(
                 unwrap(rows),
                 counts,
                 n_components=n_components,
+                prove=prove,
                 random_state=seed,
                 n_threads=n_threads,
                 callback=callback,
@@ -119,6 +131,8 @@ def choose_k(
     elif not (quiet and out is not None):  # without a file, the table is the requested output
         Console().print(compare_counts(choice))
         click.echo(choice.describe())
+        if choice.describe_proof():
+            click.echo(choice.describe_proof())
         if out is not None:
             click.echo(f"written to {out}")
 

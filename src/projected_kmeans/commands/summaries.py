@@ -6,6 +6,7 @@ Returns text and tables; the commands print them.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context
 from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING, Any
@@ -93,13 +94,17 @@ def compare_options(plan: Plan) -> Table:
 def compare_counts(choice: ClusterCounts) -> Table:
     """Return a table of the scores of each number of clusters; an arrow marks the suggestion."""
     table = Table(title=f"numbers of clusters, on a sketch of {choice.n_components} dimensions")
-    for name in ("k", "inertia", "share", "lower bound", "silhouette", "gap", "error", ""):
+    bounds = ("lower bound", [f"{bound:.6g}" for bound in choice.lower_bound])
+    if choice.proven_bound is not None and choice.proven_inertia is not None:
+        pairs = zip(choice.proven_bound, choice.proven_inertia, strict=True)
+        bounds = ("best possible", [write_interval(low, high) for low, high in pairs])
+    for name in ("k", "inertia", "share", bounds[0], "silhouette", "gap", "error", ""):
         table.add_column(name, justify="right")
     rows = zip(
         choice.n_clusters,
         choice.inertia,
         choice.normalized_inertia,
-        choice.lower_bound,
+        bounds[1],
         choice.silhouette,
         choice.gap,
         choice.gap_error,
@@ -110,13 +115,26 @@ def compare_counts(choice: ClusterCounts) -> Table:
             str(count),
             f"{inertia:.6g}",
             f"{share:.4f}",
-            f"{bound:.6g}",
+            bound,
             f"{silhouette:.3f}",
             f"{gap:.4f}",
             f"{error:.4f}",
             "<-" if count == choice.suggestion else "",
         )
     return table
+
+
+def write_interval(low: float, high: float) -> str:
+    """Return an interval with five digits, rounded outwards so that it stays true.
+
+    Examples
+    --------
+    >>> write_interval(118.23456, 120.00001), write_interval(0.0, 0.0)
+    ('118.23 to 120.01', '0 to 0')
+    """
+    down, up = Context(prec=5, rounding=ROUND_FLOOR), Context(prec=5, rounding=ROUND_CEILING)
+    ends = (down.create_decimal(float(low)), up.create_decimal(float(high)))
+    return " to ".join(f"{float(end):.5g}" for end in ends)
 
 
 def compare_runs(result: DemoResult) -> Table:
