@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 
-from projected_kmeans.certificates.bound_trace import MAX_POINTS, BoundTrace, thin_out
+from projected_kmeans.certificates.bound_trace import (
+    MAX_POINTS,
+    BoundTrace,
+    find_damage,
+    join_traces,
+    thin_out,
+)
 from projected_kmeans.certificates.efforts import Effort
 from projected_kmeans.certificates.lower_bounds import bound_inertia
 from projected_kmeans.running.monitor import Monitor
@@ -36,6 +44,17 @@ def test_no_point_stays_twice(n: int) -> None:
     kept = thin_out(range(n), 100)
     assert kept == sorted(set(kept))
     assert len(kept) == min(n, 100)
+
+
+def test_joined_traces_rise_in_time() -> None:
+    """Points of a second proof come later, only if they are higher, and never above the bound."""
+    one = tuple((0.01 * index, float(index)) for index in range(1, 81))
+    other = tuple((0.01 * index, 1.5 * index) for index in range(1, 81))
+    joined = join_traces(one, other, 5.0, 110.0)
+    assert len(joined) == MAX_POINTS
+    assert find_damage(joined, 110.0) is None
+    assert joined[-1] == (5.0 + 0.73, 109.5)
+    assert find_damage((*one, *other), math.inf) is not None
 
 
 def test_bounds_of_subsets_are_not_recorded() -> None:

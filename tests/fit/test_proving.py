@@ -10,7 +10,9 @@ import scipy.sparse
 from sklearn.datasets import load_iris
 from sklearn.exceptions import ConvergenceWarning
 
-from projected_kmeans import ProjectedKMeans, inertia
+from projected_kmeans import LowerBound, ProjectedKMeans, inertia
+from projected_kmeans.certificates.bound_trace import find_damage
+from projected_kmeans.certificates.lower_bounds import bound_inertia
 from projected_kmeans.results import FitState
 from tests.support.optima import find_optimum, partitions
 
@@ -93,6 +95,27 @@ def test_a_guarantee_is_met() -> None:
     assert found.describe().endswith("; the guarantee of 1.05 is met")
 
 
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_the_trace_covers_all_proofs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The trace of two proofs in turn rises up to the bound, within the seconds of both."""
+    calls: list[LowerBound] = []
+
+    def note(*given: Any, **options: Any) -> LowerBound:
+        calls.append(bound_inertia(*given, **options))
+        return calls[-1]
+
+    monkeypatch.setattr("projected_kmeans.fit.proving.bound_inertia", note)
+    rows = np.random.default_rng(6).normal(size=(60, 6))
+    proof = ProjectedKMeans(8, guarantee=1.0, **POOR).fit(rows).certificate_
+    assert proof is not None
+    assert len(calls) == 2
+    assert set(calls[0].trace[:3]) <= set(proof.trace)
+    assert len(proof.trace) > 2
+    assert find_damage(proof.trace, proof.lower_bound) is None
+    assert proof.trace[-1][1] == proof.lower_bound
+    assert proof.trace[-1][0] <= proof.seconds
+
+
 def test_a_weak_guarantee_takes_the_cheapest_proof() -> None:
     """A guarantee that the spectral bound meets ends the work before any other bound."""
     rows = draw_rows() + 40 * np.eye(2, 4)[np.arange(240) % 2]
@@ -124,7 +147,9 @@ def test_a_guarantee_makes_further_clusterings() -> None:
 
 def test_a_guarantee_out_of_time_says_so() -> None:
     """When the time for proofs ends, the result is kept, and the warning gives the reason."""
-    with pytest.warns(ConvergenceWarning, match="guarantee=1 is not met: nothing is proven, and the time"):
+    with pytest.warns(
+        ConvergenceWarning, match="guarantee=1 is not met: nothing is proven, and the time"
+    ):
         model = ProjectedKMeans(8, guarantee=1.0, certificate_time=0.0, **POOR).fit(draw_rows())
     assert model.certificate_ is not None
     assert model.certificate_.ended == "time"

@@ -66,6 +66,30 @@ def thin_out(points: Sequence[Point], n_kept: int) -> list[Point]:
     return [points[index] for index in kept]
 
 
+def join_traces(one: Trace, other: Trace, later: float, largest: float) -> Trace:
+    """Return the trace of two proofs of the same rows, one after the other.
+
+    Parameters
+    ----------
+    one, other : tuple of (float, float)
+        The traces.
+    later : float
+        How many seconds after the first proof the second one began.
+    largest : float
+        What no bound may exceed; higher ones are left out.
+
+    Examples
+    --------
+    >>> join_traces(((0.5, 2.0), (0.7, 6.0)), ((0.1, 5.0), (0.2, 8.0)), 1.0, 9.0)
+    ((0.5, 2.0), (0.7, 6.0), (1.2, 8.0))
+    """
+    joined: list[tuple[float, float]] = []
+    for seconds, bound in (*one, *((later + seconds, bound) for seconds, bound in other)):
+        if (joined[-1][1] if joined else 0.0) < bound <= largest:
+            joined.append((seconds, bound))
+    return tuple(thin_out(joined, MAX_POINTS))
+
+
 def find_damage(trace: Trace, largest: float) -> str | None:
     """Return what is wrong with a trace that was read from a file; None if nothing is.
 

@@ -13,6 +13,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from projected_kmeans.certificates.bound_trace import join_traces
 from projected_kmeans.certificates.certificate import Certificate
 from projected_kmeans.certificates.efforts import EFFORTS
 from projected_kmeans.certificates.lower_bounds import LowerBound, bound_inertia
@@ -167,4 +168,6 @@ def _join(one: LowerBound, other: LowerBound) -> LowerBound:
         name: max(one.values.get(name, 0.0), other.values.get(name, 0.0))
         for name in {**one.values, **other.values}
     }
-    return replace(best, seconds=one.seconds + other.seconds, values=values)
+    largest = best.value if best.certain else math.inf
+    trace = join_traces(one.trace, other.trace, one.seconds, largest)
+    return replace(best, seconds=one.seconds + other.seconds, values=values, trace=trace)
