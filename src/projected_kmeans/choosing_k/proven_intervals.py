@@ -38,7 +38,7 @@ EFFORTS = (
     PartEffort(cuts=False, max_steps=30, goal=GOAL),
 )
 TOTAL_SECONDS = 8.0
-# Plans are made for large parts. Few rows take about twice as long, and a millisecond for each step.
+# Plans are made for large parts. Few rows take about twice as long, and a millisecond a step.
 SLOWER_BY, STEP_SECONDS = 2.0, 1e-3
 
 
