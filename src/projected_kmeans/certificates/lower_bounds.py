@@ -228,23 +228,33 @@ def bound_inertia(
             prover.skip_all("the time was over before the rows were centred")
         else:
             values = prover.prove_all(given, whole, confidence)
+    bound = _choose_best(values, prover, confidence)
+    better = None if labels is None else bound.better_labels
+    return replace(
+        bound,
+        seconds=time.perf_counter() - begin,
+        n_rows=int(given.rows.shape[0]),
+        n_clusters=n_clusters,
+        better_labels=_widen(better, labels, weights),
+    )
+
+
+def _choose_best(values: dict[str, float], prover: Prover, confidence: float) -> LowerBound:
+    """Return the best of the bounds that a prover has found."""
     best = max(values, key=lambda name: values[name], default="none")
     certain, found = best != "sampled", prover.semidefinite
-    is_best = best == "semidefinite"
-    better = None if found is None or given.labels is None else found.better_labels
+    told = found if best == "semidefinite" else None
     return LowerBound(
         value=values.get(best, 0.0),
         method=best,
         certain=certain,
         confidence=1.0 if certain else confidence,
-        seconds=time.perf_counter() - begin,
+        seconds=0.0,
         values=values,
         skipped=prover.skipped,
-        part_rows=found.part_rows if found is not None and is_best else 0,
-        deal_ratio=found.deal_ratio if found is not None and is_best else 1.0,
-        n_rows=int(given.rows.shape[0]),
-        n_clusters=n_clusters,
-        better_labels=_widen(better, labels, weights),
+        part_rows=0 if told is None else told.part_rows,
+        deal_ratio=1.0 if told is None else told.deal_ratio,
+        better_labels=None if found is None else found.better_labels,
         trace=prover.trace.points(),
     )
 

@@ -7,7 +7,7 @@ others. So others that take long are tried only if it was not, and the best of a
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,18 +31,11 @@ from projected_kmeans.running.monitor import Monitor
 # Up to this many rows the neighbour bound takes a fraction of a second and is always computed.
 ALWAYS_NEIGHBOUR_ROWS = 1024
 
-# Tightening closes less than this share of the gap of the neighbour bound. It is not tried if the
-# semidefinite bound has closed more.
-TIGHTENING_SHARE = 0.5
-
 IS_CLOSE = "not tried, because the semidefinite bound is close to the inertia"
 
 
-class Searched(NamedTuple):
-    """The lists of neighbours and the best dual of the neighbour bound."""
-
-    neighbours: Neighbours
-    dual: Dual
+# The lists of neighbours and the best dual of the neighbour bound.
+Searched: TypeAlias = tuple[Neighbours, Dual]
 
 
 class Prover:
@@ -250,18 +243,18 @@ class Prover:
         self._tick()
         if neighbours.was_cut_short:
             self._skip("neighbour", "the time was over in the middle of its search")
-        return Searched(neighbours, dual)
+        return neighbours, dual
 
     def _try_tightening(
         self, rows: ProofRows, searched: Searched, values: dict[str, float]
     ) -> None:
         limit = self._effort.max_tightened_rows
-        if limit == 0 or searched.dual.value <= 0:
+        if limit == 0 or searched[1].value <= 0:
             return
         if rows.shape[0] > limit:
             self._skip("tightened", f"{rows.shape[0]} rows exceed {limit}")
             return
-        if not self._may_tighten(values):
+        if self.semidefinite is not None and self.semidefinite.has_closed_more(values["neighbour"]):
             self._skip("tightened", IS_CLOSE)
             return
         if self._deadline.is_over:
@@ -287,14 +280,6 @@ class Prover:
     def _is_close(self) -> bool:
         """Return whether the semidefinite bound leaves little for other bounds to gain."""
         return self.semidefinite is not None and self.semidefinite.ratio <= WEAK_RATIO
-
-    def _may_tighten(self, values: dict[str, float]) -> bool:
-        """Return whether the tightened bound may be better than the semidefinite one."""
-        proof = self.semidefinite
-        if proof is None or not math.isfinite(proof.ratio):
-            return True
-        inertia = proof.ratio * proof.bound
-        return inertia - proof.bound > TIGHTENING_SHARE * (inertia - values["neighbour"])
 
     def _skip(self, name: str, reason: str) -> None:
         """Record why a bound was skipped or cut short."""

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from projected_kmeans.checks import check_choice, check_not_negative
 
+# The methods of proof that a fit offers.
+CERTIFICATES = ("auto", "spectral", "full", "semidefinite")
+
 
 def check_certificate(method: str | None, time_limit: float | None) -> None:
     """Check what `ProjectedKMeans` was given as ``certificate`` and ``certificate_time``.
@@ -20,7 +23,7 @@ def check_certificate(method: str | None, time_limit: float | None) -> None:
     ValueError
         If the method is unknown or the time limit is negative.
     """
-    check_choice("certificate", method, (None, "auto", "spectral", "full", "semidefinite"))
+    check_choice("certificate", method, (None, *CERTIFICATES))
     if time_limit is not None:
         check_not_negative("certificate_time", time_limit)
 

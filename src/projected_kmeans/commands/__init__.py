@@ -23,6 +23,7 @@ What they share:
 - ``failures``       what is said about an error, whatever it is
 - ``command_table``  the names of all commands with one sentence each, for the overview
 - ``options``        options that several commands take, and the parsing of their values
+- ``proof_options``  options of ``fit`` that ask for a certificate or a guarantee
 - ``data``           open a data file: load it if it is small, otherwise read it block by block
 - ``label_files``    read and write files of labels
 - ``fit_outputs``    where a fit goes: a folder, an HTML report, a live page in the browser

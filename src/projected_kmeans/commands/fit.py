@@ -33,7 +33,6 @@ from projected_kmeans.commands.options import (
     memory_option,
     none_as_none,
     quiet_option,
-    ratio_or_percent,
     report_options,
     seed_option,
     share_or_auto,
@@ -43,6 +42,7 @@ from projected_kmeans.commands.options import (
     threads_option,
 )
 from projected_kmeans.commands.progress import show_progress
+from projected_kmeans.commands.proof_options import proof_options
 from projected_kmeans.commands.summaries import summarize_fit
 from projected_kmeans.estimator.fit_document import describe_fit
 from projected_kmeans.estimator.projected_kmeans import ProjectedKMeans
@@ -134,29 +134,7 @@ from projected_kmeans.sources.side_columns import SideColumn
     show_default=True,
     help="Number of nearest centers that a final iteration compares each row with.",
 )
-@click.option(
-    "--certificate",
-    type=click.Choice(["none", "auto", "spectral", "full", "semidefinite"]),
-    default="none",
-    show_default=True,
-    callback=none_as_none,
-    help="Prove how far the inertia can be above the minimum. spectral tries one bound, full "
-    "tries several. semidefinite is often within a percent of the minimum, in about a second for "
-    "every 1,000 rows.",
-)
-@click.option(
-    "--certificate-time",
-    type=float,
-    metavar="SECONDS",
-    help="Maximum time for the certificate; the best bound by then is kept.",
-)
-@click.option(
-    "--guarantee",
-    metavar="PERCENT|RATIO",
-    type=ratio_or_percent,
-    help="Prove that no clustering is better by more than this, such as '1 %' (or 1.01): cluster "
-    "and prove in turn until it is so, the time is over or nothing gains any more.",
-)
+@proof_options
 @threads_option
 @click.option(
     "--labels",

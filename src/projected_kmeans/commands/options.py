@@ -5,7 +5,6 @@ Declares flags; what a command does with their values is its own business.
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Callable
 from typing import Any
@@ -34,27 +33,6 @@ def share_or_auto(text: str) -> float | str:
         raise click.BadParameter(
             f"{text!r} is neither 'auto' nor a number; give one of them"
         ) from None
-
-
-def ratio_or_percent(text: str) -> float:
-    """Return a ratio of at least 1, given as such ("1.01") or as what exceeds 1 ("1 %").
-
-    Examples
-    --------
-    >>> ratio_or_percent("1.05"), ratio_or_percent("5%"), ratio_or_percent("0 %")
-    (1.05, 1.05, 1.0)
-    """
-    number, is_percent = text.strip().removesuffix("%"), text.strip().endswith("%")
-    try:
-        value = float(number)
-    except ValueError:
-        value = math.nan
-    ratio = 1 + value / 100 if is_percent else value
-    if not 1 <= ratio < math.inf:
-        raise click.BadParameter(
-            f"{text!r} is no guarantee; give a percentage, such as '1 %', or a ratio of at least 1"
-        )
-    return ratio
 
 
 def count_or_all(text: str) -> int | str | None:

@@ -33,6 +33,9 @@ from projected_kmeans.certificates.spectral_bound import spectral_bound
 from projected_kmeans.results import Labels
 from projected_kmeans.running.deadlines import Deadline, OutOfTime
 
+# Tightening closes less than this share of the gap of the neighbour bound.
+TIGHTENING_SHARE = 0.5
+
 # A ratio above this is weak: the neighbour bound may be better.
 WEAK_RATIO = 1.1
 
@@ -72,6 +75,13 @@ class AllRowsProof:
     better_labels: Labels | None = None
     n_parts: int = 1
     n_reached: int = 0
+
+    def has_closed_more(self, other: float) -> bool:
+        """Return whether tightening the neighbour bound ``other`` cannot reach this bound."""
+        if not math.isfinite(self.ratio):
+            return False
+        inertia = self.ratio * self.bound
+        return inertia - self.bound <= TIGHTENING_SHARE * (inertia - other)
 
 
 def prove_all_rows(
