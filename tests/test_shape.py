@@ -17,7 +17,7 @@ MAX_FUNCTION_LINES = 50
 
 # What is longer, each with its reason.
 LONG_MODULES = {
-    "estimator/projected_kmeans.py": "most of it documents 22 parameters, 20 attributes and the "
+    "estimator/projected_kmeans.py": "most of it documents 23 parameters, 20 attributes and the "
     "methods of the one class that users read",
 }
 LONG_FUNCTIONS: dict[str, str] = {}

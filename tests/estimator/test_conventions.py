@@ -44,6 +44,7 @@ def test_parameters_are_stored_as_they_are() -> None:
         "polish_candidates": "auto",
         "certificate": None,
         "certificate_time": None,
+        "guarantee": None,
         "random_state": None,
         "n_threads": None,
         "memory_limit": None,
