@@ -10,7 +10,8 @@ from pathlib import Path
 import fuzz_certificates
 import numpy as np
 import pytest
-from fuzz_certificates import ExactCosts, check_certificate, draw_instance
+from exact_costs import ExactCosts
+from fuzz_certificates import check_certificate, draw_instance
 
 from projected_kmeans import Certificate
 from tests.support.optima import exact_inertia, partitions

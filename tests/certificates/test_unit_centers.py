@@ -17,19 +17,24 @@ from tests.support.optima import partitions
 
 
 def best_about_unit_centers(X: NDArray[Any], k: int, weights: NDArray[Any]) -> Decimal:
-    """Return the minimum inertia about centers of length one, by trying all partitions."""
+    """Return the minimum inertia about centers of length one, by trying all partitions.
+
+    A cluster whose rows sum up to zero has the center 0, as in a fit.
+    """
     with localcontext(prec=60):
         rows = [[Decimal(float(x)) for x in row] for row in X]
         shares = [Decimal(float(w)) for w in weights]
-        fixed = sum(w * (1 + sum(x * x for x in row)) for w, row in zip(shares, rows, strict=True))
+        fixed = sum(w * sum(x * x for x in row) for w, row in zip(shares, rows, strict=True))
         lowest = Decimal("Infinity")
         for labels in partitions(len(X), k):
-            lengths = Decimal(0)
+            gained = Decimal(0)
             for label in set(labels):
                 members = [i for i, one in enumerate(labels) if one == label]
                 sums = [sum(shares[i] * rows[i][j] for i in members) for j in range(X.shape[1])]
-                lengths += sum(one * one for one in sums).sqrt()
-            lowest = min(lowest, fixed - 2 * lengths)
+                length = sum(one * one for one in sums).sqrt()
+                mass = sum(shares[i] for i in members)
+                gained += 2 * length - mass if length else 0
+            lowest = min(lowest, fixed - gained)
         return lowest
 
 
@@ -40,6 +45,10 @@ def test_bounds_hold_about_unit_centers(seed: int) -> None:
     X = stream.normal(size=(6, 3)) + stream.choice([0, 3])
     if seed % 5 == 0:
         X[2] = 0
+    if seed % 5 == 1:
+        X[:3] = 0
+    if seed % 5 == 2:
+        X[3:] = -X[:3]
     X = np.asarray(to_unit_rows(X.astype(np.float32 if seed % 2 else np.float64)))
     weights = None if seed % 3 else stream.uniform(0.1, 5, 6) * 10.0 ** stream.choice([-200, 0, 90])
     given = csr_array(X) if seed % 4 == 1 else X
@@ -63,6 +72,14 @@ def test_nothing_is_lost_for_equal_clusters() -> None:
     # About means the inertia is lower, so that the bound alone would prove less.
     about_means = certify(np.repeat(X, 3, axis=0), model.labels_, method="full")
     assert model.inertia_ > 1.005 * about_means.inertia
+
+
+def test_rows_that_cancel_out_keep_the_bound_about_means() -> None:
+    """Opposite rows sum up to zero, so that their cluster costs what it costs about its mean."""
+    X = np.array([[1.0, 0.0], [-1.0, 0.0], [0.0, 1.0], [0.0, -1.0]])
+    bound = LowerBound(2.0, "spectral", True, 1.0, 0.0, {"spectral": 2.0})
+    assert to_unit_centers(bound, X).value == 2.0
+    assert to_unit_centers(bound, np.abs(X)).value > 2.0
 
 
 def test_a_bound_of_zero_stays() -> None:

@@ -26,7 +26,12 @@ def test_results_come_above_the_diagram() -> None:
     assert "clusters of" not in show(model)
     shown = show(model.fit(ROWS))
     assert shown.index("3 clusters of 60 rows") < shown.index("sk-top-container")
-    for text in ("planned", "to_html", "no clustering into 3 groups can be", f"{model.inertia_:.6g}"):
+    for text in (
+        "planned",
+        "to_html",
+        "no clustering into 3 groups can be",
+        f"{model.inertia_:.6g}",
+    ):
         assert text in shown
     assert "3 clusters of 60 rows" in model._repr_html_()
 
