@@ -245,9 +245,14 @@ def test_other_commands_take_sparse_files(call: Call, name: str, twins: Path) ->
 
 
 def test_numbers_of_clusters_of_sparse_files(call: Call, twins: Path) -> None:
-    """choose-k suggests the same for a sparse file as for a dense one."""
+    """choose-k suggests the same for a sparse file as for a dense one.
+
+    Proofs may differ a little, because single-point moves take dense rows only.
+    """
     dense, sparse = (
-        call("choose-k", twins / name, "--range", "2:6").out for name in ("rows.npy", "rows.npz")
+        call("choose-k", twins / name, "--range", "2:6").out.splitlines()
+        for name in ("rows.npy", "rows.npz")
     )
-    assert "silhouette" in dense
-    assert dense.split()[-12:] == sparse.split()[-12:]
+    assert "silhouette" in " ".join(dense)
+    assert dense[-2] == sparse[-2]
+    assert all(lines[-1].startswith("the weakest proof: ") for lines in (dense, sparse))
