@@ -116,7 +116,7 @@ CASES = (
     Case("60,000 shifted digits", 64, "auto"),
     Case("newsgroups", 20, "auto", metric="cosine"),
     Case("mixture", 30, "auto"),
-    *(Case("vehicle_silhouettes", k) for k in range(2, 11)),
+    *(Case("vehicle_silhouettes", k, "auto") for k in range(2, 11)),
     *(Case("abalone", k, "auto") for k in range(2, 11)),
 )
 
