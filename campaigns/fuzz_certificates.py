@@ -151,10 +151,16 @@ def _check_semidefinite(instance: Instance, k: int) -> list[str]:
     return [f"bound {one} > {minimum}" for one in values if Fraction(one) > minimum]
 
 
+def _to_unit_length(instance: Instance) -> NDArray[Any]:
+    """Return the rows that a fit clusters; lengths of sparse rows are summed in another order."""
+    rows = to_unit_rows(instance.given)
+    return rows.toarray() if instance.sparse else rows
+
+
 def _check_fit(instance: Instance, k: int) -> list[str]:
     """Check the certificate of a fit, whose inertia is about its own centers."""
     cosine = instance.kind == "cosine fit"
-    rows = to_unit_rows(instance.rows) if cosine else instance.rows
+    rows = _to_unit_length(instance) if cosine else instance.rows
     model = ProjectedKMeans(
         k, certificate="full", metric="cosine" if cosine else "euclidean", random_state=0
     ).fit(instance.given, sample_weight=None if cosine else instance.weights)
