@@ -2,7 +2,7 @@
 
 ``campaigns/sanitize.py`` runs it under LeakSanitizer, which tells at the end what memory was lost.
 It calls functions of the tests without pytest, because LeakSanitizer follows the stack of every
-allocation, and pytest makes so many that a run would take an hour.
+allocation, and pytest makes so many that no run of it ended.
 
 Called as ``python campaigns/kernel_calls.py LIBRARY FILE``. It also calls the functions of the
 library, planted_defects.cpp, that lose memory. What it did is written to the file as JSON.
