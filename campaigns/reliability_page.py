@@ -125,9 +125,9 @@ def render_versions(result: Mapping[str, Any] | None) -> list[str]:
         lines.append(f"| {work['work']} | {seconds} | {ratios} |")
     title = (
         "What all this costs: seconds of ordinary work in the version before it and now, on "
-        f"{result['machine']['threads']} threads, the minimum of {result['rounds']} turns in each of "
-        f"{result['launches']} launches (`benchmarks/compare_versions.py`). *Noise* is the same ratio "
-        "of two processes of the version before."
+        f"{result['machine']['threads']} threads, the minimum of {result['rounds']} turns in each "
+        f"of {result['launches']} launches (`benchmarks/compare_versions.py`). *Noise* is the same "
+        "ratio of two processes of the version before."
     )
     return [title, "\n".join(lines)]
 
