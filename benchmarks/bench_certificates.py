@@ -76,8 +76,10 @@ def read_digits() -> Rows:
 
 
 def read_texts() -> Rows:
-    """Return newsgroup texts as counts of words, sparse."""
-    return scipy.sparse.load_npz(find_file("newsgroups.npz")).astype(np.float32)
+    """Return newsgroup texts as weighted counts of words, sparse."""
+    with np.load(find_file("newsgroups.npz")) as stored:
+        parts = (stored["data"], stored["indices"], stored["indptr"])
+        return scipy.sparse.csr_matrix(parts, shape=tuple(stored["shape"]))
 
 
 SOURCES: Mapping[str, Callable[[], Rows]] = {
@@ -167,8 +169,11 @@ def prove_without_search(case: Case, rows: Rows, model: ProjectedKMeans) -> tupl
     return Certificate.of(model.inertia_, 0.0, bound), seconds
 
 
-def measure_all(cases: tuple[Case, ...]) -> list[dict[str, Any]]:
-    """Measure cases one after another, each in a new process on one thread; print each."""
+def measure_all(cases: tuple[Case, ...], *, store: bool) -> None:
+    """Measure cases one after another, each in a new process on one thread; print each.
+
+    What is measured so far is stored after each case if ``store`` is true.
+    """
     for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
         os.environ[name] = "1"
     found = []
@@ -180,6 +185,8 @@ def measure_all(cases: tuple[Case, ...]) -> list[dict[str, Any]]:
             print(f"{case.rows} is left out: {error}", flush=True)
             continue
         found.append(row)
+        if store:
+            store_results("certificates", {"machine": describe_machine(1), "cases": found})
         sure = "certain" if row["certain"] else "probable"
         print(
             f"{case.rows}, k = {case.n_clusters}, {case.method}: {row['ratio']:.5f} ({sure}, "
@@ -187,7 +194,6 @@ def measure_all(cases: tuple[Case, ...]) -> list[dict[str, Any]]:
             f"search {row['other_ratio']:.3f} in {row['other_seconds']:.1f} s",
             flush=True,
         )
-    return found
 
 
 def main() -> None:
@@ -198,11 +204,10 @@ def main() -> None:
     parser.add_argument("--method", choices=["auto", "full"], help="only these proofs")
     given = parser.parse_args()
     names = given.only or (QUICK if given.quick else SOURCES)
-    rows = measure_all(
-        tuple(case for case in CASES if case.rows in names and given.method in (None, case.method))
+    cases = tuple(
+        case for case in CASES if case.rows in names and given.method in (None, case.method)
     )
-    if not (given.quick or given.only or given.method):
-        print(store_results("certificates", {"machine": describe_machine(1), "cases": rows}))
+    measure_all(cases, store=not (given.quick or given.only or given.method))
 
 
 if __name__ == "__main__":

@@ -1,11 +1,11 @@
 """Let every allocation of a fit fail once: each ends in a MemoryError, and the next fit is right.
 
 A small library (failing_malloc.cpp) is loaded before all others. It counts the allocations of the
-kernels, or those of NumPy, and lets the n-th fail; once alone, and once with all that follow. A
-kernel says in a sentence what it asked for; NumPy does so for arrays. Fits run in a child process,
-and in another if one of them ends it, which is found. Other libraries always get their memory:
-OpenMP's runtime ends the process if a few hundred bytes of its own are refused, which cannot be
-prevented.
+kernels, or those of NumPy for arrays, and lets the n-th fail; once alone, and once with all that
+follow. A kernel says in a sentence what it asked for; NumPy does so for arrays. Fits run in a child
+process, and in another if one of them ends it, which is found. Other libraries always get their
+memory: OpenMP's runtime ends the process if a few hundred bytes of its own are refused, which
+cannot be prevented.
 
     python campaigns/fail_allocations.py --limit 200
 """
@@ -30,6 +30,9 @@ LIBRARIES = {
     "kernels": (b"projected_kmeans/_native",),
     "numpy": (b"_multiarray_umath",),
 }
+# Smaller allocations always succeed. NumPy 2.4 ends the process, or raises SystemError, if it gets
+# no memory for what it keeps beside arrays, such as iterators, which cannot be prevented here.
+LEAST_BYTES = {"kernels": 0, "numpy": 4096}
 NEVER = 2**60
 
 
@@ -83,9 +86,10 @@ class Task:
 class Shim:
     """The library, as it is loaded in this process."""
 
-    def __init__(self, libraries: tuple[bytes, ...]) -> None:
+    def __init__(self, libraries: tuple[bytes, ...], least_bytes: int) -> None:
+        self._least_bytes = least_bytes
         self._library = ctypes.CDLL(None)
-        self._library.begin_failing.argtypes = [ctypes.c_long, ctypes.c_int]
+        self._library.begin_failing.argtypes = [ctypes.c_long, ctypes.c_int, ctypes.c_size_t]
         self._library.end_failing.restype = ctypes.c_long
         self._names = (ctypes.c_char_p * (len(libraries) + 1))(*libraries, None)
         assert self._library.watch_libraries(self._names) >= len(libraries)
@@ -93,7 +97,7 @@ class Shim:
     def run(self, work: Callable[[], bytes], n: int, lasting: bool) -> tuple[str, bytes, int]:
         """Run a fit whose n-th allocation fails; return the error, the bits and the calls."""
         error, bits = "", b""
-        self._library.begin_failing(n, int(lasting))
+        self._library.begin_failing(n, int(lasting), self._least_bytes)
         try:
             bits = work()
         except MemoryError as failed:
@@ -113,7 +117,7 @@ def run_child(tasks: Sequence[Task], first: int, limit: int) -> None:
     for place, task in enumerate(tasks):
         work = works[task.fit]
         right = work()
-        shim = Shim(LIBRARIES[task.caller])
+        shim = Shim(LIBRARIES[task.caller], LEAST_BYTES[task.caller])
         _, again, total = shim.run(work, NEVER, task.lasting)
         assert again == right
         print(json.dumps({"place": place, "total": total}), flush=True)

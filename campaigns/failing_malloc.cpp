@@ -26,6 +26,7 @@ int n_ranges = 0;
 
 std::atomic<bool> armed = false, lasting = false;
 std::atomic<long> left = 0, counted = 0;
+std::atomic<std::size_t> least = 0;
 
 int note_library(dl_phdr_info *info, std::size_t, void *data) {
     for (auto name = static_cast<const char *const *>(data); *name; ++name) {
@@ -40,8 +41,8 @@ int note_library(dl_phdr_info *info, std::size_t, void *data) {
     return 0;
 }
 
-bool refuses(const void *address) {
-    if (!armed.load(std::memory_order_relaxed)) return false;
+bool refuses(const void *address, std::size_t size) {
+    if (!armed.load(std::memory_order_relaxed) || size < least) return false;
     const auto *caller = static_cast<const char *>(address);
     bool found = false;
     for (int i = 0; i < n_ranges; ++i) found |= caller >= ranges[i].begin && caller < ranges[i].end;
@@ -66,8 +67,10 @@ int watch_libraries(const char *const *names) {
     return n_ranges;
 }
 
-// Begins to count; the n-th call fails, and so do all after it if `all_after`.
-void begin_failing(long n, int all_after) {
+// Begins to count calls for at least so many bytes; the n-th fails, and so do all after it if
+// `all_after`.
+void begin_failing(long n, int all_after, std::size_t least_bytes) {
+    least = least_bytes;
     left = n;
     counted = 0;
     lasting = all_after != 0;
@@ -81,19 +84,19 @@ long end_failing() {
 }
 
 void *malloc(std::size_t size) noexcept {
-    return refuses(__builtin_return_address(0)) ? nullptr : __libc_malloc(size);
+    return refuses(__builtin_return_address(0), size) ? nullptr : __libc_malloc(size);
 }
 void *calloc(std::size_t n, std::size_t size) noexcept {
-    return refuses(__builtin_return_address(0)) ? nullptr : __libc_calloc(n, size);
+    return refuses(__builtin_return_address(0), n * size) ? nullptr : __libc_calloc(n, size);
 }
 void *realloc(void *old, std::size_t size) noexcept {
-    return refuses(__builtin_return_address(0)) ? nullptr : __libc_realloc(old, size);
+    return refuses(__builtin_return_address(0), size) ? nullptr : __libc_realloc(old, size);
 }
 
 }  // extern "C"
 
 void *operator new(std::size_t size) {
-    void *memory = refuses(__builtin_return_address(0)) ? nullptr : __libc_malloc(size);
+    void *memory = refuses(__builtin_return_address(0), size) ? nullptr : __libc_malloc(size);
     if (!memory) throw std::bad_alloc();
     return memory;
 }
