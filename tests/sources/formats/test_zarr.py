@@ -39,7 +39,7 @@ def test_arrays_in_groups(version: int, tmp_path: Path) -> None:
     np.testing.assert_array_equal(source.labels, ROWS[:, 0])
 
 
-@pytest.mark.parametrize("n_rows", [2**32, 2**63, 10**30])
+@pytest.mark.parametrize("n_rows", [40_000, 2**32, 2**63, 10**30])
 @pytest.mark.parametrize("version", [2, 3])
 def test_a_shape_that_hardly_any_chunk_fills_is_refused(
     n_rows: int, version: int, tmp_path: Path
@@ -47,11 +47,36 @@ def test_a_shape_that_hardly_any_chunk_fills_is_refused(
     """Rows by the billion in a store of one chunk are not read one constant after another."""
     path = tmp_path / "rows.zarr"
     zarr.create_array(store=path, data=ROWS, zarr_format=version)
-    document = path / (".zarray" if version == 2 else "zarr.json")
+    forge_rows(path, n_rows)
+    assert f"has {n_rows} rows in" in reading_error(path)
+
+
+def forge_rows(folder: Path, n_rows: int) -> None:
+    """Change the number of rows that the document of an array says."""
+    document = next(file for file in folder.iterdir() if file.name in (".zarray", "zarr.json"))
     fields = json.loads(document.read_text())
     fields["shape"][0] = n_rows
     document.write_text(json.dumps(fields))
-    assert f"has {n_rows} rows in" in reading_error(path)
+
+
+def test_chunks_of_another_array_do_not_count(tmp_path: Path) -> None:
+    """An array with a forged shape is refused, also beside one with as many files as it needs."""
+    path = tmp_path / "rows.zarr"
+    root = zarr.open_group(str(path), mode="w")
+    root.create_array("other", data=np.ones((40, 3)), chunks=(1, 3))
+    root.create_array("X", data=ROWS)
+    forge_rows(path / "X", 40_000)
+    assert "X in " in reading_error(path, variable="X")
+    assert "has 40000 rows in 10000 chunks" in reading_error(path, variable="X")
+
+
+def test_a_file_may_hold_many_chunks(tmp_path: Path) -> None:
+    """A shard is one file with thousands of chunks, so that whole shards are counted."""
+    path = tmp_path / "rows.zarr"
+    rows = np.arange(12_000.0).reshape(4000, 3)
+    zarr.create_array(store=path, data=rows, chunks=(1, 3), shards=(4000, 3))
+    with open_rows(path) as source:
+        np.testing.assert_array_equal(source.read(0, 4000), rows)
 
 
 def test_a_store_may_lack_chunks(tmp_path: Path) -> None:
