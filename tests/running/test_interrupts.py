@@ -96,11 +96,15 @@ def test_a_signal_that_ends_is_raised(number: int) -> None:
             finally:
                 closed.append(signal.getsignal(number))
 
-    with pytest.raises(Terminated) as caught:
-        end()
-    assert caught.value.exit_code == 128 + number
-    assert closed == [signal.SIG_DFL]  # a second signal ends the process at once
-    assert signal.getsignal(number) is signal.SIG_DFL
+    before = signal.signal(number, signal.SIG_DFL)  # nohup may have these tests ignore SIGHUP
+    try:
+        with pytest.raises(Terminated) as caught:
+            end()
+        assert caught.value.exit_code == 128 + number
+        assert closed == [signal.SIG_DFL]  # a second signal ends the process at once
+        assert signal.getsignal(number) is signal.SIG_DFL
+    finally:
+        signal.signal(number, before)
 
 
 def test_other_handlers_of_termination_stay() -> None:
@@ -153,3 +157,21 @@ def test_a_signal_that_meets_a_deletion_is_not_lost(
         wait()
     assert capfd.readouterr().err == ""
     assert sys.unraisablehook is before
+
+
+class ErrorAtEnd:
+    """Raises an error while it is deleted."""
+
+    def __del__(self) -> None:
+        """Raise the error, which Python drops."""
+        raise KeyError("mine")
+
+
+def test_other_errors_of_deletions_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An error that Python drops and that is no signal is told as it is outside the block."""
+    told: list[object] = []
+    monkeypatch.setattr(sys, "unraisablehook", lambda dropped: told.append(dropped.exc_type))
+    with raise_at_termination():
+        doomed = ErrorAtEnd()
+        del doomed
+    assert told == [KeyError]
