@@ -146,8 +146,12 @@ def test_process_that_is_terminated(options: tuple[str, ...], tmp_path: Path) ->
 def test_process_with_a_full_disk(data: Path) -> None:
     """Output that cannot be written is one sentence and exit code 2."""
     command = [*COMMAND, "fit", str(data), "-k", "3", "--json"]
+    # Python complains at its end of output that is left in its buffer, so it must have a buffer.
+    variables = {name: one for name, one in os.environ.items() if name != "PYTHONUNBUFFERED"}
     with open("/dev/full", "wb") as full:
-        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+        done = subprocess.run(
+            command, stdout=full, stderr=subprocess.PIPE, text=True, check=False, env=variables
+        )
     assert done.returncode == 2
     assert done.stderr == (
         "projected-kmeans: error: the system refused an operation (No space left on device); "
