@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+import warnings
 from pathlib import Path
 
 import click
@@ -43,6 +44,21 @@ def test_warnings_are_one_line(call: Call, tmp_path: Path) -> None:
     json.loads(run.out)
     assert run.err.startswith("projected-kmeans: warning: ")
     assert run.err.count("\n") == 1
+
+
+def test_warnings_of_several_lines_are_joined(
+    call: Call, data: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A warning that quotes a file becomes one printable line, as an error does."""
+
+    def work(*arguments: object, **options: object) -> None:
+        warnings.warn("column one\n\x1b[2Jis bad", UserWarning, stacklevel=1)
+        raise ValueError("stop")
+
+    monkeypatch.setattr("projected_kmeans.commands.fit.open_data", work)
+    told, error = call("fit", data, "-k", 3).err.splitlines()
+    assert told == "projected-kmeans: warning: column one \\x1b[2Jis bad"
+    assert error == "projected-kmeans: error: stop"
 
 
 @pytest.mark.parametrize("command", ["fit", "demo", "predict"])
