@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 from projected_kmeans import output_group
+from projected_kmeans.file_locks import Locked, try_lock
 from projected_kmeans.output_files import JOURNAL, open_output_folder, write_atomically
 from projected_kmeans.output_group import finish_replacement, read_group, replace_group
 
@@ -222,6 +223,52 @@ def test_files_that_the_new_group_does_not_have(tmp_path: Path) -> None:
         group.remove("b.txt")
         group.remove("none.txt")
     assert sorted(file.name for file in tmp_path.iterdir()) == ["a.txt", "c.txt"]
+
+
+def test_the_folder_is_held(tmp_path: Path) -> None:
+    """Inside the block of a reader there is no writer, and inside that of a writer no reader."""
+    for hold, shared in ((read_group, False), (replace_group, True)):
+        with hold(tmp_path):
+            descriptor = os.open(tmp_path, os.O_RDONLY)
+            assert try_lock(descriptor, shared=shared) is Locked.BUSY
+            os.close(descriptor)
+
+
+def test_the_disk_gets_everything_in_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No power failure leaves a journal without its files, or names without their files."""
+    write(tmp_path, b"old")
+    done: list[str] = []
+    sync, rename, remove = os.fsync, os.replace, os.unlink
+
+    def note_sync(descriptor: int) -> None:
+        is_folder = stat.S_ISDIR(os.fstat(descriptor).st_mode)
+        done.append("sync folder" if is_folder else "sync file")
+        sync(descriptor)
+
+    def note_rename(source: Path, target: Path) -> None:
+        done.append(f"rename {target.name}")
+        rename(source, target)
+
+    def note_removal(path: Path) -> None:
+        if path.name == JOURNAL:
+            done.append("remove journal")
+        remove(path)
+
+    monkeypatch.setattr(os, "fsync", note_sync)
+    monkeypatch.setattr(os, "replace", note_rename)
+    monkeypatch.setattr(os, "unlink", note_removal)
+    write(tmp_path, b"new", NAMES[:2])
+    journal = ["sync folder", "sync file", f"rename {JOURNAL}", "sync folder"]
+    names = ["rename a.txt", "rename b.txt", "sync folder", "remove journal"]
+    assert done == ["sync file", "sync file", *journal, *names]
+
+
+def test_files_of_killed_writers_are_removed(tmp_path: Path) -> None:
+    """What a killed process has left before its journal is gone before new files are written."""
+    left = tmp_path / ".projected-kmeans-0123456789abcdef.tmp"
+    left.write_bytes(b"half")
+    with replace_group(tmp_path):
+        assert not left.exists()
 
 
 def test_readers_beside_writers(tmp_path: Path) -> None:
