@@ -24,6 +24,18 @@ def test_data_that_is_not_a_matrix(data: Any) -> None:
         as_row_source(data)
 
 
+@pytest.mark.parametrize("kind", ["csr", "lil"])
+def test_damaged_sparse_matrices_are_refused_before_a_conversion(kind: str) -> None:
+    """SciPy follows the indices of other formats to make CSR of them, so they are checked first."""
+    rows = scipy.sparse.eye_array(4).asformat(kind)
+    if kind == "csr":
+        rows.indices[2] = 9
+    else:
+        rows.rows[2][0] = 9
+    with pytest.raises(UnreadableFile, match=f"X is a damaged {kind} matrix"):
+        as_row_source(rows)
+
+
 def test_a_large_array_is_identified_by_a_sample() -> None:
     """Of more than 4 MB, 64 pieces count: a change at the start is seen, one between is not."""
     rows = np.arange(2**20, dtype=np.float64).reshape(-1, 8)

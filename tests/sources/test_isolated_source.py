@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import pickle
 from pathlib import Path
+from types import SimpleNamespace
 
 import h5py
 import numpy as np
@@ -12,6 +13,7 @@ import pyarrow
 import pyarrow.parquet
 import pytest
 import scipy.io
+import scipy.sparse
 
 from projected_kmeans.sources import reader_process
 from projected_kmeans.sources.file_source import FileRows
@@ -38,6 +40,19 @@ def test_a_file_that_has_changed_is_told(tmp_path: Path) -> None:
     source.close()
     save_mat(tmp_path, ROWS[:, :2])
     with pytest.raises(UnreadableFile, match=r"rows.mat has changed.*; open it again"):
+        source.read(0, 2)
+
+
+def test_sparse_rows_of_the_other_process_are_checked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A reader that a damaged file has misled may answer with indices outside of the matrix."""
+    source = open_rows(save_mat(tmp_path, scipy.sparse.csc_matrix(ROWS)))
+    parts = [np.ones(2), np.array([0, 9], np.int32), np.array([0, 1, 2], np.int32)]
+    monkeypatch.setattr(
+        IsolatedRows, "_ask", lambda *request, **details: SimpleNamespace(arrays=parts)
+    )
+    with pytest.raises(UnreadableFile, match=r"rows.mat is a damaged csr matrix: .* index 9 "):
         source.read(0, 2)
 
 
