@@ -43,9 +43,10 @@ def test_every_entry_weight_and_place_matters() -> None:
     X = np.arange(1.0, 13).reshape(4, 3)
     moved, empty = X.copy(), np.zeros((4, 3))
     moved[3, 2] += 2.0**-40
-    one, other = empty.copy(), empty.copy()
-    one[0, 1] = other[1, 0] = 1.0
-    rows = [X, moved, X[::-1], X[:, ::-1], X.reshape(3, 4), empty, one, other, empty[:3], X[:3]]
+    one, other, third = empty.copy(), empty.copy(), empty.copy()
+    one[0, 1] = other[1, 0] = third[0, 2] = 1.0
+    rows = [X, moved, X[::-1], X[:, ::-1], X.reshape(3, 4), X[:3]]
+    rows += [empty, one, other, third, empty[:3], empty[:, :2]]
     found = [hash_blocks(each) for each in rows]
     found += [hash_blocks(X, weights=np.ones(4)), hash_blocks(X, weights=np.array([1.0, 1, 1, 2]))]
     assert len(set(found)) == len(found)

@@ -81,6 +81,19 @@ def test_draws_follow_from_the_key_and_the_rows() -> None:
     assert list_drawn(DenseProofRows(other)) != expected
 
 
+def test_draws_depend_on_the_weights() -> None:
+    """Weights are part of the content of rows, dense or sparse: who knows the key cannot aim."""
+    X = np.random.default_rng(0).integers(0, 3, size=(50, 4)).astype(np.float64)
+    weights = np.linspace(0.5, 1.0, 50)
+    moved = np.where(np.arange(50) == 7, 0.75, weights)
+    found = {
+        tuple(one(rows, each).fingerprint() for each in (None, np.ones(50), weights, moved))
+        for one, rows in ((DenseProofRows, X), (SparseProofRows, scipy.sparse.csr_array(X)))
+    }
+    (same,) = found
+    assert len(set(same)) == 4
+
+
 def test_the_tail_inequality_holds_for_coins() -> None:
     """The lower mean exceeds the true mean of coins with at most the stated probability."""
     n, mean, delta = 40, 0.2, 0.05
