@@ -166,6 +166,14 @@ def test_a_unit_near_underflow_keeps_its_digits() -> None:
     assert inertia(X, labels) == pytest.approx(scaled, rel=1e-12)
 
 
+def test_a_unit_below_underflow_keeps_its_proof() -> None:
+    """Where each square loses digits to underflow, the proven error is still below 1e-12."""
+    X, labels = np.random.default_rng(0).normal(size=(3000, 4)), np.arange(3000) % 2
+    found = sum_rows(X * 2.0**-518, labels)
+    assert found.inertia == pytest.approx(inertia(X, labels) * 2.0**-1036, rel=1e-12)
+    assert Fraction(found.inertia_error) <= PROMISE * Fraction(found.inertia)
+
+
 @given(seed=seeds, n=st.integers(1, 40), d=st.integers(1, 5), far=st.integers(0, 14))
 def test_the_quick_error_is_never_too_small(seed: int, n: int, d: int, far: int) -> None:
     """The error from few numbers is at least that of each cluster, and is used only if small."""
