@@ -21,6 +21,7 @@ from projected_kmeans.documents import (
     Seconds,
     Share,
     Size,
+    decode_json,
     from_document,
     join_arrays,
     read_document,
@@ -126,6 +127,13 @@ def test_a_bad_file_gets_one_sentence(tmp_path: Path, content: bytes, problem: s
         read_document(path, ["mine"], 1)
     assert ";" in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("content", [b"[" * 10**5 + b"]" * 10**5, b'{"a":' * 10**5, b"1e999"])
+def test_bytes_that_are_no_document_get_one_sentence(content: bytes) -> None:
+    """JSON from elsewhere than a file is refused like that of a file, however deep it is nested."""
+    with pytest.raises(ValueError, match=r"^the list is not valid JSON \(.*\); fit again$"):
+        decode_json(content, "the list")
 
 
 def test_a_good_file_is_read(tmp_path: Path) -> None:

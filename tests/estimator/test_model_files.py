@@ -230,6 +230,16 @@ def test_centers_that_are_no_array(folder: Path) -> None:
         assert "centers.npy is not an array" in refusal(folder)
 
 
+def test_centers_of_another_size_than_they_say(folder: Path) -> None:
+    """Before an array is made, its header must ask for as many bytes as the file has."""
+    content = (folder / "centers.npy").read_bytes()
+    huge = content.replace(b"(3, 12), }" + b" " * 12, b"(3, 12" + b"0" * 12 + b"), }")
+    for changed, said in ((content + b"\0", 288), (content[:-1], 288), (huge, 288 * 10**12)):
+        (folder / "centers.npy").write_bytes(changed)
+        edit(folder, centers_sha256=hashlib.sha256(changed).hexdigest())
+        assert f"its header says {said} bytes, which it does not have" in refusal(folder)
+
+
 @pytest.mark.parametrize(
     "changes",
     [
@@ -250,6 +260,7 @@ def test_centers_that_are_no_array(folder: Path) -> None:
         {"n_components": 0},
         {"n_iter": True},
         {"key": 2**64},
+        {"key": -1},
         {"inertia": 10**400},
         {"inertia": -1.0},
         {"dtype": "complex128"},
