@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+import threading
 from collections.abc import Iterator
 from urllib.parse import urlsplit
 
@@ -88,6 +89,15 @@ def test_a_closed_server_frees_its_port(caller: Caller) -> None:
         assert urlsplit(again.address).port == port
     with pytest.raises(ValueError, match="port 99999 cannot be opened"):
         PageServer(lambda: "", port=99999)
+
+
+def test_a_closed_server_leaves_no_thread() -> None:
+    """Closing waits for the thread of the server, so that it cannot outlive the program."""
+    before = set(threading.enumerate())
+    for _ in range(5):
+        with PageServer(lambda: ""):
+            pass
+        assert set(threading.enumerate()) <= before
 
 
 def test_a_page_that_fails_says_so_in_the_browser(capfd: pytest.CaptureFixture[str]) -> None:
