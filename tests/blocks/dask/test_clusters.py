@@ -18,7 +18,7 @@ import dask
 import numpy as np
 import pytest
 
-from projected_kmeans.blocks.dask.clusters import open_client
+from projected_kmeans.blocks.dask.clusters import PATIENCE, open_client
 from tests.support.commands import COMMAND, ROWS, Call, check_refusal
 from tests.support.dask_rows import open_cluster
 
@@ -51,6 +51,16 @@ def test_a_cluster_of_its_own_waits_for_slow_workers(monkeypatch: pytest.MonkeyP
     with open_client(None, 1):
         found.append(dask.config.get("distributed.deploy.lost-worker-timeout"))
     assert found == ["10 minutes"]
+
+
+def test_a_fit_does_not_wait_for_ever_for_workers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Inside the block a cluster may be without workers for a minute; afterwards nothing is set."""
+    cluster = nullcontext()
+    monkeypatch.setattr("distributed.LocalCluster", lambda **options: cluster)
+    monkeypatch.setattr("distributed.Client", lambda cluster: cluster)
+    with open_client(None, 1):
+        inside = dask.config.get(PATIENCE)
+    assert (inside, dask.config.get(PATIENCE, None)) == (60, None)
 
 
 def listening(parent: Any) -> set[Any]:
