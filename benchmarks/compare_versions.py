@@ -81,14 +81,14 @@ def fitted_labels(rows: Any) -> Any:
     return np.arange(len(rows)) % 10
 
 
-def serve(folder: Path) -> None:
+def serve(folder: Path, turn_seconds: float) -> None:
     """Do the works that standard input names; print the fewest seconds and processor seconds."""
     works = list_works(folder)
     print(json.dumps(list(works)), flush=True)
     for line in sys.stdin:
         work = works[json.loads(line)]
         timed = [_time(work)]
-        while sum(seconds for seconds, _ in timed) < MIN_TURN_SECONDS:
+        while sum(seconds for seconds, _ in timed) < turn_seconds:
             timed.append(_time(work))
         print(json.dumps([min(column) for column in zip(*timed, strict=True)]), flush=True)
 
@@ -102,10 +102,10 @@ def _time(work: Callable[[], object]) -> tuple[float, float]:
 class Build:
     """One build of the package in a process that waits for work."""
 
-    def __init__(self, interpreter: str, folder: Path) -> None:
+    def __init__(self, interpreter: str, folder: Path, turn_seconds: float) -> None:
         threads = {"OMP_NUM_THREADS": str(N_THREADS), "OPENBLAS_NUM_THREADS": str(N_THREADS)}
         self._process = subprocess.Popen(
-            [interpreter, __file__, "--serve", str(folder)],
+            [interpreter, __file__, "--serve", str(folder), "--turn-seconds", str(turn_seconds)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
@@ -134,13 +134,21 @@ class Build:
 
 
 def compare(
-    before: str, launches: int, rounds: int, folder: Path, only: str
+    before: str,
+    launches: int,
+    rounds: int,
+    folder: Path,
+    only: str,
+    turn_seconds: float = MIN_TURN_SECONDS,
 ) -> list[dict[str, Any]]:
     """Return the seconds of the builds, and their ratios, for works whose names have this text."""
     interpreters = {"before": before, "now": sys.executable, "again": before}
     best: dict[str, dict[str, tuple[float, float]]] = {}
     for _ in range(launches):
-        builds = {name: Build(interpreter, folder) for name, interpreter in interpreters.items()}
+        builds = {
+            name: Build(interpreter, folder, turn_seconds)
+            for name, interpreter in interpreters.items()
+        }
         for work in (name for name in builds["now"].works if only in name):
             known = best.setdefault(work, dict.fromkeys(builds, (math.inf, math.inf)))
             for turn in range(rounds):
@@ -193,9 +201,12 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="few rows, one launch, two rounds")
     parser.add_argument("--only", default="", help="a text in the names of works; stores nothing")
     parser.add_argument("--serve", type=Path, help=argparse.SUPPRESS)
+    parser.add_argument(
+        "--turn-seconds", type=float, default=MIN_TURN_SECONDS, help=argparse.SUPPRESS
+    )
     given = parser.parse_args()
     if given.serve:
-        serve(given.serve)
+        serve(given.serve, given.turn_seconds)
         return
     if not given.before:
         parser.error("name the interpreter of the other build with --before")
