@@ -10,12 +10,14 @@ with the same effort, for the labels of the fit without a certificate.
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict, dataclass, replace
 from multiprocessing import get_context
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -79,7 +81,9 @@ def read_texts() -> Rows:
     """Return newsgroup texts as weighted counts of words, sparse."""
     with np.load(find_file("newsgroups.npz")) as stored:
         parts = (stored["data"], stored["indices"], stored["indptr"])
-        return scipy.sparse.csr_matrix(parts, shape=tuple(stored["shape"]))
+        rows = scipy.sparse.csr_matrix(parts, shape=tuple(stored["shape"]))
+    rows.sum_duplicates()
+    return rows
 
 
 SOURCES: Mapping[str, Callable[[], Rows]] = {
@@ -123,6 +127,7 @@ CASES = (
 )
 
 QUICK = ("iris", "ruspini")
+RESULTS = Path(__file__).parent / "results" / "certificates.json"
 
 
 def measure(case: Case) -> dict[str, Any]:
@@ -169,14 +174,16 @@ def prove_without_search(case: Case, rows: Rows, model: ProjectedKMeans) -> tupl
     return Certificate.of(model.inertia_, 0.0, bound), seconds
 
 
-def measure_all(cases: tuple[Case, ...], *, store: bool) -> None:
+def measure_all(
+    cases: tuple[Case, ...], known: Sequence[dict[str, Any]] = (), *, store: bool
+) -> None:
     """Measure cases one after another, each in a new process on one thread; print each.
 
-    What is measured so far is stored after each case if ``store`` is true.
+    What is measured so far is stored after each case if ``store`` is true, behind what is known.
     """
     for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
         os.environ[name] = "1"
-    found = []
+    found = list(known)
     for case in cases:
         try:
             with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
@@ -201,13 +208,17 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     parser.add_argument("--quick", action="store_true", help="two small cases; stores nothing")
     parser.add_argument("--only", nargs="+", help="names of rows; stores nothing")
+    parser.add_argument("--resume", action="store_true", help="keep the cases that are stored")
     parser.add_argument("--method", choices=["auto", "full"], help="only these proofs")
     given = parser.parse_args()
     names = given.only or (QUICK if given.quick else SOURCES)
     cases = tuple(
         case for case in CASES if case.rows in names and given.method in (None, case.method)
     )
-    measure_all(cases, store=not (given.quick or given.only or given.method))
+    known = json.loads(RESULTS.read_text())["cases"] if given.resume else []
+    done = {(row["rows"], row["n_clusters"], row["method"]) for row in known}
+    cases = tuple(one for one in cases if (one.rows, one.n_clusters, one.method) not in done)
+    measure_all(cases, known, store=not (given.quick or given.only or given.method))
 
 
 if __name__ == "__main__":
