@@ -25,6 +25,7 @@ TWINS = {
     "mailman_product": "sign_product",
     "sign_product_sparse": "sign_product",
     "sparse_sign_product_sparse": "sparse_sign_product",
+    "hash_columns": "sparse_sign_product",
     "hadamard_product_sparse": "hadamard_product",
     "bounded_assignment": "nearest_center",
 }
@@ -187,6 +188,62 @@ def nearest_candidate(X: Array, centers: Array, candidates: Array, labels: Array
     distances[rows[:, None], candidates] = full[rows[:, None], candidates]
     nearest = distances.argmin(axis=1)
     return np.where(distances[rows, labels] <= distances[rows, nearest], labels, nearest)
+
+
+def nearest_listed(X: Array, centers: Array, lists: Any, groups: Array, labels: Array) -> Array:
+    """Return the nearest of the centers that each row's group lists, and its distances."""
+    full = np.full((len(X), len(centers)), np.inf, dtype=np.longdouble)
+    distances = squared_distances(X, centers).T
+    for row, group in enumerate(groups):
+        full[row, lists[group]] = distances[row, lists[group]]
+    two = np.sort(np.c_[full, np.full(len(X), np.inf)], axis=1)[:, :2]
+    ties = full[np.arange(len(X)), labels] <= two[:, 0]
+    return np.c_[np.where(ties, labels, full.argmin(axis=1)), two]
+
+
+def center_neighbours(centers: Array, lists: Any, groups: Array, n_neighbours: int) -> Array:
+    """Return each center and then the nearest of the others that its group lists."""
+    gaps = squared_distances(centers, centers)
+    np.fill_diagonal(gaps, -1)
+    found = []
+    for own, group in zip(gaps, groups, strict=True):
+        ascending = np.sort(lists[group])
+        found.append(ascending[np.argsort(own[ascending], kind="stable")][:n_neighbours])
+    return np.array(found)
+
+
+def uniform(seed: int, index: int) -> float:
+    """Return a number in [0, 1) of the generator SplitMix64."""
+    mask = 2**64 - 1
+    word = (seed + (index + 1) * 0x9E3779B97F4A7C15) & mask
+    word = ((word ^ (word >> 30)) * 0xBF58476D1CE4E5B9) & mask
+    word = ((word ^ (word >> 27)) * 0x94D049BB133111EB) & mask
+    return float((word ^ (word >> 31)) >> 11) * 2.0**-53
+
+
+def place_centers(X: Array, seed: int, n_centers: int) -> list[tuple[float, int]]:
+    """Return the times and rows of the first centers of one cell, by greedy k-means++."""
+    placed: list[tuple[float, int]] = []
+    nearest, chances = np.full(len(X), np.inf), np.ones(len(X))
+    while len(placed) < min(n_centers, len(X)) and chances.sum() > 0:
+        total = float(chances.sum())
+        time = placed[-1][0] + 1 / total if placed else 0.0
+        points = [uniform(seed, 4 * len(placed) + j) * total for j in range(4)]
+        drawn = np.searchsorted(np.cumsum(chances), points, side="right")
+        after = np.minimum(nearest, squared_distances(X, X[drawn]))
+        best = int(np.argmin(after.sum(axis=1)))
+        nearest = chances = after[best]
+        placed.append((time, int(drawn[best])))
+    return placed
+
+
+def race_centers(X: Array, cells: Any, seeds: Any, n_centers: int) -> list[tuple[float, int, int]]:
+    """Return time, cell and row of the earliest centers of all cells."""
+    return sorted(
+        (time, cell, int(rows[place]))
+        for cell, rows in enumerate(cells)
+        for time, place in place_centers(X[rows], int(seeds[cell]), n_centers)
+    )[:n_centers]
 
 
 def scan_columns(X: Array) -> tuple[Array, Array, tuple[int, int]]:

@@ -67,6 +67,49 @@ def test_openmp_limits_are_respected() -> None:
     assert done.stdout.split() == ["0", "2"]
 
 
+LITTLE_AND_MUCH = """
+import os
+import numpy as np
+from projected_kmeans import ProjectedKMeans
+from projected_kmeans.blocks.column_scan import scan_columns
+from projected_kmeans.blocks.memory_blocks import ArrayBlocks
+
+X = np.random.default_rng(0).normal(size=(2000, 64))
+before = len(os.listdir("/proc/self/task"))
+ProjectedKMeans(10, random_state=0).fit(X)
+little = len(os.listdir("/proc/self/task"))
+scan_columns(ArrayBlocks(np.zeros((20_000, 1000), np.float32), 20_000))
+print(little - before, len(os.listdir("/proc/self/task")) - before)
+"""
+
+
+@pytest.mark.skipif(not os.path.isdir("/proc/self/task"), reason="counts threads by /proc")
+def test_little_work_stays_on_one_thread() -> None:
+    """By default a small fit starts no thread; a scan of 2e7 entries starts two, as allowed."""
+    command = [sys.executable, "-c", LITTLE_AND_MUCH]
+    variables = os.environ | {"OMP_NUM_THREADS": "3", "OPENBLAS_NUM_THREADS": "1"}
+    done = subprocess.run(command, capture_output=True, text=True, check=True, env=variables)
+    assert done.stdout.split() == ["0", "2"]
+
+
+LOAD = """
+import os
+from projected_kmeans import _native
+print(os.environ.get("OMP_WAIT_POLICY"))
+"""
+
+
+@pytest.mark.parametrize(("chosen", "policy"), [(None, "PASSIVE"), ("active", "ACTIVE")])
+def test_waiting_threads_sleep_unless_the_user_chose(chosen: str | None, policy: str) -> None:
+    """OpenMP is loaded with threads that sleep while they wait; the environment stays as it was."""
+    variables = {name: value for name, value in os.environ.items() if "OMP_" not in name}
+    variables |= {"OMP_DISPLAY_ENV": "true"} | ({"OMP_WAIT_POLICY": chosen} if chosen else {})
+    command = [sys.executable, "-c", LOAD]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, env=variables)
+    assert done.stdout.strip() == str(chosen)
+    assert f"OMP_WAIT_POLICY = '{policy}'" in done.stderr
+
+
 def test_limits_of_the_pool_are_seen() -> None:
     """The number of threads that a kernel takes by default is the pool's limit."""
     for limit in (1, 2):

@@ -188,5 +188,49 @@ def violated_triangles(
     counts: NDArray[np.int32],
     n_threads: int,
 ) -> None: ...
+def hash_columns(
+    block: _Csr,
+    key: int,
+    n_hashed: int,
+    values: _Floats,
+    columns: NDArray[np.int32],
+    starts: NDArray[np.int64],
+    n_threads: int,
+) -> None: ...
 def table_product(block: _Csr, table: _Floats, out: _Floats, n_threads: int) -> None: ...
 def transposed_product(block: _Csr, table: _F64, out: _F64, n_threads: int) -> None: ...
+def nearest_listed(
+    block: _Block,
+    origin: _Real[_C],
+    scale: float,
+    centers: _Real[_C],
+    exact_centers: _F64,
+    groups: NDArray[np.int32] | None,
+    starts: NDArray[np.int64],
+    members: NDArray[np.int32],
+    labels: NDArray[np.int32],
+    nearest: _Real[_C],
+    second: _Real[_C],
+    n_threads: int,
+) -> None: ...
+def center_neighbours(
+    centers: _Floats,
+    groups: NDArray[np.int32],
+    starts: NDArray[np.int64],
+    members: NDArray[np.int32],
+    out: NDArray[np.int32],
+    n_threads: int,
+) -> None: ...
+def race_centers(
+    rows: _Floats,
+    weights: _F64 | None,
+    scale: float,
+    starts: NDArray[np.int64],
+    order: NDArray[np.int64],
+    seeds: NDArray[np.uint64],
+    n_centers: int,
+    counts: NDArray[np.int64],
+    chosen: NDArray[np.int64],
+    times: _F64,
+    n_threads: int,
+) -> int: ...

@@ -10,11 +10,15 @@ import pytest
 from numpy.typing import NDArray
 
 from projected_kmeans.blocks.tasks import (
+    RANKED,
     Block,
+    Role,
     Task,
     add,
     fill,
+    first,
     maximum,
+    merge_ranked,
     minimum,
     prepare,
     read,
@@ -77,13 +81,29 @@ def test_every_role(open_source: Any) -> None:
     assert (high == np.maximum(0, ROWS.max(axis=0))).all()
 
 
+def list_first(block: Block, lists: NDArray[Any]) -> None:
+    """Rank the rows of a block by the entries of their first column."""
+    own = np.array([(key, block.start + row) for row, key in enumerate(block.rows[:, 0])], RANKED)
+    merge_ranked(lists, own, out=lists)
+
+
+@pytest.mark.parametrize("open_source", [here, there])
+def test_lists_keep_the_first_rows(open_source: Any) -> None:
+    """Lists of blocks merge to the rows that come first by key, and by index where keys tie."""
+    lists = Role.FIRST.empty((5,), RANKED)
+    open_source().walk(Task(list_first, (first(lists),)))
+    expected = np.lexsort((np.arange(50), ROWS[:, 0]))[:5]
+    assert lists["row"].tolist() == expected.tolist()
+    assert lists["key"].tolist() == ROWS[expected, 0].tolist()
+
+
 def test_tasks_that_change_rows_first_share_the_changed_rows() -> None:
     """Each kernel of a prepared task gets the changed rows, and its own arrays."""
-    first, second = np.zeros(50), np.zeros(3)
+    column, total = np.zeros(50), np.zeros(3)
     tasks = [
-        Task(lambda block, out: np.copyto(out, block.rows[:, 0]), (fill(first),)),
-        Task(lambda block, out: np.add(out, block.rows.sum(axis=0), out=out), (add(second),)),
+        Task(lambda block, out: np.copyto(out, block.rows[:, 0]), (fill(column),)),
+        Task(lambda block, out: np.add(out, block.rows.sum(axis=0), out=out), (add(total),)),
     ]
     here().walk(prepare(lambda rows: 2 * rows, tasks))
-    np.testing.assert_array_equal(first, 2 * ROWS[:, 0])
-    np.testing.assert_array_equal(second, 2 * ROWS.sum(axis=0))
+    np.testing.assert_array_equal(column, 2 * ROWS[:, 0])
+    np.testing.assert_array_equal(total, 2 * ROWS.sum(axis=0))

@@ -53,6 +53,15 @@ def compare_product(kernel: Any, twin: Any, rows: tuple[Any, ...], **extra: Any)
     return out, twin(X, KEY, **arguments)
 
 
+def compare_hashed(kernel: Any, twin: Any) -> Outcome:
+    """Hash the columns of sparse rows to four."""
+    values, columns = np.empty(SPARSE.nnz), np.empty(SPARSE.nnz, np.int32)
+    starts = np.empty(71, np.int64)
+    kernel(SPARSE, KEY, 4, values, columns, starts, N_THREADS)
+    parts = values[: starts[-1]], columns[: starts[-1]], starts
+    return scipy.sparse.csr_array(parts, shape=(70, 4)).toarray(), twin(X, KEY, 4, 1)
+
+
 def compare_nearest(kernel: Any, twin: Any, rows: Any) -> Outcome:
     """Find the nearest centers; the present one stays among equals."""
     labels, nearest, second = LABELS.copy(), np.empty(70), np.empty(70)
@@ -133,6 +142,45 @@ def compare_candidates(kernel: Any, twin: Any, rows: Any) -> Outcome:
     return labels, twin(X, CENTERS, lists, LABELS)
 
 
+LISTS = [np.array([3, 0]), np.array([1, 4, 2, 5]), np.arange(6), np.array([2])]
+
+
+def compare_listed(kernel: Any, twin: Any, groups: NDArray[Any] | None) -> Outcome:
+    """Choose among the centers that groups of rows list, or that the present cluster lists."""
+    lists = LISTS if groups is not None else [*LISTS, *LISTS[:2]]
+    starts = np.cumsum([0, *map(len, lists)])
+    members = np.concatenate(lists).astype(np.int32)
+    found = LABELS.copy(), np.empty(70), np.empty(70)
+    kernel(X, ORIGIN, 1.0, INSIDE, CENTERS, groups, starts, members, *found, N_THREADS)
+    return np.c_[found], twin(X, CENTERS, lists, LABELS if groups is None else groups, LABELS)
+
+
+def compare_neighbours(kernel: Any, twin: Any) -> Outcome:
+    """List the three nearest centers of every center, among those of its cell."""
+    lists = [np.array([0, 1, 2, 4]), np.array([5, 3, 0, 2, 4])]
+    starts = np.cumsum([0, *map(len, lists)])
+    groups, out = np.array([0, 0, 0, 1, 0, 1], np.int32), np.empty((6, 3), np.int32)
+    kernel(CENTERS, groups, starts, np.concatenate(lists).astype(np.int32), out, N_THREADS)
+    return out, twin(CENTERS, lists, groups, 3)
+
+
+def compare_race(kernel: Any, twin: Any) -> Outcome:
+    """Let three cells of rows race for nine centers."""
+    order = np.random.default_rng(3).permutation(70)
+    cells = [order[:40], order[40:44], order[44:]]
+    starts, seeds = np.array([0, 40, 44, 70]), np.array([7, 2**63, 5], np.uint64)
+    counts, chosen, times = np.empty(3, np.int64), np.empty(70, np.int64), np.empty(70)
+    outputs = counts, chosen, times
+    total = kernel(X, None, 1.0, starts, order, seeds, 9, *outputs, N_THREADS)
+    places = [
+        (times[starts[cell] + i], cell, chosen[starts[cell] + i])
+        for cell in range(3)
+        for i in range(counts[cell])
+    ]
+    assert total == len(places) >= 9
+    return sorted(places)[:9], twin(X, cells, seeds, 9)
+
+
 def compare_scans(kernel: Any, twin: Any, rows: Any) -> Outcome:
     """Find the ranges of all columns."""
     low, high, norm = np.full(13, np.inf), np.full(13, -np.inf), np.zeros(1)
@@ -195,6 +243,7 @@ CASES: dict[str, list[Callable[[Any, Any], Outcome]]] = {
     "hadamard_product": [lambda k, t: compare_product(k, t, (X,), positions=POSITIONS)],
     "hadamard_product_sparse": [lambda k, t: compare_product(k, t, PARTS, positions=POSITIONS)],
     "direction_product": [compare_directions],
+    "hash_columns": [compare_hashed],
     "table_product": [lambda k, t: compare_tables(k, t, TABLE, 70)],
     "transposed_product": [lambda k, t: compare_tables(k, t, X[:, :4].copy(), 13)],
     "nearest_center": [
@@ -215,6 +264,12 @@ CASES: dict[str, list[Callable[[Any, Any], Outcome]]] = {
         lambda k, t: compare_candidates(k, t, X),
         lambda k, t: compare_candidates(k, t, SPARSE),
     ],
+    "nearest_listed": [
+        lambda k, t: compare_listed(k, t, LABELS % 4),
+        lambda k, t: compare_listed(k, t, None),
+    ],
+    "center_neighbours": [compare_neighbours],
+    "race_centers": [compare_race],
     "lower_distances": [compare_lowered],
     "weigh_candidates": [compare_weighed],
     "scan_columns": [

@@ -33,6 +33,16 @@ template <class C, class R> Centers<C> centers_of(const R &rows, const In<C, 2> 
     return {centers.data(), static_cast<std::int64_t>(centers.shape(0))};
 }
 
+// The work of a kernel that does something with every stored entry of rows, counted as for
+// thread_count.
+inline double work_of(const Rows &rows, std::int64_t each) {
+    return static_cast<double>(rows.n_rows) * static_cast<double>(rows.n_columns) *
+           static_cast<double>(each);
+}
+template <class C> double work_of(const SparseRows<C> &rows, std::int64_t each) {
+    return static_cast<double>(rows.start(rows.n_rows)) * static_cast<double>(each);
+}
+
 inline void require_labels(std::int64_t n_rows, const std::int32_t *labels, std::size_t n_labels,
                            std::int64_t n_centers) {
     require(static_cast<std::int64_t>(n_labels) == n_rows, "labels have an entry for every row");

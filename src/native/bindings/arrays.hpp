@@ -80,7 +80,8 @@ SparseRows<C> sparse_rows_of(const In<C, 1> &values, const In<I, 1> &indices,
     bool ordered = true;
     for (std::int64_t row = 0; row < n_rows; ++row) ordered &= start[row] <= start[row + 1];
     require(ordered, "starts ascend");
-#pragma omp parallel for num_threads(n_threads) reduction(&& : ordered) if (n_threads > 1)
+    const int n = thread_count(n_threads, static_cast<double>(indices.shape(0)));
+#pragma omp parallel for num_threads(n) reduction(&& : ordered) if (n > 1)
     for (std::int64_t row = 0; row < n_rows; ++row) {
         const I begin = start[row], end = start[row + 1];
         if (begin == end) continue;
@@ -93,8 +94,8 @@ SparseRows<C> sparse_rows_of(const In<C, 1> &values, const In<I, 1> &indices,
 }
 
 template <class C, class I> SparseRows<C> rows_of(const CsrBlock<C, I> &block, int n_threads) {
-    const auto rows = sparse_rows_of<C, I>(block.data, block.indices, block.indptr, block.n_columns,
-                                           thread_count(n_threads));
+    const auto rows =
+        sparse_rows_of<C, I>(block.data, block.indices, block.indptr, block.n_columns, n_threads);
     require(rows.n_rows == block.n_rows, "starts have a value for every row and one more");
     return rows;
 }
@@ -103,6 +104,7 @@ template <class C, class I> SparseRows<C> rows_of(const CsrBlock<C, I> &block, i
 void bind_maps(nb::module_ &m);
 void bind_nearest(nb::module_ &m);
 void bind_clustering(nb::module_ &m);
+void bind_lists(nb::module_ &m);
 void bind_mapped_files(nb::module_ &m);
 void bind_errors();
 

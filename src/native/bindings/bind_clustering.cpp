@@ -24,7 +24,8 @@ std::pair<std::int64_t, std::int64_t> scan_columns(B block, Out<double, 1> minim
     require(norm.shape(0) == 1, "norm has one value");
     const Position bad =
         KernelFor<B, PK_KERNEL(scan_columns), PK_KERNEL(scan_columns_sparse<C>)>::chosen()(
-            rows, minimum.data(), maximum.data(), norm.data(), thread_count(n_threads));
+            rows, minimum.data(), maximum.data(), norm.data(),
+            thread_count(n_threads, work_of(rows, work_per_entry)));
     return {bad.row, bad.column};
 }
 
@@ -62,7 +63,7 @@ void cluster_moments(B block, In<std::int32_t, 1> labels, std::optional<In<std::
         rows, labels.data(), before ? before->data() : nullptr, row_weights, reference,
         {magic.data(), magic.shape(0) == 1 ? 0 : rows.n_columns + 2, ratios.data()[0],
          ratios.data()[1], ratios.data()[2], ratios.data()[3]},
-        offsets.data(), totals.data(), thread_count(n_threads));
+        offsets.data(), totals.data(), thread_count(n_threads, work_of(rows, work_per_entry)));
 }
 
 template <class C>
@@ -81,7 +82,7 @@ std::int64_t move_points(Block block, std::optional<In<double, 1>> weights, In<C
     require_labels(rows.n_rows, labels.data(), labels.shape(0), n_centers);
     return PK_KERNEL(move_points<C>)::chosen()(rows, row_weights, frame, labels.data(),
                                                centers.data(), mass.data(), n_centers,
-                                               thread_count(n_threads));
+                                               thread_count(n_threads, work_of(rows, n_centers)));
 }
 
 template <class C>
@@ -93,8 +94,9 @@ void lower_distances(Block block, In<C, 1> origin, double scale, In<C, 2> center
     const auto given = centers_of<C>(rows, centers);
     require(nearest.shape(0) == block.shape(0), "nearest has an entry for every row");
     const nb::gil_scoped_release unlocked;
-    PK_KERNEL(lower_distances<C>)::chosen()(rows, frame, given, nearest.data(),
-                                            thread_count(n_threads));
+    PK_KERNEL(lower_distances<C>)::chosen()(
+        rows, frame, given, nearest.data(),
+        thread_count(n_threads, work_of(rows, given.n_centers)));
 }
 
 template <class C>
@@ -114,7 +116,9 @@ void weigh_candidates(In<C, 3> tiles, In<C, 2> centers, In<C, 1> nearest, In<C, 
         {tiles.data(), static_cast<std::int64_t>(tiles.shape(0)),
          static_cast<std::int64_t>(tiles.shape(1))},
         {centers.data(), static_cast<std::int64_t>(centers.shape(0))}, nearest.data(),
-        shares.data(), after.data(), sums.data(), thread_count(n_threads));
+        shares.data(), after.data(), sums.data(),
+        thread_count(n_threads,
+                     static_cast<double>(tiles.size()) * static_cast<double>(centers.shape(0))));
 }
 
 void sweep_cuts(In<std::int32_t, 2> cuts, std::optional<In<double, 1>> scales, Out<float, 2> matrix,
@@ -154,7 +158,8 @@ void violated_triangles(In<float, 2> matrix, float floor, Out<std::int32_t, 3> o
     const nb::gil_scoped_release unlocked;
     PK_KERNEL(violated_triangles)::chosen()(
         {matrix.data(), static_cast<std::int64_t>(n)}, floor, static_cast<std::int64_t>(most),
-        others.data(), violations.data(), counts.data(), thread_count(n_threads));
+        others.data(), violations.data(), counts.data(),
+        thread_count(n_threads, static_cast<double>(matrix.size()) * static_cast<double>(n)));
 }
 
 // Computes in double precision whatever the block holds.

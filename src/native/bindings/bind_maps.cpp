@@ -59,6 +59,13 @@ Map map_of(std::uint64_t key, double scale, int n_nonzeros, const Positions &pos
     return {key, scale, t, n_nonzeros, positions ? positions->data() : nullptr};
 }
 
+// The work with each entry of a row, counted as for thread_count.
+template <Extra extra> std::int64_t work_each(const Map &map) {
+    if constexpr (extra == Extra::nonzeros) return map.n_nonzeros * work_per_entry;
+    if constexpr (extra == Extra::positions) return 2 * work_per_entry;
+    return map.n_components;
+}
+
 template <class C, class Product, Extra extra>
 void multiply(Block block, std::uint64_t key, double scale, Out<C, 2> out, int n_threads,
               int n_nonzeros, Positions positions) {
@@ -70,7 +77,8 @@ void multiply(Block block, std::uint64_t key, double scale, Out<C, 2> out, int n
     if (rows.n_columns == 0)  // a sum of nothing; kernels add sections of coordinates
         std::fill_n(out.data(), out.size(), C{0});
     else if (out.size() > 0)
-        Product::chosen()(rows, map, out.data(), thread_count(n_threads));
+        Product::chosen()(rows, map, out.data(),
+                          thread_count(n_threads, work_of(rows, work_each<extra>(map))));
 }
 
 template <class C, class I, class Product, Extra extra>
@@ -79,11 +87,12 @@ void multiply_sparse(In<C, 1> values, In<I, 1> indices, In<I, 1> starts, std::in
                      Positions positions) {
     const nb::gil_scoped_release unlocked;
     ArrayMemory().reads(values, indices, starts, positions).writes(out);
-    const auto rows =
-        sparse_rows_of<C, I>(values, indices, starts, n_columns, thread_count(n_threads));
+    const auto rows = sparse_rows_of<C, I>(values, indices, starts, n_columns, n_threads);
     const Map map =
         map_of<C, extra>(key, scale, n_nonzeros, positions, out, rows.n_rows, n_columns);
-    if (out.size() > 0) Product::chosen()(rows, map, out.data(), thread_count(n_threads));
+    if (out.size() > 0)
+        Product::chosen()(rows, map, out.data(),
+                          thread_count(n_threads, work_of(rows, work_each<extra>(map))));
 }
 
 template <class C, class Product, Extra extra = Extra::none>
@@ -109,8 +118,24 @@ void direction_product(Block block, In<C, 1> origin, double scale, In<C, 2> dire
     require(out.shape(0) == block.shape(0) && out.shape(1) == directions.shape(0),
             "out is n_rows x n_directions");
     const nb::gil_scoped_release unlocked;
-    PK_KERNEL(direction_product<C>)::chosen()(rows, frame, given, out.data(),
-                                              thread_count(n_threads));
+    PK_KERNEL(direction_product<C>)::chosen()(
+        rows, frame, given, out.data(), thread_count(n_threads, work_of(rows, given.n_centers)));
+}
+
+template <class C, class I>
+void hash_columns(CsrBlock<C, I> block, std::uint64_t key, std::int64_t n_hashed, Out<C, 1> values,
+                  Out<std::int32_t, 1> columns, Out<std::int64_t, 1> starts, int n_threads) {
+    const nb::gil_scoped_release unlocked;
+    ArrayMemory().reads(block).writes(values, columns, starts);
+    const auto rows = rows_of(block, n_threads);
+    require(n_hashed >= 1 && n_hashed <= max_components, "columns are hashed to 1 to 2^30 columns");
+    const auto n_nonzeros = static_cast<std::size_t>(rows.start(rows.n_rows));
+    require(values.shape(0) == n_nonzeros && columns.shape(0) == n_nonzeros,
+            "values and columns have room for every nonzero");
+    require(static_cast<std::int64_t>(starts.shape(0)) == rows.n_rows + 1,
+            "starts have a value for every row and one more");
+    PK_KERNEL(hash_columns<C>)::chosen()(rows, {key, 1.0, n_hashed, 1, nullptr}, values.data(),
+                                         columns.data(), starts.data(), thread_count(n_threads));
 }
 
 template <class C, class I>
@@ -123,9 +148,9 @@ void table_product(CsrBlock<C, I> block, In<C, 2> table, Out<C, 2> out, int n_th
     require(static_cast<std::int64_t>(out.shape(0)) == rows.n_rows &&
                 out.shape(1) == table.shape(1),
             "out is n_rows x the width of table");
-    PK_KERNEL(table_product<C>)::chosen()(rows, table.data(),
-                                          static_cast<std::int64_t>(table.shape(1)), out.data(),
-                                          thread_count(n_threads));
+    PK_KERNEL(table_product<C>)::chosen()(
+        rows, table.data(), static_cast<std::int64_t>(table.shape(1)), out.data(),
+        thread_count(n_threads, work_of(rows, static_cast<std::int64_t>(table.shape(1)))));
 }
 
 template <class C, class I>
@@ -139,9 +164,9 @@ void transposed_product(CsrBlock<C, I> block, In<double, 2> table, Out<double, 2
     require(static_cast<std::int64_t>(out.shape(0)) == rows.n_columns &&
                 out.shape(1) == table.shape(1),
             "out is n_columns x the width of table");
-    PK_KERNEL(transposed_product<C>)::chosen()(rows, table.data(),
-                                               static_cast<std::int64_t>(table.shape(1)),
-                                               out.data(), thread_count(n_threads));
+    PK_KERNEL(transposed_product<C>)::chosen()(
+        rows, table.data(), static_cast<std::int64_t>(table.shape(1)), out.data(),
+        thread_count(n_threads, work_of(rows, static_cast<std::int64_t>(table.shape(1)))));
 }
 
 template <class C, class I> void bind_sparse_products(nb::module_ &m) {
@@ -150,6 +175,8 @@ template <class C, class I> void bind_sparse_products(nb::module_ &m) {
         m, "sparse_sign_product_sparse");
     bind_sparse_product<C, I, PK_KERNEL(hadamard_product_sparse<C>), Extra::positions>(
         m, "hadamard_product_sparse");
+    m.def("hash_columns", hash_columns<C, I>, array("block"), "key"_a, "n_hashed"_a,
+          array("values"), array("columns"), array("starts"), "n_threads"_a);
     m.def("table_product", table_product<C, I>, array("block"), array("table"), array("out"),
           "n_threads"_a);
     m.def("transposed_product", transposed_product<C, I>, array("block"), array("table"),

@@ -25,7 +25,7 @@ void nearest_center(B block, In<C, 1> origin, double scale, In<C, 2> centers,
             "labels and distances have an entry for every row");
     KernelFor<B, PK_KERNEL(nearest_center<C>), PK_KERNEL(nearest_center_sparse<C>)>::chosen()(
         rows, frame, packed, exact, keep_ties, labels.data(), nearest.data(), second.data(),
-        thread_count(n_threads));
+        thread_count(n_threads, work_of(rows, packed.n_centers)));
 }
 
 template <class C>
@@ -66,7 +66,7 @@ std::int64_t bounded_assignment(Block block, In<C, 1> origin, double scale, In<C
         {groups.data(), static_cast<std::int64_t>(groups.shape(0)),
          static_cast<std::int64_t>(groups.shape(1))},
         {upper.data(), lower.data(), drifts.data(), group_drifts.data(), quantum}, keep_ties,
-        labels.data(), thread_count(n_threads));
+        labels.data(), thread_count(n_threads, work_of(rows, packed.n_centers)));
 }
 
 template <class C, class B>
@@ -81,7 +81,7 @@ void squared_distances(B block, In<C, 1> origin, double scale, In<C, 2> centers,
                 static_cast<std::int64_t>(out.shape(1)) == rows.n_rows,
             "out is n_centers x n_rows");
     KernelFor<B, PK_KERNEL(squared_distances<C>), PK_KERNEL(squared_distances_sparse<C>)>::chosen()(
-        rows, frame, packed, out.data(), thread_count(n_threads));
+        rows, frame, packed, out.data(), thread_count(n_threads, work_of(rows, packed.n_centers)));
 }
 
 template <class C, class B>
@@ -95,7 +95,8 @@ void own_distances(B block, In<std::int32_t, 1> labels, In<double, 2> centers, d
             "out has an entry for every row");
     require_labels(rows.n_rows, labels.data(), labels.shape(0), exact.n_centers);
     KernelFor<B, PK_KERNEL(own_distances), PK_KERNEL(own_distances_sparse<C>)>::chosen()(
-        rows, labels.data(), exact, scale, out.data(), thread_count(n_threads));
+        rows, labels.data(), exact, scale, out.data(),
+        thread_count(n_threads, work_of(rows, work_per_entry)));
 }
 
 // Candidates for reading or for writing: kernels use one type for both.
@@ -119,8 +120,9 @@ void candidate_centers(Block block, In<C, 1> origin, double scale, In<C, 2> cent
             "uint16 holds at most 65536 centers");
     const nb::gil_scoped_release unlocked;
     require_labels(rows.n_rows, labels.data(), labels.shape(0), packed.n_centers);
-    PK_KERNEL(candidate_centers<C>)::chosen()(rows, frame, packed, labels.data(), lists,
-                                              thread_count(n_threads));
+    PK_KERNEL(candidate_centers<C>)::chosen()(
+        rows, frame, packed, labels.data(), lists,
+        thread_count(n_threads, work_of(rows, packed.n_centers)));
 }
 
 template <class C, class I, class B>
@@ -140,7 +142,8 @@ void nearest_candidate(B block, In<C, 1> origin, double scale, In<C, 2> centers,
         require(candidates.data()[i] >= 0 && candidates.data()[i] < packed.n_centers,
                 "candidates name a center each");
     KernelFor<B, PK_KERNEL(nearest_candidate<C>), PK_KERNEL(nearest_candidate_sparse<C>)>::chosen()(
-        rows, frame, packed, exact, lists, labels.data(), thread_count(n_threads));
+        rows, frame, packed, exact, lists, labels.data(),
+        thread_count(n_threads, work_of(rows, lists.n_candidates)));
 }
 
 // For blocks of one kind (dense, or sparse with one type of index) that are computed in type C.

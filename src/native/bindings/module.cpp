@@ -51,5 +51,6 @@ NB_MODULE(_native, m) {
     bind_maps(m);
     bind_nearest(m);
     bind_clustering(m);
+    bind_lists(m);
     bind_mapped_files(m);
 }

@@ -64,6 +64,21 @@ struct Candidates {
     }
 };
 
+// Centers that rows of the same group share: those of group g are members[starts[g]], ...,
+// members[starts[g + 1] - 1].
+struct CenterLists {
+    const std::int64_t *starts;
+    const std::int32_t *members;
+    std::int64_t n_groups;
+};
+
+// Rows of a block by cell: those of cell c are order[starts[c]], ..., order[starts[c + 1] - 1].
+struct CellRows {
+    const std::int64_t *starts;
+    const std::int64_t *order;
+    std::int64_t n_cells;
+};
+
 // Cuts of a clustering matrix, three rows each: i, j, l of a triangle; i, j and -1 of a pair.
 struct Cuts {
     const std::int32_t *rows;

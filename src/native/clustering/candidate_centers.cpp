@@ -4,6 +4,7 @@
 // then costs n_candidates products for each row instead of one for every center.
 #include "clustering/exact_distance.hpp"
 #include "clustering/kernels.hpp"
+#include "clustering/listed_centers.hpp"
 #include "lanes/center_panel.hpp"
 
 namespace projected_kmeans::PK_INSTRUCTION_SET {
@@ -123,26 +124,6 @@ template <class C> struct Choice {
         return leaders;
     }
 };
-
-// to <- the row in the frame's coordinates; returns its squared norm.
-template <class C, class T>
-C frame_row(const T *from, Frame<C> frame, std::int64_t n_columns, C *to) {
-    constexpr int lanes = n_lanes<C>;
-    Lanes<C> norms = {};
-    std::int64_t column = 0;
-    for (; column + lanes <= n_columns; column += lanes) {
-        const Lanes<C> moved =
-            (load_as<C, lanes>(from + column) - load(frame.origin + column)) * frame.scale;
-        store(to + column, moved);
-        norms += moved * moved;
-    }
-    C norm = sum_lanes<C>(norms);
-    for (; column < n_columns; ++column) {
-        to[column] = (static_cast<C>(widen(from[column])) - frame.origin[column]) * frame.scale;
-        norm += to[column] * to[column];
-    }
-    return norm;
-}
 
 }  // namespace
 

@@ -6,108 +6,133 @@
 // double precision. So rows and columns may be added in any order, by any number of
 // threads and in any blocks, with the same bits. A row can also be taken away again without a
 // trace, because the negative of a term is split into the negatives of its parts.
+//
+// Rows are sorted by cluster, and eight rows of a cluster are added at once: the sums of a few
+// columns stay in registers, and the reference center, the grid and the sums are loaded once for
+// all of them.
 #include <omp.h>
 
-#include "clustering/grid_terms.hpp"
 #include "clustering/kernels.hpp"
-#include "lanes/buffer.hpp"
+#include "clustering/shares.hpp"
 
 namespace projected_kmeans::PK_INSTRUCTION_SET {
 namespace {
 
-// Threads take columns in whole cache lines: 8 doubles.
-constexpr std::int64_t line = 8;
+// Rows of a cluster that are added at once. The squares of one row sum up to less than 2^50 coarse
+// spacings, and their rests to less than 2^49 fine ones, so that the sums of 8 rows are exact.
+constexpr int together = 8;
 
-// The sums of squares of one row, or of a part of it.
+// Bytes of each of the next rows that are prefetched. Processors fetch the rest of long rows.
+constexpr std::int64_t fetched_bytes = 256;
+
+// Up to `together` rows of one cluster with their weights.
+template <class T> struct Group {
+    const T *rows[together];
+    double weights[together];
+    int n_rows;
+
+    Group(const Rows &all, const Shares &shares, const double *all_weights, std::int64_t first,
+          std::int64_t last)
+        : n_rows(last - first < together ? static_cast<int>(last - first) : together) {
+        for (int i = 0; i < n_rows; ++i) {
+            rows[i] = all.row<T>(shares.row(first + i));
+            weights[i] = shares.weight(first + i, all_weights);
+        }
+        for (std::int64_t next = first + n_rows; next < first + 2 * n_rows && next < last; ++next) {
+            const auto *bytes = reinterpret_cast<const char *>(all.row<T>(shares.row(next)));
+            for (std::int64_t byte = 0; byte < fetched_bytes; byte += 64)
+                __builtin_prefetch(bytes + byte);
+        }
+    }
+};
+
+// The sums of one cluster: the point that they are about, their grid, and the offsets.
+struct ClusterSums {
+    const double *center, *magic;
+    double *coarse, *fine;
+};
+
+// The sums of squares of some rows.
 struct RowSquares {
     double coarse, fine;
 };
 
-// Adds columns [begin, end) of a row to the offsets of its cluster on both grids, and returns the
-// sums of their squares.
-template <class T>
-RowSquares add_row(const T *row, double weight, const double *center, const double *magic,
-                   const MomentGrid &grid, std::int64_t n_columns, std::int64_t begin,
-                   std::int64_t end, double *coarse, double *fine) {
+// Adds the rows of a group to the offsets of their cluster on both grids, and returns the sums of
+// their squares. `fixed` is the number of rows if the compiler knows it, else 0. If not `weighted`,
+// all weights are 1.
+template <int fixed, bool weighted, class T>
+RowSquares add_group(const Group<T> &group, const ClusterSums &to, const MomentGrid &grid,
+                     std::int64_t n_columns) {
     constexpr int lanes = n_lanes<double>;
+    const int n_rows = fixed > 0 ? fixed : group.n_rows;
     // Copies, because stores to the sums could change what a reference shows.
     const double fine_ratio = grid.fine_ratio, squares_ratio = grid.squares_ratio;
-    const double square_magic = magic[n_columns + 1];
+    const double square_magic = to.magic[n_columns + 1];
     const Lanes<double> square_magics = broadcast(square_magic);
     Lanes<double> squares[2] = {};
-    std::int64_t column = begin;
-    for (; column + lanes <= end; column += lanes) {
-        const Lanes<double> offset = load_as<double, lanes>(row + column) - load(center + column);
-        const Lanes<double> term = offset * weight;
-        const Split<Lanes<double>> moved(term, load(magic + column), fine_ratio);
-        const Split<Lanes<double>> square(offset * term, square_magics, squares_ratio);
-        store(coarse + column, load(coarse + column) + moved.coarse);
-        store(fine + column, load(fine + column) + moved.fine);
-        squares[0] += square.coarse;
-        squares[1] += square.fine;
+    std::int64_t column = 0;
+    for (; column + lanes <= n_columns; column += lanes) {
+        const Lanes<double> center = load(to.center + column), magic = load(to.magic + column);
+        Lanes<double> coarse = load(to.coarse + column), fine = load(to.fine + column);
+#pragma GCC unroll 8
+        for (int i = 0; i < n_rows; ++i) {
+            const Lanes<double> offset = load_as<double, lanes>(group.rows[i] + column) - center;
+            const Lanes<double> term = weighted ? offset * group.weights[i] : offset;
+            const Split<Lanes<double>> moved(term, magic, fine_ratio);
+            const Split<Lanes<double>> square(offset * term, square_magics, squares_ratio);
+            coarse += moved.coarse;
+            fine += moved.fine;
+            squares[0] += square.coarse;
+            squares[1] += square.fine;
+        }
+        store(to.coarse + column, coarse);
+        store(to.fine + column, fine);
     }
     RowSquares sums{sum_lanes<double>(squares[0]), sum_lanes<double>(squares[1])};
-    for (; column < end; ++column) {
-        const double offset = static_cast<double>(widen(row[column])) - center[column];
-        const double term = offset * weight;
-        const Split<double> moved(term, magic[column], fine_ratio);
-        const Split<double> square(offset * term, square_magic, squares_ratio);
-        coarse[column] += moved.coarse;
-        fine[column] += moved.fine;
-        sums.coarse += square.coarse;
-        sums.fine += square.fine;
+    for (; column < n_columns; ++column) {
+        for (int i = 0; i < n_rows; ++i) {
+            const double value = static_cast<double>(widen(group.rows[i][column]));
+            const double offset = value - to.center[column];
+            const double term = weighted ? offset * group.weights[i] : offset;
+            const Split<double> moved(term, to.magic[column], fine_ratio);
+            const Split<double> square(offset * term, square_magic, squares_ratio);
+            to.coarse[column] += moved.coarse;
+            to.fine[column] += moved.fine;
+            sums.coarse += square.coarse;
+            sums.fine += square.fine;
+        }
     }
     return sums;
 }
 
-// Adds all rows. If the sums are small, threads share the rows and each has private sums, which are
-// added at the end. Else threads share the columns and add to the same sums.
 template <class T>
 void add_rows(const Rows &rows, const std::int32_t *labels, const std::int32_t *before,
               const double *weights, Centers<double> centers, MomentGrid grid, double *offsets,
               double *totals, int n_threads) {
     const std::int64_t width = rows.n_columns, k = centers.n_centers;
-    const std::int64_t n_lines = (width + line - 1) / line;
-    const bool by_rows = 2 * k * width * std::int64_t{sizeof(double)} <= private_bytes;
-    const std::int64_t n_private = by_rows ? 2 * k * width : 0;
-    PerThread<Buffer<double>> all_offsets(n_threads, n_private), all_totals(n_threads, 6 * k);
-#pragma omp parallel num_threads(n_threads) if (n_threads > 1)
-    {
-        const std::int64_t thread = omp_get_thread_num(), n = omp_get_num_threads();
-        Buffer<double> &own_offsets = all_offsets.own(), &own_totals = all_totals.own();
-        for (std::int64_t i = 0; i < n_private; ++i) own_offsets[i] = 0;
-        for (std::int64_t i = 0; i < 6 * k; ++i) own_totals[i] = 0;
-        const Totals own{own_totals.data(), k};
-        double *to = by_rows ? own_offsets.data() : offsets;
-        const std::int64_t first = by_rows ? rows.n_rows * thread / n : 0;
-        const std::int64_t last = by_rows ? rows.n_rows * (thread + 1) / n : rows.n_rows;
-        const std::int64_t begin = by_rows ? 0 : n_lines * thread / n * line;
-        const std::int64_t bound = by_rows ? width : n_lines * (thread + 1) / n * line;
-        const std::int64_t end = bound < width ? bound : width;
-        const auto add = [&](std::int64_t i, std::int64_t j, double weight) {
-            const double *magic = grid.magic_of(j);
-            const RowSquares found =
-                add_row(rows.row<T>(i), weight, centers.data + j * width, magic, grid, width, begin,
-                        end, to + j * width, to + (k + j) * width);
-            own.squares(j).add_row(found.coarse, found.fine, magic[width + 1], grid);
-            if (begin > 0) return;
-            const Split<double> mass(weight, magic[width], grid.fine_ratio);
-            own.weight(0, j) += mass.coarse;
-            own.weight(1, j) += mass.fine;
-        };
-        for (std::int64_t i = first; begin < end && i < last; ++i) {
-            if (before && before[i] == labels[i]) continue;
-            const double weight = weights ? weights[i] : 1.0;
-            add(i, labels[i], weight);
-            if (before) add(i, before[i], -weight);
+    const Shares shares(labels, before, rows.n_rows, k);
+    const bool weighted = weights || before;
+    const auto add = [&](std::int64_t first, std::int64_t last, std::int64_t cluster,
+                         double *coarse, double *fine, const Totals &of_cluster) {
+        const ClusterSums to{centers.data + cluster * width, grid.magic_of(cluster), coarse, fine};
+        for (std::int64_t i = first; i < last;) {
+            const Group<T> group(rows, shares, weights, i, last);
+            const RowSquares found = weighted ? add_group<0, true>(group, to, grid, width)
+                                     : group.n_rows == together
+                                         ? add_group<together, false>(group, to, grid, width)
+                                         : add_group<0, false>(group, to, grid, width);
+            of_cluster.squares(0).add_row(found.coarse, found.fine, to.magic[width + 1], grid);
+            for (int row = 0; row < group.n_rows; ++row) {
+                const Split<double> mass(group.weights[row], to.magic[width], grid.fine_ratio);
+                of_cluster.weight(0, 0) += mass.coarse;
+                of_cluster.weight(1, 0) += mass.fine;
+            }
+            i += group.n_rows;
         }
-#pragma omp critical
-        {
-            for (std::int64_t i = 0; i < n_private; ++i) offsets[i] += own_offsets[i];
-            for (std::int64_t j = 0; j < k; ++j)
-                Totals{totals, k}.add(j, own, j, grid.magic_of(j)[width + 1], grid);
-        }
-    }
+    };
+    add_shares(
+        shares, k, width, grid, offsets, totals, n_threads,
+        [&](std::int64_t thread, std::int64_t n) { return shares.size() * thread / n; }, add);
 }
 
 }  // namespace

@@ -6,9 +6,8 @@
 // sums have the bits of the kernel for dense rows.
 #include <omp.h>
 
-#include "clustering/grid_terms.hpp"
 #include "clustering/kernels.hpp"
-#include "lanes/buffer.hpp"
+#include "clustering/shares.hpp"
 
 namespace projected_kmeans::PK_INSTRUCTION_SET {
 namespace {
@@ -16,64 +15,36 @@ namespace {
 // How many nonzeros ahead memory is prefetched.
 constexpr std::int64_t ahead = 8;
 
-// The shares: each is a row that joins a cluster or leaves one. They are sorted by cluster, so that
-// the sums of a cluster stay in the cache.
-struct Shares {
-    std::int64_t n_clusters, n_shares;
-    Buffer<std::int64_t> begin;  // where the shares of each cluster begin
-    Buffer<std::int64_t> share;  // 2 * row if the row joins, 2 * row + 1 if it leaves
-    Buffer<std::int64_t> work;   // the work before each share: its nonzeros, plus 4 for each row
-
+// The work before each share, its nonzeros plus 4 for each row, so that threads share the work.
+class Work {
+  public:
     template <class C>
-    Shares(const SparseRows<C> &rows, const std::int32_t *labels, const std::int32_t *before,
-           std::int64_t n_centers)
-        : n_clusters(n_centers), n_shares(count(labels, before, rows.n_rows)), begin(n_centers + 2),
-          share(n_shares), work(n_shares + 1) {
-        for (std::int64_t j = 0; j < n_centers + 2; ++j) begin[j] = 0;
-        for_each(labels, before, rows.n_rows,
-                 [&](std::int64_t, std::int32_t cluster) { ++begin[cluster + 2]; });
-        for (std::int64_t j = 2; j < n_centers + 2; ++j) begin[j] += begin[j - 1];
-        for_each(labels, before, rows.n_rows, [&](std::int64_t one, std::int32_t cluster) {
-            share[begin[cluster + 1]++] = one;
-        });
-        work[0] = 0;
-        for (std::int64_t i = 0; i < n_shares; ++i) {
-            const std::int64_t row = share[i] / 2;
-            work[i + 1] = work[i] + rows.start(row + 1) - rows.start(row) + 4;
+    Work(const Shares &shares, const SparseRows<C> &rows)
+        : n_shares_(shares.size()), before_(n_shares_ + 1) {
+        before_[0] = 0;
+        for (std::int64_t i = 0; i < n_shares_; ++i) {
+            const std::int64_t row = shares.row(i);
+            before_[i + 1] = before_[i] + rows.start(row + 1) - rows.start(row) + 4;
         }
     }
 
     // The first share of thread `thread` out of n, so that all have about the same work.
     std::int64_t first_of(std::int64_t thread, std::int64_t n) const {
-        const std::int64_t wanted = work[n_shares] / n * thread;
-        std::int64_t low = 0, high = n_shares;
+        const std::int64_t wanted = before_[n_shares_] / n * thread;
+        std::int64_t low = 0, high = n_shares_;
         while (low < high) {
             const std::int64_t middle = (low + high) / 2;
-            if (work[middle] < wanted)
+            if (before_[middle] < wanted)
                 low = middle + 1;
             else
                 high = middle;
         }
-        return thread == n ? n_shares : low;
+        return thread == n ? n_shares_ : low;
     }
 
   private:
-    template <class Action>
-    static void for_each(const std::int32_t *labels, const std::int32_t *before,
-                         std::int64_t n_rows, Action action) {
-        for (std::int64_t row = 0; row < n_rows; ++row) {
-            if (before && before[row] == labels[row]) continue;
-            action(2 * row, labels[row]);
-            if (before) action(2 * row + 1, before[row]);
-        }
-    }
-
-    static std::int64_t count(const std::int32_t *labels, const std::int32_t *before,
-                              std::int64_t n_rows) {
-        std::int64_t n = 0;
-        for_each(labels, before, n_rows, [&](std::int64_t, std::int32_t) { ++n; });
-        return n;
-    }
+    std::int64_t n_shares_;
+    Buffer<std::int64_t> before_;
 };
 
 template <class C, class I> struct Adder {
@@ -91,9 +62,8 @@ template <class C, class I> struct Adder {
         const double square_magic = magics[n_columns + 1];
         const SquareSum squares = totals.squares(0);
         for (std::int64_t i = first; i < last; ++i) {
-            const std::int64_t row = shares.share[i] / 2;
-            const double size = weights ? weights[row] : 1.0;
-            const double weight = shares.share[i] % 2 ? -size : size;
+            const std::int64_t row = shares.row(i);
+            const double weight = shares.weight(i, weights);
             const std::int64_t end = rows.start(row + 1);
             double coarse_sum = 0, fine_sum = 0;
             for (std::int64_t e = rows.start(row); e < end; ++e) {
@@ -126,51 +96,6 @@ template <class C, class I> struct Adder {
     }
 };
 
-// Adds all shares. If a cluster is cut between threads, the first of them adds to the cluster's
-// sums. The others keep sums of their own, which are added when all threads are done.
-template <class C, class I>
-void add_shares(const Adder<C, I> &adder, const Shares &shares, Centers<double> centers,
-                double *offsets, double *totals, int n_threads) {
-    const std::int64_t width = adder.rows.n_columns, k = centers.n_centers;
-    PerThread<Buffer<double>> all_own(n_threads, n_threads > 1 ? 2 * width : 0);
-#pragma omp parallel num_threads(n_threads) if (n_threads > 1)
-    {
-        const std::int64_t thread = omp_get_thread_num(), n = omp_get_num_threads();
-        std::int64_t i = shares.first_of(thread, n), cluster = 0;
-        const std::int64_t last = shares.first_of(thread + 1, n);
-        while (cluster < k && shares.begin[cluster + 1] <= i) ++cluster;
-        const bool joins = i < last && shares.begin[cluster] < i;
-        const std::int64_t joined = cluster;
-        Buffer<double> &own = all_own.own();
-        for (std::int64_t column = 0; column < (joins ? 2 * width : 0); ++column) own[column] = 0;
-        double kept[6] = {};
-        for (; i < last; ++cluster) {
-            const std::int64_t end = shares.begin[cluster + 1];
-            const std::int64_t stop = end < last ? end : last;
-            const bool own_part = joins && cluster == joined;
-            double *to = own_part ? own.data() : offsets + cluster * width;
-            double found[6] = {};
-            const double *magic = adder.grid.magic_of(cluster);
-            adder.add(shares, i, stop, centers.data + cluster * width, magic, to,
-                      own_part ? to + width : to + k * width, {found, 1});
-            const Totals into = own_part ? Totals{kept, 1} : Totals{totals, k};
-            into.add(own_part ? 0 : cluster, {found, 1}, 0, magic[width + 1], adder.grid);
-            i = stop;
-        }
-#pragma omp barrier
-#pragma omp critical
-        if (joins) {
-            for (int grain = 0; grain < 2; ++grain) {
-                double *to = offsets + (grain * k + joined) * width;
-                for (std::int64_t column = 0; column < width; ++column)
-                    to[column] += own[grain * width + column];
-            }
-            Totals{totals, k}.add(joined, {kept, 1}, 0, adder.grid.magic_of(joined)[width + 1],
-                                  adder.grid);
-        }
-    }
-}
-
 }  // namespace
 
 template <class C>
@@ -178,11 +103,20 @@ void cluster_moments_sparse(const SparseRows<C> &rows, const std::int32_t *label
                             const std::int32_t *before, const double *weights,
                             Centers<double> centers, MomentGrid grid, double *offsets,
                             double *totals, int n_threads) {
-    const Shares shares(rows, labels, before, centers.n_centers);
+    const std::int64_t k = centers.n_centers, width = rows.n_columns;
+    const Shares shares(labels, before, rows.n_rows, k);
+    const Work work(shares, rows);
     rows.with_indices([&](const auto *indices) {
         using I = std::remove_cvref_t<decltype(indices[0])>;
-        add_shares(Adder<C, I>{rows, indices, weights, grid}, shares, centers, offsets, totals,
-                   n_threads);
+        const Adder<C, I> adder{rows, indices, weights, grid};
+        add_shares(
+            shares, k, width, grid, offsets, totals, n_threads,
+            [&](std::int64_t thread, std::int64_t n) { return work.first_of(thread, n); },
+            [&](std::int64_t first, std::int64_t last, std::int64_t cluster, double *coarse,
+                double *fine, const Totals &of_cluster) {
+                adder.add(shares, first, last, centers.data + cluster * width,
+                          grid.magic_of(cluster), coarse, fine, of_cluster);
+            });
     });
 }
 

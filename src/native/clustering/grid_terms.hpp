@@ -72,7 +72,4 @@ struct Totals {
     }
 };
 
-// Private sums for every thread may have this many bytes; larger ones cost more than they save.
-constexpr std::int64_t private_bytes = std::int64_t{8} << 20;
-
 }  // namespace projected_kmeans::PK_INSTRUCTION_SET

@@ -59,6 +59,33 @@ void nearest_candidate_sparse(const SparseRows<C> &rows, Frame<C> frame, Centers
                               Centers<double> exact, Candidates candidates, std::int32_t *labels,
                               int n_threads);
 
+// labels (in/out) <- the nearest of the centers that a row's group lists, the present one among
+// equally near ones. `groups` may be null: a row's group is then its present label. nearest and
+// second <- the squared distances to the nearest of the listed centers and the next one, in frame
+// units. No list is empty, and no center is listed twice in one.
+template <class C>
+void nearest_listed(const Rows &rows, Frame<C> frame, Centers<C> centers, Centers<double> exact,
+                    const std::int32_t *groups, CenterLists lists, std::int32_t *labels, C *nearest,
+                    C *second, int n_threads);
+
+// out[center] <- the center itself and then its nearest ones among those that its group lists,
+// ascending by distance, `n_neighbours` in all. Of equally near ones the lower center comes first.
+template <class C>
+void center_neighbours(Centers<C> centers, std::int64_t n_columns, const std::int32_t *groups,
+                       CenterLists lists, std::int64_t n_neighbours, std::int32_t *out,
+                       int n_threads);
+
+// Greedy k-means++ inside every cell, each on a clock that a center advances by 1 / potential of
+// the cell, until all cells together have at least `n_centers` centers or no rows are left that
+// could become one. Rows have elements of type C. counts[cell] <- how many centers a cell has;
+// from starts[cell] on, chosen <- their rows, and times <- when they were placed, ascending.
+// Returns the sum of counts. `weights` may be null; distances are measured after multiplication by
+// `scale`; seeds[cell] fixes the draws of a cell.
+template <class C>
+std::int64_t race_centers(const Rows &rows, const double *weights, double scale, CellRows cells,
+                          const std::uint64_t *seeds, std::int64_t n_centers, std::int64_t *counts,
+                          std::int64_t *chosen, double *times, int n_threads);
+
 // nearest[row] (in/out) <- the minimum of itself and the squared distances to the centers, in frame
 // units. Centers are outside the frame.
 template <class C>

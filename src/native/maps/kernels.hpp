@@ -26,6 +26,13 @@ void sparse_sign_product_sparse(const SparseRows<C> &rows, Map map, C *out, int 
 template <class C>
 void hadamard_product_sparse(const SparseRows<C> &rows, Map map, C *out, int n_threads);
 
+// The sparse sign product with one nonzero in each row of R, as sparse rows: the columns that a row
+// names and their values, with room for all nonzeros, and starts[n_rows + 1]. The values have the
+// bits of the dense product; a sum may be 0.
+template <class C>
+void hash_columns(const SparseRows<C> &rows, Map map, C *values, std::int32_t *columns,
+                  std::int64_t *starts, int n_threads);
+
 // out[row][direction]: products of rows in the frame with given directions.
 template <class C>
 void direction_product(const Rows &rows, Frame<C> frame, Centers<C> directions, C *out,

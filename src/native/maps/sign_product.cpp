@@ -1,20 +1,24 @@
 // Dense rows times the random sign matrix R (step 3 of the paper's algorithm), by table look-up
 // ("four Russians"; the mailman algorithm of Liberty and Zucker turned around). R is never stored.
 //
-// There are three methods:
+// There are several methods:
 // - Usually: a tile of rows, one row a lane. For each group of `bits` coordinates a table holds the
 //   2^bits signed sums of the tile. A column of R names one table entry for each group, so it costs
-//   one addition for `bits` coordinates.
+//   one addition for `bits` coordinates (sign_tables.hpp).
+// - float on AVX-512: the same with columns of R in the lanes and a row's table in registers
+//   (register_tables.hpp). 8-bit integers on AVX-512 VNNI: byte_products.hpp.
 // - Up to `few_rows` rows: columns of R in the lanes, coordinates added one by one.
 // - Up to `few_columns` columns of R: narrow_sign_product.hpp.
 //
-// The order of additions is the same for the first two methods and for all blocks, tiles, panels
-// and threads: signed coordinates of a group from first to last, groups of a section from first to
-// last, sections from first to last.
+// The order of additions is the same for all methods but the last (integers are exact in any
+// order), and for all blocks, tiles, panels and threads: signed coordinates of a group from first
+// to last, groups of a section from first to last, sections from first to last.
 #include "lanes/buffer.hpp"
 #include "lanes/tiles.hpp"
+#include "maps/byte_products.hpp"
 #include "maps/kernels.hpp"
 #include "maps/narrow_sign_product.hpp"
+#include "maps/register_tables.hpp"
 #include "maps/sign_sections.hpp"
 #include "maps/sign_tables.hpp"
 #include "maps/sign_words.hpp"
@@ -32,9 +36,29 @@ bool holds_integers(const Rows &rows) {
            rows.n_columns < std::int64_t{1} << 23;
 }
 
-template <class Value, int bits, class C>
-void multiply_tiles(const Rows &rows, Map map, C *out, int n_threads) {
-    LookUp<Value, bits> method(map, rows.n_columns, n_threads);
+// Rows of numbers of type C.
+template <int bits, class C> void multiply_tiles(const Rows &rows, Map map, C *out, int n_threads) {
+    if constexpr (has_register_tables<C>) {
+        RegisterTables<bits> method(map, rows.n_columns, n_threads);
+        multiply_by_rows(rows, map, method, out, n_threads);
+    } else {
+        LookUp<C, bits> method(map, rows.n_columns, n_threads);
+        multiply_by_tiles(rows, map, method, out, n_threads);
+    }
+}
+
+template <int flipped> void multiply_bytes(const Rows &rows, Map map, float *out, int n_threads) {
+    ByteProducts<flipped> method(map, rows.n_columns, n_threads);
+    multiply_by_rows(rows, map, method, out, n_threads);
+}
+
+// Rows of 8-bit integers, whose sums are exact in any order.
+template <int bits> void multiply_integers(const Rows &rows, Map map, float *out, int n_threads) {
+    if constexpr (PK_VECTOR_BYTES == 64)
+        if (has_byte_products())
+            return rows.element == Element::int8 ? multiply_bytes<128>(rows, map, out, n_threads)
+                                                 : multiply_bytes<0>(rows, map, out, n_threads);
+    LookUp<std::int16_t, bits> method(map, rows.n_columns, n_threads);
     multiply_by_tiles(rows, map, method, out, n_threads);
 }
 
@@ -129,17 +153,16 @@ template <class C> void sign_product(const Rows &rows, Map map, C *out, int n_th
         return with_few_columns(map.n_components, [&](auto n_components) {
             multiply_narrow<C, n_components>(rows, map, out, n_threads);
         });
-    const bool integers = sizeof(C) == sizeof(std::int32_t) && holds_integers(rows);
-    with_group_bits(map.n_components, [&](auto bits) {
-        using Exact = std::conditional_t<sizeof(C) == sizeof(std::int32_t), std::int16_t, C>;
-        if (integers && rows.n_rows <= few_rows)
-            multiply_rows<double, bits>(rows, map, out, n_threads);
-        else if (rows.n_rows <= few_rows)
+    with_group_bits<C>(map.n_components, [&](auto bits) {
+        const bool few = rows.n_rows <= few_rows;
+        if constexpr (std::is_same_v<C, float>)
+            if (holds_integers(rows))
+                return few ? multiply_rows<double, bits>(rows, map, out, n_threads)
+                           : multiply_integers<bits>(rows, map, out, n_threads);
+        if (few)
             multiply_rows<C, bits>(rows, map, out, n_threads);
-        else if (integers)
-            multiply_tiles<Exact, bits>(rows, map, out, n_threads);
         else
-            multiply_tiles<C, bits>(rows, map, out, n_threads);
+            multiply_tiles<bits>(rows, map, out, n_threads);
     });
 }
 

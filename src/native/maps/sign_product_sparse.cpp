@@ -225,8 +225,8 @@ void sign_product_sparse(const SparseRows<C> &rows, Map map, C *out, int n_threa
         return with_few_columns(map.n_components, [&](auto n_components) {
             multiply_narrow_sparse<C, n_components>(rows, map, out, n_threads);
         });
-    with_group_bits(map.n_components,
-                    [&](auto bits) { multiply_sparse<C, bits>(rows, map, out, n_threads); });
+    with_group_bits<C>(map.n_components,
+                       [&](auto bits) { multiply_sparse<C, bits>(rows, map, out, n_threads); });
 }
 
 PK_INSTANTIATE(sign_product_sparse);

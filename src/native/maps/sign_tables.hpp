@@ -134,7 +134,7 @@ template <class C, int bits>
                 const Lanes<C> entry =
                     entry_at(table + group * entries<bits> * n_lanes<C>, code_at(word, group));
                 sum = n_words == 1 && group == 0 ? entry : sum + entry;
-#if defined(__AVX2__)
+#if defined(__AVX512F__) || (defined(__AVX2__) && PK_VECTOR_BYTES == 32)
                 // Keeps GCC from extracting all codes first, which needs too many registers.
                 asm("" : "+x"(sum));
 #endif

@@ -44,8 +44,9 @@ class Role(Enum):
     """What a kernel does with an array.
 
     READ, UPDATE and FILL are for arrays with an entry for each row: the kernel gets the part for
-    the rows of its block. ADD, MINIMUM and MAXIMUM are for totals over all rows: the kernel gets
-    the whole array, and the totals of several blocks can be merged in any order.
+    the rows of its block. ADD, MINIMUM, MAXIMUM and FIRST are for totals over all rows: the kernel
+    gets the whole array, and the totals of several blocks can be merged in any order. FIRST is for
+    lists of rows of the type `RANKED`: each list keeps the rows that come first.
     """
 
     READ = "read"
@@ -54,6 +55,7 @@ class Role(Enum):
     ADD = "add"
     MINIMUM = "minimum"
     MAXIMUM = "maximum"
+    FIRST = "first"
 
     @property
     def of_rows(self) -> bool:
@@ -62,15 +64,44 @@ class Role(Enum):
 
     def empty(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> NDArray[Any]:
         """Return the total of no rows, to which the totals of blocks are merged."""
-        return np.full(shape, _EMPTY[self], dtype)
+        return np.full(shape, np.array(_EMPTY[self], dtype), dtype)
 
     def merge(self, into: NDArray[Any], other: NDArray[Any]) -> None:
         """Merge the total of other blocks into a total of the same role."""
         _MERGE[self](into, other, out=into)
 
 
-_EMPTY = {Role.ADD: 0.0, Role.MINIMUM: np.inf, Role.MAXIMUM: -np.inf}
-_MERGE = {Role.ADD: np.add, Role.MINIMUM: np.minimum, Role.MAXIMUM: np.maximum}
+# A row in a list that is ordered by key, and by row where keys are equal.
+RANKED = np.dtype([("key", np.float64), ("row", np.int64)])
+
+
+def merge_ranked(one: NDArray[Any], other: NDArray[Any], out: NDArray[Any]) -> None:
+    """Write to ``out`` the first rows of both lists, of the type `RANKED`, along the last axis.
+
+    Examples
+    --------
+    >>> one = np.array([(0.5, 3), (2.0, 1)], RANKED)
+    >>> merge_ranked(one, np.array([(0.5, 2), (9.0, 0)], RANKED), out=one)
+    >>> one.tolist()
+    [(0.5, 2), (0.5, 3)]
+    """
+    both = np.concatenate([one, other], axis=-1)
+    order = np.lexsort((both["row"], both["key"]), axis=-1)[..., : out.shape[-1]]
+    out[...] = np.take_along_axis(both, order, -1)
+
+
+_EMPTY = {
+    Role.ADD: 0.0,
+    Role.MINIMUM: np.inf,
+    Role.MAXIMUM: -np.inf,
+    Role.FIRST: (np.inf, -1),  # no row
+}
+_MERGE: dict[Role, Callable[..., object]] = {
+    Role.ADD: np.add,
+    Role.MINIMUM: np.minimum,
+    Role.MAXIMUM: np.maximum,
+    Role.FIRST: merge_ranked,
+}
 
 
 class Use(NamedTuple):
@@ -121,6 +152,11 @@ def minimum(array: NDArray[Any]) -> Use:
 def maximum(array: NDArray[Any]) -> Use:
     """Let a kernel raise the entries of an array to the maximum over its rows."""
     return Use(Role.MAXIMUM, array)
+
+
+def first(array: NDArray[Any]) -> Use:
+    """Let a kernel merge its rows into lists of the type `RANKED` by `merge_ranked`."""
+    return Use(Role.FIRST, array)
 
 
 @dataclass(frozen=True)

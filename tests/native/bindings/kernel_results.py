@@ -18,6 +18,7 @@ from projected_kmeans.blocks.memory_blocks import ArrayBlocks, SparseBlocks
 from projected_kmeans.passes.assignment import assign_rows, measure_rows, own_distances
 from projected_kmeans.passes.cluster_sums import ClusterSums
 from projected_kmeans.passes.problem import Problem
+from projected_kmeans.projections.hashed_columns import hash_sparse
 from projected_kmeans.solvers.lloyd import run_lloyd
 
 N_COLUMNS, N_CENTERS = 1100, 14
@@ -56,6 +57,17 @@ def compute_dense(rows: Any, centers: Any, name: str) -> Results:
     _native.candidate_centers(X, zero, 1.0, inside, labels, lists, 2)
     found["chosen labels"] = chosen = labels[::-1].copy()
     _native.nearest_candidate(X, zero, 1.0, inside, centers, lists, chosen, 2)
+    near = np.empty((N_CENTERS, 3), np.int32)
+    names, starts = np.arange(N_CENTERS, dtype=np.int32), np.array([0, N_CENTERS])
+    _native.center_neighbours(inside, np.zeros(N_CENTERS, np.int32), starts, names, near, 2)
+    found["near labels"], found["listed labels"] = near, labels[::-1].copy()
+    starts = np.arange(0, near.size + 1, 3)
+    distances = np.empty((2, len(X)), wide)
+    _native.nearest_listed(
+        X, zero, 1.0, inside, centers, None, starts, near.ravel(), found["listed labels"],
+        *distances, 2,
+    )  # fmt: skip
+    found["listed distances"] = distances
     means, mass = moments.means, moments.mass.copy()
     found["moves"] = _native.move_points(X, None, origin, 1.0, labels, means, mass, 2)
     found["moved labels"], found["moved means"] = labels, means
@@ -81,6 +93,7 @@ def compute_sparse(rows: Any, centers: Any, name: str, stream: np.random.Generat
     _native.nearest_candidate(X, zero, 1.0, inside, centers, lists, chosen, 2)
     found["sparse product"] = out = np.empty((len(rows), N_CENTERS), name)
     _native.table_product(X, inside.T.copy(), out, 2)
+    found["sparse hashed"] = hash_sparse(X, 3, 7, 2).toarray()
     found["sparse turned"] = np.zeros((N_COLUMNS, N_CENTERS))
     _native.transposed_product(X, out.astype(float), found["sparse turned"], 2)
     return found

@@ -110,6 +110,56 @@ def call_weigh_candidates(**changes: Any) -> None:
     _native.weigh_candidates(**(arguments | changes))
 
 
+def call_nearest_listed(**changes: Any) -> None:
+    """Call the choice among listed centers with right arguments but for the changes."""
+    arguments = {
+        "block": X,
+        "origin": np.zeros(3),
+        "scale": 1.0,
+        "centers": CENTERS,
+        "exact_centers": CENTERS,
+        "groups": np.zeros(4, np.int32),
+        "starts": np.array([0, 2]),
+        "members": np.array([1, 0], np.int32),
+        "labels": np.zeros(4, np.int32),
+        "nearest": np.empty(4),
+        "second": np.empty(4),
+        "n_threads": 1,
+    }
+    _native.nearest_listed(**(arguments | changes))
+
+
+def call_center_neighbours(**changes: Any) -> None:
+    """Call the search for near centers with right arguments but for the changes."""
+    arguments = {
+        "centers": CENTERS,
+        "groups": np.zeros(2, np.int32),
+        "starts": np.array([0, 2]),
+        "members": np.array([1, 0], np.int32),
+        "out": np.empty((2, 2), np.int32),
+        "n_threads": 1,
+    }
+    _native.center_neighbours(**(arguments | changes))
+
+
+def call_race_centers(**changes: Any) -> None:
+    """Call the race for first centers with right arguments but for the changes."""
+    arguments = {
+        "rows": X,
+        "weights": None,
+        "scale": 1.0,
+        "starts": np.array([0, 3, 4]),
+        "order": np.array([3, 0, 1, 2]),
+        "seeds": np.array([1, 2], np.uint64),
+        "n_centers": 3,
+        "counts": np.empty(2, np.int64),
+        "chosen": np.empty(4, np.int64),
+        "times": np.empty(4),
+        "n_threads": 1,
+    }
+    _native.race_centers(**(arguments | changes))
+
+
 def call_scan_columns(**changes: Any) -> None:
     """Call the scan with right arguments but for the changes."""
     arguments = {
@@ -185,6 +235,7 @@ CALLS = (
     call_own_distances,
     call_squared_distances,
     call_lower_distances,
+    call_nearest_listed,
     call_scan_columns,
     call_cluster_moments,
     call_move_points,
@@ -258,6 +309,39 @@ def test_a_stride_inside_a_row_is_refused(call: Any) -> None:
         (call_weigh_candidates, {"after": np.empty((1, 64))}),
         (call_weigh_candidates, {"after": np.empty((2, 32))}),
         (call_weigh_candidates, {"sums": np.empty(3)}),
+        (call_nearest_listed, {"origin": np.zeros(2)}),
+        (call_nearest_listed, {"exact_centers": CENTERS[:1].copy()}),
+        (call_nearest_listed, {"groups": np.zeros(3, np.int32)}),
+        (call_nearest_listed, {"groups": np.array([0, 1, 0, 0], np.int32)}),
+        (call_nearest_listed, {"groups": np.array([0, -1, 0, 0], np.int32)}),
+        (call_nearest_listed, {"groups": None}),
+        (call_nearest_listed, {"starts": np.array([1, 2])}),
+        (call_nearest_listed, {"starts": np.array([0])}),
+        (call_nearest_listed, {"starts": np.array([0, 2, 1])}),
+        (call_nearest_listed, {"starts": np.array([0, 0, 2])}),
+        (call_nearest_listed, {"starts": np.array([0, 3])}),
+        (call_nearest_listed, {"members": np.array([0, 2], np.int32)}),
+        (call_nearest_listed, {"members": np.array([-1, 0], np.int32)}),
+        (call_nearest_listed, {"labels": np.array([0, 2, 0, 0], np.int32)}),
+        (call_nearest_listed, {"nearest": np.empty(3)}),
+        (call_nearest_listed, {"second": np.empty(5)}),
+        (call_center_neighbours, {"groups": np.zeros(3, np.int32)}),
+        (call_center_neighbours, {"groups": np.array([0, 1], np.int32)}),
+        (call_center_neighbours, {"starts": np.array([0, 1, 2])}),
+        (call_center_neighbours, {"members": np.array([0, 2], np.int32)}),
+        (call_center_neighbours, {"out": np.empty((3, 2), np.int32)}),
+        (call_center_neighbours, {"out": np.empty((2, 3), np.int32)}),
+        (call_center_neighbours, {"out": np.empty((2, 0), np.int32)}),
+        (call_race_centers, {"weights": np.ones(3)}),
+        (call_race_centers, {"starts": np.array([0, 4, 3])}),
+        (call_race_centers, {"starts": np.array([0, 3, 3])}),
+        (call_race_centers, {"order": np.array([3, 0, 1, 4])}),
+        (call_race_centers, {"order": np.array([3, 0, 1, -1])}),
+        (call_race_centers, {"order": np.array([3, 0, 1, 1])}),
+        (call_race_centers, {"seeds": np.zeros(3, np.uint64)}),
+        (call_race_centers, {"counts": np.empty(3, np.int64)}),
+        (call_race_centers, {"chosen": np.empty(3, np.int64)}),
+        (call_race_centers, {"times": np.empty(5)}),
         (call_scan_columns, {"minimum": np.zeros(2)}),
         (call_scan_columns, {"maximum": np.zeros(4)}),
         (call_scan_columns, {"norm": np.zeros(2)}),
@@ -319,6 +403,11 @@ def test_a_wrong_size_is_refused(call: Any, changes: dict[str, Any]) -> None:
         (call_lower_distances, {"nearest": np.empty(4, np.float32)}),
         (call_weigh_candidates, {"sums": np.empty(2, np.float32)}),
         (call_weigh_candidates, {"shares": np.ones(64, np.float32)}),
+        (call_nearest_listed, {"groups": np.zeros(4, np.int64)}),
+        (call_nearest_listed, {"centers": CENTERS.astype(np.float32)}),
+        (call_center_neighbours, {"out": np.empty((2, 2), np.int64)}),
+        (call_race_centers, {"rows": X.astype(np.float16)}),
+        (call_race_centers, {"seeds": np.zeros(2, np.int64)}),
         (call_cluster_moments, {"labels": np.zeros(4, np.int64)}),
         (call_cluster_moments, {"weights": np.ones(4, np.float32)}),
         (call_move_points, {"centers": np.asfortranarray(CENTERS)}),

@@ -15,7 +15,12 @@ from tests.native.bindings import test_arguments as right
 from tests.support.blobs import assert_same_fit, draw_blobs
 
 # The arguments of every call, taken from the calls that the tests of arguments spoil.
-CALLS = (*right.CALLS, right.call_weigh_candidates)
+CALLS = (
+    *right.CALLS,
+    right.call_weigh_candidates,
+    right.call_center_neighbours,
+    right.call_race_centers,
+)
 
 
 def shift(array: NDArray[Any]) -> NDArray[Any]:

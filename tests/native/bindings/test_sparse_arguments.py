@@ -59,3 +59,33 @@ def test_broken_sparse_rows_are_refused(changes: dict[str, Any], error: type) ->
     call_nearest_center(Parts())
     with pytest.raises(error):
         call_nearest_center(Parts(**changes))
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"n_hashed": 0},
+        {"n_hashed": 2**30 + 1},
+        {"values": np.empty(10)},
+        {"columns": np.empty(12, np.int32)},
+        {"starts": np.empty(4, np.int64)},
+    ],
+)
+def test_hashing_refuses_wrong_sizes(changes: dict[str, Any]) -> None:
+    """Results without room for every nonzero, and impossible numbers of columns, are refused."""
+
+    def call(**changes: Any) -> None:
+        arguments = {
+            "block": Parts(),
+            "key": 0,
+            "n_hashed": 2,
+            "values": np.empty(11),
+            "columns": np.empty(11, np.int32),
+            "starts": np.empty(5, np.int64),
+            "n_threads": 1,
+        }
+        _native.hash_columns(**(arguments | changes))
+
+    call()
+    with pytest.raises(ValueError, match=r"room|starts|hashed"):
+        call(**changes)

@@ -1,0 +1,137 @@
+// Lists of centers that rows share, and the seeding by cells, as Python sees them.
+// Each function checks its arguments, releases the GIL and calls one kernel.
+#include <nanobind/stl/optional.h>
+
+#include <optional>
+#include <vector>
+
+#include "bindings/arguments.hpp"
+#include "bindings/compiled_kernels.hpp"
+
+namespace projected_kmeans {
+namespace {
+
+// Where the parts of a longer array begin: from 0 to its length, never descending.
+void require_starts(const In<std::int64_t, 1> &starts, std::size_t length) {
+    require(starts.shape(0) >= 2 && starts.data()[0] == 0, "starts begin with 0, and have an end");
+    for (std::size_t i = 1; i < starts.shape(0); ++i)
+        require(starts.data()[i - 1] <= starts.data()[i], "starts are ascending");
+    require(starts.data()[starts.shape(0) - 1] == static_cast<std::int64_t>(length),
+            "the last of starts is the number of members");
+}
+
+CenterLists lists_of(const In<std::int64_t, 1> &starts, const In<std::int32_t, 1> &members,
+                     std::int64_t n_centers, std::int64_t least) {
+    require_starts(starts, members.shape(0));
+    for (std::size_t i = 1; i < starts.shape(0); ++i)
+        require(starts.data()[i] - starts.data()[i - 1] >= least, "a list is too short");
+    for (std::size_t i = 0; i < members.shape(0); ++i)
+        require(members.data()[i] >= 0 && members.data()[i] < n_centers,
+                "members name a center each");
+    return {starts.data(), members.data(), static_cast<std::int64_t>(starts.shape(0)) - 1};
+}
+
+void require_groups(const In<std::int32_t, 1> &groups, std::int64_t n_rows, std::int64_t n_groups) {
+    require(static_cast<std::int64_t>(groups.shape(0)) == n_rows,
+            "groups have an entry for every row");
+    for (std::size_t i = 0; i < groups.shape(0); ++i)
+        require(groups.data()[i] >= 0 && groups.data()[i] < n_groups, "groups name a list each");
+}
+
+template <class C>
+void nearest_listed(Block block, In<C, 1> origin, double scale, In<C, 2> centers,
+                    In<double, 2> exact_centers, std::optional<In<std::int32_t, 1>> groups,
+                    In<std::int64_t, 1> starts, In<std::int32_t, 1> members,
+                    Out<std::int32_t, 1> labels, Out<C, 1> nearest, Out<C, 1> second,
+                    int n_threads) {
+    ArrayMemory()
+        .reads(block, origin, centers, exact_centers, groups, starts, members)
+        .writes(labels, nearest, second);
+    const Rows rows = rows_of(block);
+    const auto frame = frame_of<C>(rows, origin, scale);
+    const auto packed = centers_of<C>(rows, centers);
+    const auto exact = centers_of<double>(rows, exact_centers);
+    require(exact.n_centers == packed.n_centers, "exact_centers are the same centers");
+    require(rows.n_columns > 0, "there is at least one column");
+    require(nearest.shape(0) == labels.shape(0) && second.shape(0) == labels.shape(0),
+            "distances have an entry for every row");
+    const nb::gil_scoped_release unlocked;
+    const CenterLists lists = lists_of(starts, members, packed.n_centers, 1);
+    require_labels(rows.n_rows, labels.data(), labels.shape(0), packed.n_centers);
+    if (groups)
+        require_groups(*groups, rows.n_rows, lists.n_groups);
+    else
+        require(lists.n_groups == packed.n_centers, "without groups, every center has a list");
+    PK_KERNEL(nearest_listed<C>)::chosen()(rows, frame, packed, exact,
+                                           groups ? groups->data() : nullptr, lists, labels.data(),
+                                           nearest.data(), second.data(), thread_count(n_threads));
+}
+
+template <class C>
+void center_neighbours(In<C, 2> centers, In<std::int32_t, 1> groups, In<std::int64_t, 1> starts,
+                       In<std::int32_t, 1> members, Out<std::int32_t, 2> out, int n_threads) {
+    ArrayMemory().reads(centers, groups, starts, members).writes(out);
+    require(centers.shape(0) <= max_centers && centers.shape(1) > 0,
+            "there are at most 2^30 centers, with at least one column");
+    require(out.shape(0) == centers.shape(0) && out.shape(1) > 0,
+            "out has at least one entry for every center");
+    const nb::gil_scoped_release unlocked;
+    const auto n_centers = static_cast<std::int64_t>(centers.shape(0));
+    const auto n_neighbours = static_cast<std::int64_t>(out.shape(1));
+    const CenterLists lists = lists_of(starts, members, n_centers, n_neighbours);
+    require_groups(groups, n_centers, lists.n_groups);
+    PK_KERNEL(center_neighbours<C>)::chosen()(
+        {centers.data(), n_centers}, static_cast<std::int64_t>(centers.shape(1)), groups.data(),
+        lists, n_neighbours, out.data(), thread_count(n_threads));
+}
+
+template <class C>
+std::int64_t race_centers(In<C, 2> rows, std::optional<In<double, 1>> weights, double scale,
+                          In<std::int64_t, 1> starts, In<std::int64_t, 1> order,
+                          In<std::uint64_t, 1> seeds, std::int64_t n_centers,
+                          Out<std::int64_t, 1> counts, Out<std::int64_t, 1> chosen,
+                          Out<double, 1> times, int n_threads) {
+    ArrayMemory().reads(rows, weights, starts, order, seeds).writes(counts, chosen, times);
+    const auto n_rows = static_cast<std::int64_t>(rows.shape(0));
+    const auto n_columns = static_cast<std::int64_t>(rows.shape(1));
+    require(!weights || weights->shape(0) == rows.shape(0), "weights have an entry for every row");
+    require(order.shape(0) == chosen.shape(0) && order.shape(0) == times.shape(0),
+            "chosen and times are as long as order");
+    require(seeds.shape(0) + 1 == starts.shape(0) && counts.shape(0) + 1 == starts.shape(0),
+            "seeds and counts have a value for every cell");
+    const nb::gil_scoped_release unlocked;
+    require_starts(starts, order.shape(0));
+    std::vector<char> seen(rows.shape(0));
+    for (std::size_t i = 0; i < order.shape(0); ++i) {
+        require(order.data()[i] >= 0 && order.data()[i] < n_rows,
+                "entries of order name a row each");
+        require(!seen[static_cast<std::size_t>(order.data()[i])], "entries of order are different");
+        seen[static_cast<std::size_t>(order.data()[i])] = 1;
+    }
+    const Element element = sizeof(C) == sizeof(float) ? Element::float32 : Element::float64;
+    return PK_KERNEL(race_centers<C>)::chosen()(
+        {rows.data(), element, n_rows, n_columns, n_columns}, weights ? weights->data() : nullptr,
+        scale, {starts.data(), order.data(), static_cast<std::int64_t>(starts.shape(0)) - 1},
+        seeds.data(), n_centers, counts.data(), chosen.data(), times.data(),
+        thread_count(n_threads));
+}
+
+template <class C> void bind_lists_of(nb::module_ &m) {
+    m.def("nearest_listed", nearest_listed<C>, array("block"), array("origin"), "scale"_a,
+          array("centers"), array("exact_centers"), array("groups").none(), array("starts"),
+          array("members"), array("labels"), array("nearest"), array("second"), "n_threads"_a);
+    m.def("center_neighbours", center_neighbours<C>, array("centers"), array("groups"),
+          array("starts"), array("members"), array("out"), "n_threads"_a);
+    m.def("race_centers", race_centers<C>, array("rows"), array("weights").none(), "scale"_a,
+          array("starts"), array("order"), array("seeds"), "n_centers"_a, array("counts"),
+          array("chosen"), array("times"), "n_threads"_a);
+}
+
+}  // namespace
+
+void bind_lists(nb::module_ &m) {
+    bind_lists_of<float>(m);
+    bind_lists_of<double>(m);
+}
+
+}  // namespace projected_kmeans
