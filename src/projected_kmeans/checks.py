@@ -47,6 +47,15 @@ def check_count(name: str, value: Any, *, minimum: int = 1, word: str | None = N
         raise ValueError(f"{name}={value} is too small; use {choice}")
 
 
+def check_clusters(n_clusters: Any, n_samples: int) -> None:
+    """Raise unless the number of clusters is an integer from 1 to the number of rows."""
+    check_count("n_clusters", n_clusters)
+    if n_clusters > n_samples:
+        raise ValueError(
+            f"n_clusters={n_clusters} exceeds n_samples={n_samples}; use at most {n_samples}"
+        )
+
+
 def check_not_negative(name: str, value: Any) -> None:
     """Raise unless a value is a finite number of at least 0."""
     if not isinstance(value, int | float | np.number) or isinstance(value, bool):

@@ -45,6 +45,10 @@ class Clustering:
         The most that the inertia can differ from its exact value, proven; infinity if unknown.
     settled : bool
         Whether every row is known to have the label of a nearest center.
+    gamma : float or None
+        The inertia is proven to be at most this many times the lowest possible; None if unknown.
+    cells : ndarray of int32 (k,) or None
+        The coarse cell of every cluster, if the solver has found clusters in cells.
     """
 
     labels: Labels
@@ -57,6 +61,8 @@ class Clustering:
     history: tuple[float, ...] = ()
     inertia_error: float = math.inf
     settled: bool = False
+    gamma: float | None = None
+    cells: Labels | None = None
 
 
 @dataclass(frozen=True)

@@ -10,11 +10,9 @@ from hypothesis import strategies as st
 from projected_kmeans.blocks.column_scan import scan_columns
 from projected_kmeans.blocks.memory_blocks import ArrayBlocks
 from projected_kmeans.passes.assignment import (
-    WORK_TO_SHARE,
     assign_rows,
     measure_rows,
     own_distances,
-    share_work,
 )
 from projected_kmeans.passes.frame import Frame
 from tests import reference
@@ -148,10 +146,3 @@ def test_measured_distances_come_back_from_the_frame(seed: int, n: int, d: int, 
     exact = reference.squared_distances(X, centers).astype(float)
     eps = np.finfo(compute_type(dtype)).eps
     np.testing.assert_allclose(found, exact, rtol=1e3 * eps, atol=1e3 * eps * exact.max())
-
-
-def test_little_work_stays_on_one_thread() -> None:
-    """Work of up to 8e6 multiplications uses one thread; more uses as many as allowed."""
-    assert share_work(4, WORK_TO_SHARE) == 1
-    assert share_work(4, WORK_TO_SHARE + 1) == 4
-    assert share_work(0, 1e12) == 0

@@ -18,8 +18,8 @@ from projected_kmeans.blocks.column_scan import scan_columns
 from projected_kmeans.blocks.memory_blocks import ArrayBlocks, SparseBlocks
 from projected_kmeans.passes.cluster_sums import ClusterSums
 from projected_kmeans.passes.grid_sums import GridSums
-from projected_kmeans.passes.moment_grids import shared_grid
-from projected_kmeans.passes.moments import TOLERANCE, Moments
+from projected_kmeans.passes.moment_grids import ReferenceBounds, shared_grid
+from projected_kmeans.passes.moments import TOLERANCE, Moments, quick_error
 from tests.support.layouts import seeds, threads
 from tests.support.optima import exact_inertia
 
@@ -182,14 +182,15 @@ def test_the_quick_error_is_never_too_small(seed: int, n: int, d: int, far: int)
     X[0, 0] = 10.0**far
     source = ArrayBlocks(X)
     references = np.resize(X, (3, d))
-    grid = shared_grid(scan_columns(source), references, None, 1, n)
+    grid = shared_grid(scan_columns(source), ReferenceBounds.of(references), None, 1, n)
     sums = GridSums(source, references, None, grid, None, 1)
     source.walk(sums.adding([labels]))
     found = sums.moments(spherical=False)
     careful = replace(found, errors=found._errors, lost=None)
-    assert found._quick_error >= careful.inertia_error
+    quick = quick_error(found.mass, found.squares, found.lost, d)
+    assert quick >= careful.inertia_error
     assert careful.accurate or not found.accurate
-    if found._quick_error > TOLERANCE * found.inertia:
+    if quick > TOLERANCE * found.inertia:
         assert found.inertia_error == careful.inertia_error
 
 

@@ -15,8 +15,14 @@ bounded_search
     `NearestSearch`: nearest centers over many passes, skipping centers known to be too far.
 candidate_search
     `CandidateSearch`: the nearest of a few candidate centers of each row, for polish passes.
+listed_search
+    `ListedSearch`: the nearest of the centers around a row's cluster, for very many clusters.
+center_graph
+    Which centers are near each other, found among the centers of near cells.
 cluster_sums
     `ClusterSums`: exact sums over the rows of each cluster, accurate for whatever rows there are.
+clusterwise_sums
+    `ClusterwiseSums`: the same sums of wide sparse rows, a few clusters at a time.
 moments
     `Moments`: means and inertia that follow from the sums, with a proven error.
 moment_grids
@@ -26,7 +32,11 @@ grid_sums
 careful_sums
     `CarefulSums`: sums on a grid for each cluster, where values are very far from all others.
 labelling
-    Labels of new rows, block by block.
+    Labels of new rows and distances to their centers, block by block.
+ranked_rows
+    The first rows of every cluster by a key, such as the distance to the center.
+cluster_columns
+    How columns of clusters differ from those of all rows, and which stand out.
 stored_partitions
     Whether arrays that were read from a checkpoint can be a partition of the rows at hand.
 scoring
@@ -67,7 +77,8 @@ passes touch only the rows that moved.
 dense rows. A zero entry adds the same term for every row of a cluster, so the kernel adds only what
 nonzero entries differ from it, and `ClusterSums` adds the zeros' term times the number of rows.
 With weights this product is rounded, so weighted sums of sparse and of dense rows agree only up to
-rounding.
+rounding. Sums of k dense centers may take far more memory than sparse rows. From 32 MB on, rows in
+memory are therefore summed a few clusters at a time, and only the means are kept.
 
 **Bounds.** After its first pass, Lloyd's method keeps 34 bytes for each row (Yinyang k-means): an
 upper bound on the distance to its own center, and a lower bound for each of up to 16 groups of
@@ -75,6 +86,12 @@ centers. Elkan's bounds would take k numbers for each row; Hamerly's single boun
 more than 20 dimensions. Bounds are not kept for sparse rows, where a pass is limited by fetching
 centers column by column whatever is skipped, nor for rows on Dask, where they would have to travel
 with each pass.
+
+**Lists of clusters.** With thousands of clusters, a row's nearest center is nearly always one of
+the 32 or 64 centers around its present one. All rows of a cluster share that list, so a block's
+rows are sorted by label and multiplied with the packed centers of their list. That costs n K
+products for any k, and no list a row. What a row gets depends on the row, its label and the centers
+alone, so blocks and threads do not matter. Rows that should go farther do so over several passes.
 
 **Short way to the kernel.** From `Search.assign` to the native call there are at most four Python
 frames for rows in memory: the search, the function that prepares the pass, the walk of the block

@@ -18,8 +18,8 @@ from projected_kmeans.blocks.tasks import Block, Task, fill, read, update
 from projected_kmeans.passes.frame import Frame
 from projected_kmeans.results import Floats, Labels
 
-# One thread does this many multiplications in about 0.1 ms.
-WORK_TO_SHARE = 8e6
+# Numbers of centers that are subtracted at a time, 32 MB of float64.
+SHIFT_SIZE = 2**22
 
 
 @dataclass(frozen=True)
@@ -187,21 +187,12 @@ def _measure(
     distances[...] = out.T
 
 
-def share_work(n_threads: int, n_products: float) -> int:
-    """Return ``n_threads`` for work that is worth several threads, and 1 for less.
-
-    Below 8e6 multiplications (about 0.1 ms) one thread is used. Threads wait for each other at the
-    end of a kernel (an OpenMP barrier). On a machine that is busy with other processes, a waiting
-    thread may lose its turn for about 10 ms, which is a hundred times what a second thread saves.
-
-    Parameters
-    ----------
-    n_threads : int
-        The number of threads that the caller allows; 0 means as many as OpenMP allows.
-    n_products : float
-        The number of multiplications of one kernel call.
-    """
-    return n_threads if n_products > WORK_TO_SHARE else 1
+def squared_shift(after: Floats, before: Floats) -> float:
+    """Return how far all centers moved, squared. Some centers are subtracted at a time."""
+    length = max(1, SHIFT_SIZE // after.shape[1])
+    starts = range(0, len(after), length)
+    parts = ((after[i : i + length] - before[i : i + length]) ** 2 for i in starts)
+    return float(sum(np.sum(part) for part in parts))
 
 
 class Search(Protocol):

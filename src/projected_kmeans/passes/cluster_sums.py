@@ -2,23 +2,38 @@
 
 One grid serves all clusters as long as it is fine enough, which is known after the sums. Where it
 is not, because a few values are very far from all others, the rows are summed again on a grid for
-each cluster (`careful_sums`).
+each cluster (`careful_sums`). Wide sparse rows in memory are summed a few clusters at a time
+(`clusterwise_sums`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TypeAlias
 
 import numpy as np
 
 from projected_kmeans.blocks.block_source import BlockSource
 from projected_kmeans.blocks.column_scan import ColumnRanges
-from projected_kmeans.blocks.tasks import Task
+from projected_kmeans.blocks.tasks import Block, Task
 from projected_kmeans.passes.careful_sums import CarefulSums
+from projected_kmeans.passes.clusterwise_sums import (
+    ClusterwiseSums,
+    JoinedMoments,
+    References,
+    sums_are_wide,
+)
 from projected_kmeans.passes.grid_sums import GridSums
-from projected_kmeans.passes.moment_grids import shared_grid
+from projected_kmeans.passes.moment_grids import (
+    ReferenceBounds,
+    mark_columns_without_zeros,
+    shared_grid,
+)
 from projected_kmeans.passes.moments import TOLERANCE, Moments
 from projected_kmeans.results import Floats, Labels
+
+# Sums of all clusters, or of clusters that were summed a few at a time.
+SomeMoments: TypeAlias = Moments | JoinedMoments
 
 
 class ClusterSums:
@@ -28,9 +43,10 @@ class ClusterSums:
     ----------
     source : BlockSource
         n rows.
-    references : ndarray of float64 (k, columns)
-        A reference point for each cluster. Sums are of x - reference, so that they lose no digits
-        if the reference lies near the mean of the cluster.
+    references : References
+        A reference point for each cluster, in an array of float64 (k, columns) or as rows of the
+        source. Sums are of x - reference, so that they lose no digits if the reference lies near
+        the mean of the cluster.
     weights : ndarray of float64 (n,) or None
         The weights of the rows; None counts every row once.
     ranges : ColumnRanges
@@ -45,14 +61,14 @@ class ClusterSums:
 
     Attributes
     ----------
-    references : ndarray of float64 (k, columns)
+    references : References
         The reference points.
     """
 
     def __init__(
         self,
         source: BlockSource,
-        references: Floats,
+        references: References,
         weights: Floats | None,
         ranges: ColumnRanges,
         n_threads: int = 0,
@@ -60,20 +76,20 @@ class ClusterSums:
         spherical: bool = False,
         times: int = 1,
     ) -> None:
-        n_rows, k = source.shape[0], len(references)
         self.references = references
         self._source, self._weights, self._spherical = source, weights, spherical
         self._n_threads = n_threads
-        grid = shared_grid(ranges, references, weights, times, n_rows)
-        if source.sparse:
-            # A negative number marks a column without zeros; see `MomentGrid`.
-            grid.magic[0, :-2][(ranges.minimum > 0) | (ranges.maximum < 0)] *= -1
-        counts = None if weights is None else np.full(k, float(times * n_rows))
-        self._sums = GridSums(source, references, weights, grid, counts, n_threads)
-        # The partitions that were added last, for sums that have to be made again.
+        # The partitions that were added last, for sums that are made at the end or again.
         self._partitions: tuple[Labels, ...] = ()
+        self._sums: GridSums | ClusterwiseSums
+        if times == 1 and source.resident and sums_are_wide(source, len(references)):
+            self._sums = ClusterwiseSums(
+                source, references, weights, ranges, n_threads, spherical=spherical
+            )
+        else:
+            self._sums = _open_grid_sums(source, references[:], weights, ranges, n_threads, times)
 
-    def update(self, labels: Labels, before: Labels | None = None) -> Moments:
+    def update(self, labels: Labels, before: Labels | None = None) -> SomeMoments:
         """Walk over the rows and bring the sums up to date with labels.
 
         Parameters
@@ -98,42 +114,74 @@ class ClusterSums:
     def adding_repeated(self, partitions: Sequence[Labels], before: Labels | None = None) -> Task:
         """Return the task that adds the rows of a block once for each of several partitions."""
         self._partitions = tuple(partitions)
+        if isinstance(self._sums, ClusterwiseSums):
+            return Task(_do_nothing)  # the rows are summed when all of them have their labels
         return self._sums.adding(partitions, before)
 
     @property
     def parts(self) -> tuple[Floats, Floats]:
         """The sums on their grids: offsets (2, k, columns), and weights and squares (3, k, 2).
 
-        They can be stored and given to `resume` later.
+        They can be stored and given to `resume` later. They are empty for clusterwise sums, which
+        are taken from the labels again.
         """
+        if isinstance(self._sums, ClusterwiseSums):
+            return np.empty((2, 0, 0)), np.empty((3, 0, 2))
         return self._sums.offsets, self._sums.totals
 
     def resume(self, offsets: Floats, totals: Floats, labels: Labels) -> None:
         """Continue from the `parts` of sums over these labels that had the same references."""
-        self._sums.offsets, self._sums.totals = offsets, totals
+        if isinstance(self._sums, GridSums):
+            self._sums.offsets, self._sums.totals = offsets, totals
         self._partitions = (labels,)
 
-    def moments(self) -> Moments:
+    def moments(self) -> SomeMoments:
         """Return the sums of the rows added so far.
 
         They are about other references, near the means, if the rows had to be summed again.
         """
-        found = self._sums.moments(self._spherical)
-        return found if found.accurate else self._careful.about_means(self.references)
+        found = self._find_moments()
+        return found if found.accurate else self._careful.about_means(self.references[:])
 
-    def about_references(self) -> Moments:
+    def about_references(self) -> SomeMoments:
         """Return the sums of the rows added so far, for the sum of w ||x - r||^2.
 
         They are about the given references in any case. Their inertia about means may have lost
         digits.
         """
-        found = self._sums.moments(self._spherical)
+        found = self._find_moments()
         if found.error_about_references <= TOLERANCE * found.inertia_about_references:
             return found
-        return self._careful.about(self.references)
+        return self._careful.about(self.references[:])
+
+    def _find_moments(self) -> SomeMoments:
+        if isinstance(self._sums, ClusterwiseSums):
+            return self._sums.sum(*self._partitions)
+        return self._sums.moments(self._spherical)
 
     @property
     def _careful(self) -> CarefulSums:
         return CarefulSums(
             self._source, self._partitions, self._weights, self._n_threads, self._spherical
         )
+
+
+def _open_grid_sums(
+    source: BlockSource,
+    references: Floats,
+    weights: Floats | None,
+    ranges: ColumnRanges,
+    n_threads: int,
+    times: int,
+) -> GridSums:
+    """Return sums on a grid that serves all clusters."""
+    n_rows = source.shape[0]
+    grid = shared_grid(ranges, ReferenceBounds.of(references), weights, times, n_rows)
+    if source.sparse:
+        mark_columns_without_zeros(grid, ranges)
+    counts = None if weights is None else np.full(len(references), float(times * n_rows))
+    return GridSums(source, references, weights, grid, counts, n_threads)
+
+
+def _do_nothing(block: Block) -> None:
+    pass

@@ -15,6 +15,9 @@ from projected_kmeans.results import Floats
 # What the precisions of kernels can hold; NumPy takes a microsecond to look them up.
 LIMITS = {np.dtype(name): np.finfo(name) for name in (np.float32, np.float64)}
 
+# Numbers of centers that are moved into a frame at a time, 32 MB of float64.
+PART_SIZE = 2**22
+
 
 @dataclass(frozen=True)
 class Frame:
@@ -66,7 +69,6 @@ class Frame:
         with np.errstate(over="ignore"):  # an overflow gives infinity, which is refused below
             origin = np.where(spread > 0, np.rint(mean / grid) * grid, mean).astype(dtype)
         wide = origin.astype(np.float64)
-        offsets = centers - wide
         if ranges is not None:
             low, high = np.minimum(low, ranges.minimum), np.maximum(high, ranges.maximum)
         reach = np.maximum(np.maximum(high - wide, wide - low), np.abs(wide))
@@ -83,8 +85,13 @@ class Frame:
         # the sum of the squares of many columns does not overflow.
         wanted, limit = limits.maxexp // 2 - 16 - exponent, limits.maxexp - 2
         scale = 2.0 ** min(max(wanted, -limit), limit)
-        offsets *= scale  # in place, because k times the number of columns may be large
-        return cls(origin, scale, offsets.astype(dtype, copy=False))
+        inside = np.empty(centers.shape, dtype)
+        length = max(1, PART_SIZE // max(1, centers.shape[1]))
+        for first in range(0, len(centers), length):
+            part = centers[first : first + length] - wide
+            part *= scale
+            inside[first : first + length] = part
+        return cls(origin, scale, inside)
 
     def undo(self, squared: NDArray[Any]) -> Floats:
         """Return squared distances of the frame in the units of the data."""

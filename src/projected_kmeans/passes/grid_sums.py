@@ -133,13 +133,14 @@ class GridSums:
         mass : float
             The weight of its rows.
         offsets : ndarray of float64 (columns,)
-            Overwritten by the sum of x - r.
+            The sum of x - r, without the zeros; they are added.
         parts : ndarray of float64 (3,)
             The parts of the sum of ||x - r||^2; the zeros are added.
         """
-        (coarse, fine), zeros = self.offsets[:, cluster], self._zeros(cluster)
-        terms = self._grid.split(zeros, cluster)
-        np.add(coarse + mass * terms[0], fine + mass * terms[1], out=offsets)
+        columns, zeros = self._zeros(cluster)
+        coarse, fine = self.offsets[:, cluster, columns]
+        terms = self._grid.split(zeros, cluster, columns)
+        offsets[columns] = (coarse + mass * terms[0]) + (fine + mass * terms[1])
         parts[:] = self._grid.add_squares_exactly(parts, int(mass), zeros * zeros, cluster)
 
     def _add_weighted_zeros(
@@ -152,17 +153,23 @@ class GridSums:
         to the errors: a few roundings of each term, and some 30 of NumPy's pairwise sum.
         """
         for cluster, size in enumerate(mass):
-            zeros = self._zeros(cluster)
+            columns, zeros = self._zeros(cluster)
             square = float(size * np.sum(zeros * zeros))
-            offsets[cluster] += size * zeros
+            offsets[cluster, columns] += size * zeros
             errors[1, cluster] += 8 * ROUNDING * np.sqrt(size * square)
             errors[2, cluster] += 64 * ROUNDING * (square + abs(squares[cluster]))
             squares[cluster] = max(squares[cluster] + square, 0.0)
 
-    def _zeros(self, cluster: int) -> Floats:
-        """Return what a zero adds to the offsets of a cluster, in columns that have zeros."""
-        has_zeros = self._grid.of_cluster(cluster)[:-2] > 0
-        return np.where(has_zeros, -self._references[cluster], 0.0)
+    def _zeros(self, cluster: int) -> tuple[NDArray[np.int64], Floats]:
+        """Return what a zero adds to the offsets of a cluster, and in which columns.
+
+        Left out are columns without zeros, and those in which the reference is 0: most of them if
+        it is a sparse row.
+        """
+        reference = self._references[cluster]
+        columns = np.flatnonzero(reference)
+        columns = columns[self._grid.of_cluster(cluster)[columns] > 0]
+        return columns, -reference[columns]
 
 
 def dense_pieces(rows: Any) -> Iterator[tuple[slice, NDArray[Any]]]:

@@ -1,18 +1,18 @@
-"""SCORE: labels of new rows: the nearest of fixed centers, block by block, in one walk."""
+"""SCORE: labels of new rows and distances to their centers, block by block, in one walk."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from projected_kmeans.blocks.block_source import BlockSource
-from projected_kmeans.blocks.column_scan import ColumnScan
+from projected_kmeans.blocks.column_scan import ColumnRanges, ColumnScan
 from projected_kmeans.blocks.memory_blocks import open_blocks
 from projected_kmeans.blocks.tasks import Block
 from projected_kmeans.blocks.unit_length import UnitRows, to_unit_rows
-from projected_kmeans.passes.assignment import assign_rows
+from projected_kmeans.passes.assignment import assign_rows, own_distances
 from projected_kmeans.results import Floats, Labels
 
 
@@ -25,14 +25,22 @@ class LabelledBlock(NamedTuple):
         The index of the first row.
     labels : ndarray of int32
         A label for each row of the block.
+    distances : ndarray of float64 or None
+        The distance of each row to its center, if that was asked for.
     """
 
     start: int
     labels: Labels
+    distances: Floats | None = None
 
 
 def label_blocks(
-    source: BlockSource, centers: Floats, n_threads: int = 0, *, spherical: bool = False
+    source: BlockSource,
+    centers: Floats,
+    n_threads: int = 0,
+    *,
+    spherical: bool = False,
+    measured: bool = False,
 ) -> Iterator[LabelledBlock]:
     """Yield the labels of each block; raise at a block with an entry that is not finite.
 
@@ -49,13 +57,32 @@ def label_blocks(
         The number of threads; 0 means as many as OpenMP allows.
     spherical : bool, default=False
         Whether to divide each row by its length first.
+    measured : bool, default=False
+        Whether to measure the distance of each row to its center.
     """
     for block in source:
-        yield LabelledBlock(block.start, label_block(block, centers, n_threads, spherical))
+        if measured:
+            yield measure_block(block, centers, n_threads, spherical)
+        else:
+            yield LabelledBlock(block.start, label_block(block, centers, n_threads, spherical))
 
 
 def label_block(block: Block, centers: Floats, n_threads: int, spherical: bool) -> Labels:
     """Return the labels of the rows of one block; raise if an entry is not finite."""
+    return _label(block, centers, n_threads, spherical)[0]
+
+
+def measure_block(block: Block, centers: Floats, n_threads: int, spherical: bool) -> LabelledBlock:
+    """Return the labels of one block and the distances of its rows to their centers, in float64."""
+    labels, rows, ranges = _label(block, centers, n_threads, spherical)
+    squared = own_distances(open_blocks(rows), centers, labels, ranges, n_threads)
+    return LabelledBlock(block.start, labels, np.sqrt(squared))
+
+
+def _label(
+    block: Block, centers: Floats, n_threads: int, spherical: bool
+) -> tuple[Labels, Any, ColumnRanges]:
+    """Return the labels of a block, its rows as they are compared with centers, and ranges."""
     # The scan is told of one row only, so that it does not refuse data of which only sums over
     # all rows would overflow: no sums are taken here.
     scan = ColumnScan((1, centers.shape[1]), n_threads)
@@ -67,4 +94,4 @@ def label_block(block: Block, centers: Floats, n_threads: int, spherical: bool) 
     assign_rows(
         open_blocks(rows), centers, labels, keep_ties=False, ranges=ranges, n_threads=n_threads
     )
-    return labels
+    return labels, rows, ranges

@@ -12,6 +12,7 @@ import math
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from projected_kmeans.blocks.column_scan import ColumnRanges
 from projected_kmeans.results import Floats
@@ -43,12 +44,14 @@ class MomentGrid(NamedTuple):
     magic: Floats
     ratios: Floats
 
-    def split(self, terms: Floats, cluster: int) -> tuple[Floats, Floats]:
-        """Return terms of columns rounded to the coarse spacing, and the rest to the fine one.
+    def split(
+        self, terms: Floats, cluster: int, columns: NDArray[np.int64]
+    ) -> tuple[Floats, Floats]:
+        """Return terms of some columns rounded to the coarse spacing, and the rest to the fine one.
 
         Kernels split terms by the same operations, hence to the same bits.
         """
-        return _split(terms, self.of_cluster(cluster)[:-2], float(self.ratios[0]))
+        return _split(terms, self.of_cluster(cluster)[columns], float(self.ratios[0]))
 
     def split_squares(self, terms: Floats, cluster: int) -> tuple[Floats, Floats]:
         """Return squares rounded to the coarse spacing, and the rest rounded to the fine one."""
@@ -91,8 +94,40 @@ class MomentGrid(NamedTuple):
         return np.array([upper * top, *_scaled(divmod(rest, int(middle / fine)), middle, fine)])
 
 
+class ReferenceBounds(NamedTuple):
+    """What the spacings need to know of reference points.
+
+    Attributes
+    ----------
+    low, high : ndarray of float64 (columns,)
+        The smallest and the largest entry of every column.
+    squared_norm : float
+        The largest sum of squares of a point.
+    """
+
+    low: Floats
+    high: Floats
+    squared_norm: float
+
+    @classmethod
+    def of(cls, references: Floats) -> ReferenceBounds:
+        """Return the bounds of some points."""
+        squares = np.einsum("ij,ij->i", references, references)
+        low, high = np.minimum.reduce(references), np.maximum.reduce(references)
+        return cls(low, high, float(np.maximum.reduce(squares)))
+
+    def joined(self, other: ReferenceBounds) -> ReferenceBounds:
+        """Return the bounds of these points and others."""
+        low, high = np.minimum(self.low, other.low), np.maximum(self.high, other.high)
+        return ReferenceBounds(low, high, max(self.squared_norm, other.squared_norm))
+
+
 def shared_grid(
-    ranges: ColumnRanges, references: Floats, weights: Floats | None, times: int, n_rows: int
+    ranges: ColumnRanges,
+    references: ReferenceBounds,
+    weights: Floats | None,
+    times: int,
+    n_rows: int,
 ) -> MomentGrid:
     """Return spacings that serve all clusters, from what is known before the pass.
 
@@ -103,8 +138,8 @@ def shared_grid(
     ----------
     ranges : ColumnRanges
         The column ranges of the rows.
-    references : ndarray of float64 (k, columns)
-        The reference points.
+    references : ReferenceBounds
+        Of the reference points of all clusters.
     weights : ndarray of float64 (n,) or None
         The weights of the rows.
     times : int
@@ -112,17 +147,22 @@ def shared_grid(
     n_rows : int
         n.
     """
-    low = np.minimum(ranges.minimum, np.minimum.reduce(references))
-    high = np.maximum(ranges.maximum, np.maximum.reduce(references))
+    low = np.minimum(ranges.minimum, references.low)
+    high = np.maximum(ranges.maximum, references.high)
     bound = high - low
-    reach = float(np.maximum.reduce(np.einsum("ij,ij->i", references, references)))
-    square = min(math.fsum((bound * bound).tolist()), 2 * (ranges.squared_norm + reach))
+    square = 2 * (ranges.squared_norm + references.squared_norm)
+    square = min(math.fsum((bound * bound).tolist()), square)
     heaviest = 1.0 if weights is None else float(weights.max(initial=0.0))
     total = float(n_rows) if weights is None else math.fsum(weights)
     largest = np.empty((1, len(bound) + 2))
     largest[0, :-2] = bound * total * times
     largest[0, -2:] = total * times, square * heaviest
     return _grid(largest, n_rows * times)
+
+
+def mark_columns_without_zeros(grid: MomentGrid, ranges: ColumnRanges) -> None:
+    """Mark the columns of a shared grid in which sparse rows have no zeros; see `MomentGrid`."""
+    grid.magic[0, :-2][(ranges.minimum > 0) | (ranges.maximum < 0)] *= -1
 
 
 def cluster_grids(counts: Floats, heaviest: Floats, columns: Floats, squares: Floats) -> MomentGrid:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+from numpy.typing import NDArray
 
 from projected_kmeans.passes.moment_grids import SMALLEST
 from projected_kmeans.results import Clustering, Floats, Labels
@@ -68,7 +69,7 @@ class Moments:
     @property
     def cluster_inertia(self) -> Floats:
         """The sum of w ||x - center||^2 of each cluster."""
-        return self._spherical_inertia if self.spherical else self._spread
+        return self._spherical_inertia if self.spherical else self.spread
 
     @cached_property
     def inertia(self) -> float:
@@ -92,44 +93,27 @@ class Moments:
 
         All of this is enlarged by 2^-20 of itself, for products of errors that are left out. It is
         exactly 0 if all rows equal their references and the grids took nothing. Ordinary sums get
-        the larger `_quick_error`, which is small enough for them.
+        the larger `quick_error`, which is small enough for them.
         """
-        quick = self._quick_error
-        if quick <= TOLERANCE * self.inertia:
-            return quick
-        return math.fsum(self._cluster_error) * (1 + 2.0**-20)
+        if not self.spherical:
+            quick = quick_error(self.mass, self.squares, self.lost, self.offsets.shape[1])
+            if quick <= TOLERANCE * self.inertia:
+                return quick
+        return add_errors(self.cluster_error)
 
     @property
     def accurate(self) -> bool:
         """Whether the grids of the sums were fine enough for the inertia and for most means."""
         if not self.inertia_error <= TOLERANCE * self.inertia:
             return False
-        if self.lost is not None:
-            least = (self.lost[0] / MEAN_TOLERANCE) ** 2
-            if 2 * np.count_nonzero(self.squares > least * self.mass) > len(self.mass):
-                return True  # most clusters have more spread than their means need
-        return self._means_are_accurate(self._errors[1])
+        if most_have_spread(self.mass, self.squares, self.lost):
+            return True
+        moved = self.moved_means[self.mass > 0]
+        return bool(2 * np.count_nonzero(moved) <= len(moved))
 
     @property
-    def _quick_error(self) -> float:
-        """An error of the inertia from few numbers; infinity if there is none.
-
-        This is the sum of all `_cluster_error`, with the sum of squares in place of the smaller
-        sums, so that ordinary passes need not compute it for each cluster.
-        """
-        if self.spherical or self.lost is None:
-            return math.inf
-        mass, n_columns = float(np.add.reduce(self.mass)), self.offsets.shape[1]
-        lost = mass * self.lost[1]
-        most = float(np.add.reduce(self.squares)) + lost
-        offset = 4 * ROUNDING * math.sqrt(most) + self.lost[0] * math.sqrt(mass)
-        dots = (_dot_error(n_columns) + 10 * ROUNDING) * most
-        underflow = 2 * len(self.mass) * (n_columns + 4) * SMALLEST
-        error = lost + dots + 2 * (math.sqrt(most) + offset) * offset + underflow
-        return float(error * (1 + 2.0**-10))
-
-    def _means_are_accurate(self, lost_offsets: Floats) -> bool:
-        """Tell whether the grids moved most means by a tiny share of the spread of their rows.
+    def moved_means(self) -> NDArray[np.bool_]:
+        """Where the grids moved the mean by more than a tiny share of the spread of the rows.
 
         A cluster whose squares vanished on the grid is compared with the length of its reference
         instead: its rows may be equal, or much nearer to each other than the grid can tell.
@@ -137,8 +121,7 @@ class Moments:
         size = self.squares * self.mass
         gone = np.flatnonzero((size <= 0) & (self.mass > 0))
         size[gone] = _dot(self.references[gone], self.references[gone]) * self.mass[gone] ** 2
-        moved = (lost_offsets**2 > MEAN_TOLERANCE**2 * size)[self.mass > 0]
-        return bool(2 * np.count_nonzero(moved) <= len(moved))
+        return np.asarray(self._errors[1] ** 2 > MEAN_TOLERANCE**2 * size)
 
     def describe(self, labels: Labels) -> Clustering:
         """Return the partition with these labels, its centers and its inertia."""
@@ -159,13 +142,23 @@ class Moments:
     @property
     def error_about_references(self) -> float:
         """The most that `inertia_about_references` can differ from its exact value."""
-        return 8 * ROUNDING * math.fsum(self.squares) + math.fsum(self._errors[2])
+        return error_of_squares(self.squares, self.lost_squares)
+
+    @property
+    def lost_squares(self) -> Floats:
+        """What the grids can have taken away from the squares of each cluster."""
+        return np.asarray(self._errors[2])
 
     @property
     def sum_of_squares(self) -> float:
         """The sum of w ||x||^2: inertia about the means, and the squares of the means."""
+        return math.fsum(self.spread) + math.fsum(self.squares_of_means)
+
+    @property
+    def squares_of_means(self) -> Floats:
+        """The mass of each cluster times the squared length of its mean."""
         means = self._raw_means
-        return math.fsum(self._spread) + math.fsum(self.mass * _dot(means, means))
+        return np.asarray(self.mass * _dot(means, means))
 
     @cached_property
     def _errors(self) -> Floats:
@@ -180,7 +173,9 @@ class Moments:
 
     @cached_property
     def _raw_means(self) -> Floats:
-        return self.references + self.offsets / self._filled[:, None]
+        means: Floats = self.offsets / self._filled[:, None]
+        means += self.references  # in place, because k times the number of columns may be large
+        return means
 
     @cached_property
     def _unit_means(self) -> Floats:
@@ -202,12 +197,12 @@ class Moments:
         return np.asarray(_dot(self.offsets, self.offsets) / self._filled)
 
     @cached_property
-    def _spread(self) -> Floats:
+    def spread(self) -> Floats:
         """The sum of w ||x - mean||^2 of each cluster."""
         return np.asarray(np.maximum(self.squares - self._shift, 0.0))
 
     @cached_property
-    def _cluster_error(self) -> Floats:
+    def cluster_error(self) -> Floats:
         """The error of each cluster's inertia; see `inertia_error`."""
         lost_mass, lost_offsets, lost_squares = self._errors
         most, mass, n_columns = self.squares + lost_squares, self._filled, self.offsets.shape[1]
@@ -239,9 +234,47 @@ class Moments:
         sums = self.references * self.mass[:, None] + self.offsets
         sum_error = offsets_error + 3 * ROUNDING * (mass + length)
         sum_length = np.maximum(np.sqrt(_dot(sums, sums)), SMALLEST)
-        turned = 4 * sum_error * np.minimum(sum_error / sum_length, 1.0)
+        turned = 4 * sum_error * (np.minimum(sum_error, sum_length) / sum_length)
         stretched = dot_error * (self.cluster_inertia + mass * dot_error)
         return np.asarray(added + turned + stretched)
+
+
+def quick_error(
+    mass: Floats, squares: Floats, lost: tuple[float, float] | None, n_columns: int
+) -> float:
+    """Return an error of the inertia from few numbers; infinity if they do not suffice.
+
+    This is the sum of all `Moments.cluster_error`, with the sum of squares in place of the smaller
+    sums, so that ordinary passes need not compute it for each cluster.
+    """
+    if lost is None:
+        return math.inf
+    total = float(np.add.reduce(mass))
+    lost_squares = total * lost[1]
+    most = float(np.add.reduce(squares)) + lost_squares
+    offset = 4 * ROUNDING * math.sqrt(most) + lost[0] * math.sqrt(total)
+    dots = (_dot_error(n_columns) + 10 * ROUNDING) * most
+    underflow = 2 * len(mass) * (n_columns + 4) * SMALLEST
+    error = lost_squares + dots + 2 * (math.sqrt(most) + offset) * offset + underflow
+    return float(error * (1 + 2.0**-10))
+
+
+def add_errors(cluster_error: Floats) -> float:
+    """Return the error of the inertia from the errors of all clusters."""
+    return math.fsum(cluster_error) * (1 + 2.0**-20)
+
+
+def error_of_squares(squares: Floats, lost_squares: Floats) -> float:
+    """Return the error of the sum of squared distances to the references."""
+    return 8 * ROUNDING * math.fsum(squares) + math.fsum(lost_squares)
+
+
+def most_have_spread(mass: Floats, squares: Floats, lost: tuple[float, float] | None) -> bool:
+    """Return whether most clusters certainly have more spread than their means need."""
+    if lost is None:
+        return False
+    least = (lost[0] / MEAN_TOLERANCE) ** 2
+    return bool(2 * np.count_nonzero(squares > least * mass) > len(mass))
 
 
 def _dot_error(n_columns: int) -> float:
@@ -250,9 +283,17 @@ def _dot_error(n_columns: int) -> float:
 
 
 def _dot(left: Floats, right: Floats) -> Floats:
-    """Return the dot product of each row of one array with the same row of another."""
-    total: Floats = np.einsum("ij,ij->i", left[:, :SPAN], right[:, :SPAN])
-    for start in range(SPAN, left.shape[1], SPAN):
-        some = slice(start, start + SPAN)
-        total += np.einsum("ij,ij->i", left[:, some], right[:, some])
-    return total
+    """Return the dot product of each row of one array with the same row of another.
+
+    The products of `SPAN` columns at a time are added, in the order of the columns.
+    """
+    n_rows, n_spans = len(left), left.shape[1] // SPAN
+    if not n_spans:
+        return np.asarray(np.einsum("ij,ij->i", left, right))
+    spans = (n_rows, n_spans, SPAN)
+    whole = (array[:, : n_spans * SPAN].reshape(spans) for array in (left, right))
+    rest = (array[:, n_spans * SPAN :] for array in (left, right))
+    parts = np.empty((n_rows, n_spans + 1))
+    np.einsum("ijk,ijk->ij", *whole, out=parts[:, :-1])
+    np.einsum("ij,ij->i", *rest, out=parts[:, -1])
+    return np.asarray(np.cumsum(parts, axis=1)[:, -1])

@@ -11,8 +11,8 @@ from projected_kmeans.blocks.block_source import BlockSource
 from projected_kmeans.blocks.column_scan import ColumnRanges
 from projected_kmeans.blocks.tasks import Task
 from projected_kmeans.passes.assignment import Nearness, assign_rows, own_distances
-from projected_kmeans.passes.cluster_sums import ClusterSums
-from projected_kmeans.passes.moments import Moments
+from projected_kmeans.passes.cluster_sums import ClusterSums, SomeMoments
+from projected_kmeans.passes.clusterwise_sums import References
 from projected_kmeans.results import Floats, Labels
 
 
@@ -64,7 +64,7 @@ class Problem:
         """Return the squared distance of every row to the center of its label."""
         return own_distances(self.source, centers, labels, self.ranges, self.n_threads)
 
-    def open_sums(self, references: Floats, times: int = 1) -> ClusterSums:
+    def open_sums(self, references: References, times: int = 1) -> ClusterSums:
         """Return sums over clusters that can be kept up to date over many passes."""
         return ClusterSums(
             self.source,
@@ -76,11 +76,11 @@ class Problem:
             times=times,
         )
 
-    def sum(self, labels: Labels, references: Floats) -> Moments:
+    def sum(self, labels: Labels, references: References) -> SomeMoments:
         """Return the sums over the rows of every cluster; see `ClusterSums`."""
         return self.open_sums(references).update(labels)
 
-    def sum_all(self) -> Moments:
+    def sum_all(self) -> SomeMoments:
         """Return the sums of all rows as one cluster, about the middle of the columns' ranges."""
         middle = self.ranges.minimum / 2 + self.ranges.maximum / 2
         return self.sum(np.zeros(self.source.shape[0], dtype=np.int32), middle[None])

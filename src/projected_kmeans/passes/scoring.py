@@ -13,8 +13,7 @@ from scipy.optimize import linear_sum_assignment
 from projected_kmeans.blocks.column_scan import scan_columns
 from projected_kmeans.blocks.inputs import as_native_rows
 from projected_kmeans.blocks.memory_blocks import open_blocks
-from projected_kmeans.passes.cluster_sums import ClusterSums
-from projected_kmeans.passes.moments import Moments
+from projected_kmeans.passes.cluster_sums import ClusterSums, SomeMoments
 from projected_kmeans.results import Clustering
 
 
@@ -168,7 +167,7 @@ def indicator_matrix(
     )
 
 
-def _moments(X: ArrayLike, labels: ArrayLike) -> Moments:
+def _moments(X: ArrayLike, labels: ArrayLike) -> SomeMoments:
     source = open_blocks(as_native_rows(X))
     codes, n_rows = _as_codes(labels, "labels"), source.shape[0]
     if len(codes) != n_rows:

@@ -11,6 +11,7 @@ One module each:
 - `hadamard`: signs followed by a Walsh-Hadamard transform.
 - `gaussian`: a matrix of normal numbers, for comparison.
 - `spectral`: coordinates along the principal directions, the default of `ProjectedKMeans`.
+- `hashed_columns`: very wide rows get fewer columns before their directions are found.
 - `column_sampling`: columns of the data itself, drawn by their leverage.
 - `principal_directions`: finds the directions along which rows vary most.
 - `direction_sample`: how many rows the directions are found from, and which ones.

@@ -140,7 +140,7 @@ class DenseRows:
     def row_gram(self) -> Floats:
         """Return the products of all weighted rows with one another. Use it for few rows."""
         gram = np.zeros((self.shape[0], self.shape[0]))
-        for panel in _spans(self.shape[1], PANEL_COLUMNS):
+        for panel in spans(self.shape[1], PANEL_COLUMNS):
             part = self._columns(panel)
             gram += part @ part.T
         return gram
@@ -148,7 +148,7 @@ class DenseRows:
     def combine(self, left: Floats) -> Floats:
         """Return the transposed weighted rows times ``left``, (d, t). Use it for few rows."""
         return np.concatenate(
-            [self._columns(panel).T @ left for panel in _spans(self.shape[1], PANEL_COLUMNS)]
+            [self._columns(panel).T @ left for panel in spans(self.shape[1], PANEL_COLUMNS)]
         )
 
     def _columns(self, panel: slice) -> Floats:
@@ -168,7 +168,7 @@ class DenseRows:
 
         def add_up(group: slice) -> Floats:
             total = np.zeros((n_columns, width))
-            for span in _spans(group.stop, length, group.start):
+            for span in spans(group.stop, length, group.start):
                 stretch = np.subtract(self.array[span], center, dtype=self._dtype, order="C")
                 if unit != 1:
                     stretch *= unit
@@ -179,7 +179,7 @@ class DenseRows:
             return total
 
         total = np.zeros((n_columns, width))
-        groups = list(_spans(n_rows, length * STRETCHES_PER_SUM))
+        groups = list(spans(n_rows, length * STRETCHES_PER_SUM))
         with ThreadPoolExecutor(self.n_threads) as pool:
             for part in pool.map(_on_one_blas_thread(add_up), groups):
                 total += part
@@ -210,7 +210,7 @@ class SparseRows:
         """Return C omega."""
         width = omega.width if isinstance(omega, Signs) else omega.shape[1]
         total = np.zeros((self.shape[1], width))
-        for span in _spans(self.shape[0], SPARSE_STRETCH_ROWS):
+        for span in spans(self.shape[0], SPARSE_STRETCH_ROWS):
             weights = None if self.weights is None else self.weights[span]
             part = replace(self, array=self.array[span], weights=weights)
             total += part.combine(part.sketch(omega))
@@ -287,6 +287,7 @@ def _unit(reach: float) -> float:
     return float(2.0 ** -np.frexp(reach)[1])
 
 
-def _spans(stop: int, length: int, start: int = 0) -> Iterator[slice]:
+def spans(stop: int, length: int, start: int = 0) -> Iterator[slice]:
+    """Yield ranges of at most ``length`` that cover all from ``start`` to ``stop``."""
     for first in range(start, stop, length):
         yield slice(first, min(first + length, stop))

@@ -21,6 +21,12 @@ from projected_kmeans.checks import check_components, check_count
 from projected_kmeans.keys import RandomState
 from projected_kmeans.projections.centred_rows import about, mean_of
 from projected_kmeans.projections.direction_sample import count_sample_rows, draw_direction_sample
+from projected_kmeans.projections.hashed_columns import (
+    count_hashed_columns,
+    hash_selected,
+    project_hashed_block,
+    project_hashed_sparse,
+)
 from projected_kmeans.projections.map_protocol import LearnedTransformer, SparseMatrix
 from projected_kmeans.projections.principal_directions import Directions, find_directions
 from projected_kmeans.projections.target_dimension import target_dimension
@@ -47,6 +53,10 @@ class SpectralProjection(LearnedTransformer):
     at most 256, the decomposition is exact up to rounding. No centred copy of the rows is made, and
     sparse rows are never made dense.
 
+    The columns of very wide rows are first hashed to fewer ones with random signs (CountSketch),
+    and the directions are those of the hashed rows. So no matrix with a row for each column stands
+    in memory, and the map takes little more than reading the rows.
+
     Parameters
     ----------
     n_components : int or "auto", default="auto"
@@ -66,6 +76,10 @@ class SpectralProjection(LearnedTransformer):
         The number of rows, drawn uniformly or by their weights, that directions are found from.
         "auto" is 80 t, at least 5,000, or all rows if that is more than half of them; None takes
         all rows. ``lost_variance_`` measures what the sketch loses.
+    hashed_columns : int, "auto" or None, default="auto"
+        The number of columns that all columns are hashed to before. "auto" is 8,192 for dense rows
+        of at least 16,384 columns and sparse rows of at least 131,072, if t is at most 256; None
+        hashes nothing.
     random_state : int, RandomState instance or None, default=None
         An integer is the key itself.
     n_threads : int, optional
@@ -74,7 +88,8 @@ class SpectralProjection(LearnedTransformer):
     Attributes
     ----------
     components_ : ndarray (t, d)
-        The directions as orthonormal rows; rows of zeros beyond the rank of the data.
+        The directions as orthonormal rows; rows of zeros beyond the rank of the data. If columns
+        are hashed, they have an entry for each hashed column, and so has the mean.
     singular_values_ : ndarray (t,)
         Of the rows that directions were found from, about the mean. If a sketch was decomposed,
         they are estimates from below.
@@ -85,6 +100,8 @@ class SpectralProjection(LearnedTransformer):
         that the directions were not found from. With at most 1,024 rows it is exact.
     n_sampled_rows_ : int
         How many rows the directions were found from.
+    n_hashed_columns_ : int
+        How many columns all columns are hashed to; 0 if they are not hashed.
     n_components_ : int
         t.
     key_ : int
@@ -127,6 +144,7 @@ class SpectralProjection(LearnedTransformer):
         n_oversamples: int | str = "auto",
         n_power: int | str = "auto",
         sample_rows: int | str | None = "auto",
+        hashed_columns: int | str | None = "auto",
         random_state: RandomState = None,
         n_threads: int | None = None,
     ) -> None:
@@ -140,6 +158,7 @@ class SpectralProjection(LearnedTransformer):
         self.n_oversamples = n_oversamples
         self.n_power = n_power
         self.sample_rows = sample_rows
+        self.hashed_columns = hashed_columns
 
     def choose_components(self, n_samples: int, n_features: int) -> int:
         """Check the parameters and return t."""
@@ -148,6 +167,8 @@ class SpectralProjection(LearnedTransformer):
         check_count("n_power", self.n_power, minimum=0, word="auto")
         if self.sample_rows is not None:
             check_count("sample_rows", self.sample_rows, word="auto")
+        if self.hashed_columns is not None:
+            check_count("hashed_columns", self.hashed_columns, word="auto")
         if not isinstance(self.n_components, str):
             return int(self.n_components)
         maximum = min(MAX_AUTO_COMPONENTS, n_features)
@@ -160,13 +181,31 @@ class SpectralProjection(LearnedTransformer):
     def learn(self, source: BlockSource, weights: Floats | None) -> None:
         """Find the directions, and measure what they lose."""
         n_rows = source.shape[0]
+        self.n_hashed_columns_ = self._count_hashed(source)
         sample = draw_direction_sample(n_rows, self._count_learnt(n_rows), weights, self.key_)
-        found, unit = self._find(*_select(source, weights, sample.learnt), sample.learnt is None)
+        learnt = self._select(source, weights, sample.learnt)
+        found, unit = self._find(*learnt, sample.learnt is None)
         self.components_ = np.ascontiguousarray(found.columns.T)
         self.singular_values_ = found.singular_values
-        self.lost_variance_ = _lost_share(
-            *_select(source, weights, sample.left_out), self.mean_, found.columns, unit
-        )
+        if sample.learnt is None and self.n_hashed_columns_:  # all rows are hashed already
+            everything = sample.left_out is None
+            left_out = learnt if everything else (learnt[0][sample.left_out], None)
+        else:
+            left_out = self._select(source, weights, sample.left_out)
+        self.lost_variance_ = _lost_share(*left_out, self.mean_, found.columns, unit)
+
+    def _count_hashed(self, source: BlockSource) -> int:
+        """Return how many columns all columns are hashed to; 0 for no hashing."""
+        if self.hashed_columns is None:
+            return 0
+        if isinstance(self.hashed_columns, str):
+            return count_hashed_columns(source.shape[1], self.n_components_, sparse=source.sparse)
+        if self.hashed_columns < self.n_components_:
+            raise ValueError(
+                f"hashed_columns={self.hashed_columns} are fewer than the {self.n_components_} "
+                "directions to find in them; use more, or fewer directions"
+            )
+        return int(self.hashed_columns) if self.hashed_columns < source.shape[1] else 0
 
     def _count_learnt(self, n_rows: int) -> int:
         """Return how many rows directions are found from."""
@@ -195,27 +234,37 @@ class SpectralProjection(LearnedTransformer):
         )
         return found, centred.unit
 
+    def _select(
+        self, source: BlockSource, weights: Floats | None, indices: NDArray[np.int64] | None
+    ) -> tuple[Any, Floats | None]:
+        """Return all rows with their weights, or the rows drawn, each of which counts once."""
+        if indices is not None:
+            weights = None
+        if self.n_hashed_columns_:
+            wanted = indices, self.key_, self.n_hashed_columns_, self.n_threads or 0
+            return hash_selected(source, *wanted), weights
+        if indices is not None and source.resident and not source.sparse:
+            return PickedRows(source, indices), weights
+        return source.select(indices), weights
+
     def project_block(self, block: NDArray[Any], out: NDArray[Any]) -> None:
         """Write the sketch of a block of dense rows into ``out``."""
         origin, directions = self.mean_.astype(out.dtype), self.components_.astype(out.dtype)
-        _native.direction_product(block, origin, 1.0, directions, out, self.n_threads or 0)
+        n_threads = self.n_threads or 0
+        if self.n_hashed_columns_:
+            project_hashed_block(block, self.key_, origin, directions, out, n_threads)
+        else:
+            _native.direction_product(block, origin, 1.0, directions, out, n_threads)
 
     def project_sparse(self, rows: SparseMatrix, out: NDArray[Any]) -> None:
         """Write the sketch of sparse rows into ``out``."""
         table = np.ascontiguousarray(self.components_.T, dtype=out.dtype)
-        _native.table_product(rows, table, out, self.n_threads or 0)
+        n_threads = self.n_threads or 0
+        if self.n_hashed_columns_:
+            project_hashed_sparse(rows, self.key_, table, out, n_threads)
+        else:
+            _native.table_product(rows, table, out, n_threads)
         out -= multiply(self.components_, self.mean_).astype(out.dtype)
-
-
-def _select(
-    source: BlockSource, weights: Floats | None, indices: NDArray[np.int64] | None
-) -> tuple[Any, Floats | None]:
-    """Return all rows with their weights, or the rows drawn, each of which counts once."""
-    if indices is None:
-        return source.select(), weights
-    if source.resident and not source.sparse:
-        return PickedRows(source, indices), None
-    return source.select(indices), None
 
 
 def _lost_share(

@@ -1,0 +1,75 @@
+"""Clusters and columns measured in one walk: against NumPy's covariances of all rows."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.sparse
+
+from projected_kmeans.blocks.column_scan import scan_columns
+from projected_kmeans.blocks.memory_blocks import ArrayBlocks, SparseBlocks
+from projected_kmeans.passes.cluster_columns import ClusterColumns, measure_columns
+from projected_kmeans.passes.problem import Problem
+
+STREAM = np.random.default_rng(0)
+WEIGHTS = STREAM.random(300)
+CENTERS = 4 * np.eye(3, 6)
+ROWS = STREAM.normal(size=(300, 6)) + CENTERS[STREAM.integers(3, size=300)]
+ROWS[:, 5] = 7.0  # a constant column
+
+
+def check(found: ClusterColumns, rows: np.ndarray, weights: np.ndarray) -> None:
+    """Compare what was measured with sums over all rows at once."""
+    labels = np.argmin(((rows[:, None] - CENTERS) ** 2).sum(axis=2), axis=1)
+    np.testing.assert_array_equal(found.rows, np.bincount(labels, minlength=3))
+    np.testing.assert_allclose(found.mean, np.average(rows, axis=0, weights=weights), atol=1e-12)
+    for cluster in range(3):
+        inside = labels == cluster
+        assert found.mass[cluster] == pytest.approx(weights[inside].sum())
+        np.testing.assert_allclose(
+            found.means[cluster],
+            np.average(rows[inside], axis=0, weights=weights[inside]),
+            atol=1e-12,
+        )
+        squares = ((rows[inside] - CENTERS[cluster]) ** 2).sum(axis=1)
+        spread = np.sqrt(np.average(squares, weights=weights[inside]))
+        assert found.spread[cluster] == pytest.approx(spread)
+        both = np.cov(rows[:, :5].T, inside.astype(float), aweights=weights, ddof=0)
+        expected = both[5, :5] / np.sqrt(np.diag(both)[:5] * both[5, 5])
+        np.testing.assert_allclose(found.correlate(cluster)[:5], expected, atol=1e-12)
+        assert found.correlate(cluster)[5] == 0
+
+
+@pytest.mark.parametrize("offset", [0.0, 1e6])
+@pytest.mark.parametrize("block_rows", [7, 300])
+def test_dense_rows(offset: float, block_rows: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Means, spreads and correlations are NumPy's, also far from zero, and of any blocks."""
+    source = ArrayBlocks(ROWS + offset, block_rows)
+    problem = Problem(source, scan_columns(source), WEIGHTS)
+    found = measure_columns(problem, CENTERS + offset, 1)
+    whole = Problem(ArrayBlocks(ROWS + offset), problem.ranges, WEIGHTS)
+    again = measure_columns(whole, CENTERS + offset, 1)
+    assert found.deviation.tobytes() == again.deviation.tobytes()
+    assert found.means.tobytes() == again.means.tobytes()
+    if not offset:
+        check(found, ROWS, WEIGHTS)
+    else:
+        plain = ArrayBlocks(ROWS)
+        near = measure_columns(Problem(plain, scan_columns(plain), WEIGHTS), CENTERS, 1)
+        for cluster in range(3):
+            np.testing.assert_allclose(found.correlate(cluster), near.correlate(cluster), atol=1e-7)
+
+
+def test_sparse_rows_and_no_weights() -> None:
+    """Sparse rows are measured as the same rows given dense."""
+    rows = np.where(STREAM.random(ROWS.shape) < 0.5, 0.0, ROWS)
+    rows[:, 5] = 7.0
+    source = SparseBlocks(scipy.sparse.csr_array(rows), 11)
+    check(measure_columns(Problem(source, scan_columns(source)), CENTERS, 1), rows, np.ones(300))
+
+
+def test_a_single_cluster_stands_out_in_nothing() -> None:
+    """All correlations are 0 if there is one cluster."""
+    source = ArrayBlocks(ROWS)
+    found = measure_columns(Problem(source, scan_columns(source)), ROWS.mean(axis=0)[None], 1)
+    assert not found.correlate(0).any()
