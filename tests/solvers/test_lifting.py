@@ -6,14 +6,15 @@ from typing import Any
 
 import numpy as np
 import pytest
+import scipy.sparse
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from projected_kmeans.blocks.column_scan import scan_columns
-from projected_kmeans.blocks.memory_blocks import ArrayBlocks
+from projected_kmeans.blocks.memory_blocks import ArrayBlocks, SparseBlocks
 from projected_kmeans.passes.problem import Problem
 from projected_kmeans.results import Clustering
-from projected_kmeans.solvers.lifting import lift
+from projected_kmeans.solvers.lifting import lift, lift_lowest
 from tests import reference
 from tests.support.layouts import draw_rows, seeds, types
 from tests.support.problems import make_problem
@@ -130,3 +131,36 @@ def test_partitions_are_lifted_together_in_one_walk(
         np.testing.assert_allclose(one.centers, alone.centers, rtol=1e-14, atol=1e-14)
         np.testing.assert_allclose(one.mass, alone.mass, rtol=1e-15)
         assert one.inertia == pytest.approx(alone.inertia, rel=1e-14)
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_the_lowest_partition_is_lifted_and_equal_ones_once(sparse: bool) -> None:
+    """Of several partitions the lowest on the original rows is returned, with its own bits.
+
+    A partition that comes again with other numbers, here the last, is not summed again: the walks
+    over the rows are one for each that differs, or one for all dense ones.
+    """
+    stream = np.random.default_rng(4)
+    X = np.repeat(np.eye(3), 20, axis=0) * 9 + stream.normal(size=(60, 3))
+    right = np.repeat([2, 0, 1], 20)
+    wrong = stream.integers(3, size=60)
+    labels = [wrong, right, (right + 1) % 3, (wrong + 2) % 3]
+    sketched = [make_sketched(one, stream.normal(size=(3, 2))) for one in labels]
+    source: Any = SparseBlocks(scipy.sparse.csr_array(X)) if sparse else ArrayBlocks(X)
+    problem = Problem(source, scan_columns(source))
+    walks = 0
+    walk = source.walk
+
+    def count(*tasks: Any, **options: Any) -> None:
+        nonlocal walks
+        walks += 1
+        walk(*tasks, **options)
+
+    source.walk = count
+    found = lift_lowest(problem, sketched)
+    assert walks == (2 if sparse else 1)
+    assert found.sketched is sketched[1]
+    np.testing.assert_array_equal(found.original.labels, right)
+    alone = lift(problem, [sketched[1]])[0]
+    np.testing.assert_allclose(found.original.centers, alone.centers, rtol=1e-15)
+    assert found.original.inertia == pytest.approx(alone.inertia, rel=1e-15)

@@ -13,7 +13,13 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 
-__all__ = ["Terminated", "await_interrupt", "catch_interrupts", "raise_at_termination"]
+__all__ = [
+    "Terminated",
+    "await_interrupt",
+    "catch_interrupts",
+    "raise_at_interrupt",
+    "raise_at_termination",
+]
 
 # What a system or a closed terminal sends to end a process. Windows has no SIGHUP.
 ENDING = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name))
@@ -127,6 +133,39 @@ def catch_interrupts(take: Callable[[], None]) -> Iterator[None]:
         return
     try:
         signal.signal(signal.SIGINT, lambda number, frame: take())
+        yield
+    finally:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@contextmanager
+def raise_at_interrupt() -> Iterator[None]:
+    """Raise KeyboardInterrupt at a Ctrl-C inside the block, also while a fit runs.
+
+    A fit keeps its best result so far at a Ctrl-C. Where that would be taken for the result of a
+    whole fit, as in a stored measurement, the block must end instead. Nothing changes outside the
+    main thread, and in a program that has its own handler for Ctrl-C.
+
+    Examples
+    --------
+    >>> import signal
+    >>> try:
+    ...     with raise_at_interrupt(), catch_interrupts(lambda: print("taken")):
+    ...         signal.raise_signal(signal.SIGINT)
+    ... except KeyboardInterrupt:
+    ...     print("raised")
+    raised
+    """
+
+    def end(number: int, frame: object) -> None:
+        raise KeyboardInterrupt
+
+    is_main = threading.current_thread() is threading.main_thread()
+    if not is_main or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
+        yield
+        return
+    try:
+        signal.signal(signal.SIGINT, end)
         yield
     finally:
         signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -5,6 +5,7 @@ Decides which centers come and go; the passes in between are Lloyd's.
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 import numpy as np
@@ -123,12 +124,13 @@ class _Breathing:
             rows = draw_anywhere(self._stream, chances, depth)
         if not len(rows):
             return None
-        more = self._run_short(np.concatenate([best.centers, problem.source.take(rows)]))
+        centers = np.concatenate([best.centers, problem.source.take(rows)])
+        more = self._run_short(centers, self._count_pass)
         if self.n_left < 1:
             return None
         stays = np.ones(len(more.centers), dtype=bool)
         stays[find_spare_centers(problem, more.centers, len(rows))] = False
-        return self._run_short(more.centers[stays])
+        return self._run_short(more.centers[stays], self._count_or_give_up())
 
     def converge(self, inertia_tol: float) -> None:
         """Run Lloyd's method from the best partition until it converges or passes run out."""
@@ -145,11 +147,25 @@ class _Breathing:
         )
         self.best = replace(found, converged=found.converged or plateau.reached)
 
-    def _run_short(self, centers: Floats) -> Clustering:
+    def _run_short(self, centers: Floats, on_pass: OnPass) -> Clustering:
         n_passes = max(1, min(SHORT, self.n_left - 1))
-        return run_lloyd(
-            self._problem, centers, max_iter=n_passes, tol=self._tol, on_pass=self._count_pass
-        )
+        return run_lloyd(self._problem, centers, max_iter=n_passes, tol=self._tol, on_pass=on_pass)
+
+    def _count_or_give_up(self) -> OnPass:
+        """Return what notes the last passes of a breath, and ends them where they are hopeless.
+
+        Passes gain less and less. If the gain of the last pass, once more in every pass that is
+        left, would not lead below the best inertia, the breath has failed.
+        """
+        before = math.inf
+
+        def note(n_done: int, inertia: float) -> bool:
+            nonlocal before
+            gain, before = before - inertia, inertia
+            hopeless = inertia - gain * (SHORT - n_done) >= self.best.inertia
+            return self._count_pass() or hopeless
+
+        return note
 
     def _count_pass(self, *_: float) -> bool:
         """Note a pass of a breath: the lowest inertia is still that of the best partition."""

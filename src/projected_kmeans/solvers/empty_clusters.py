@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from projected_kmeans.passes.moments import Moments
+from projected_kmeans.passes.cluster_sums import SomeMoments
 from projected_kmeans.passes.problem import Problem
 from projected_kmeans.results import Floats, Labels
 
@@ -18,7 +18,7 @@ SPREAD = 1e-13
 
 
 def choose_refills(
-    problem: Problem, moments: Moments, centers: Floats, labels: Labels
+    problem: Problem, moments: SomeMoments, centers: Floats, labels: Labels
 ) -> tuple[NDArray[np.int64], Labels]:
     """Return a row for each cluster without weight, in ascending order, and these clusters.
 

@@ -18,7 +18,6 @@ from projected_kmeans.blocks.block_source import BlockSource
 from projected_kmeans.blocks.element_types import compute_type
 from projected_kmeans.blocks.memory_blocks import BLOCK_BYTES
 from projected_kmeans.blocks.tasks import Block, Task, update
-from projected_kmeans.passes.assignment import share_work
 from projected_kmeans.passes.frame import Frame
 from projected_kmeans.passes.problem import Problem
 from projected_kmeans.results import Floats
@@ -133,7 +132,7 @@ class _Judges:
         self._shares = _pad(shares.astype(distances.dtype), padded)
         self._after = np.empty((n_trials, len(points)), distances.dtype)
         self._left = np.empty(n_trials)
-        self._n_threads = share_work(distances.n_threads, n_trials * self._tiles.size)
+        self._n_threads = distances.n_threads
 
     def choose(self, candidates: NDArray[Any]) -> int:
         """Return the candidate that leaves the lowest inertia, and make it a center."""

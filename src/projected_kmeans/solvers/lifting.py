@@ -9,17 +9,22 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from projected_kmeans.blocks.tasks import OnBlock
+from projected_kmeans.passes.cluster_sums import SomeMoments
+from projected_kmeans.passes.clusterwise_sums import RowReferences
 from projected_kmeans.passes.moments import Moments
 from projected_kmeans.passes.problem import Problem
-from projected_kmeans.results import Clustering, Floats
+from projected_kmeans.results import Clustering, Floats, Labels, Lifted
+from projected_kmeans.solvers.restarts import ROUNDING, first_of_lowest
 
 
 def lift(
     problem: Problem,
     sketched: Sequence[Clustering],
     on_block: OnBlock = lambda done: None,
+    times: int = 1,
 ) -> list[Clustering]:
     """Return the same partitions with their means and their inertia on the original rows.
 
@@ -39,23 +44,25 @@ def lift(
         Partitions of these rows, with centers on the sketch.
     on_block : callable, optional
         Called with the number of rows done, over all passes.
+    times : int, default=1
+        Spacings are chosen for the sums of this many partitions, or of all that are lifted if they
+        are more.
     """
-    if problem.source.sparse and len(sketched) > 1:
+    if problem.source.sparse:
         n_rows = problem.source.shape[0]
-
-        def lift_one(index: int) -> Clustering:
-            return lift(problem, [sketched[index]], lambda rows: on_block(index * n_rows + rows))[0]
-
-        return [lift_one(index) for index in range(len(sketched))]
+        return [_lift_sparse(problem, one, on_block, i * n_rows) for i, one in enumerate(sketched)]
     n_clusters = [len(one.mass) for one in sketched]
     starts = np.concatenate([[0], np.cumsum(n_clusters)])
     partitions = [
         one.labels + np.int32(start) for one, start in zip(sketched, starts, strict=False)
     ]
-    references = np.concatenate([_references(problem, one) for one in sketched])
-    sums = problem.open_sums(references, times=len(sketched))
+    references = np.concatenate(
+        [choose_references(problem, one.labels, len(one.mass)) for one in sketched]
+    )
+    sums = problem.open_sums(references, times=max(times, len(sketched)))
     problem.source.walk(sums.adding_repeated(partitions), on_block=on_block)
     moments = sums.moments()
+    assert isinstance(moments, Moments)
     errors = moments.errors
     parts = [slice(start, start + k) for start, k in zip(starts, n_clusters, strict=False)]
     found = [
@@ -78,14 +85,78 @@ def lift(
     return [_describe(part, one) for one, part in zip(sketched, own, strict=True)]
 
 
-def _references(problem: Problem, sketched: Clustering) -> Floats:
-    clusters, first = np.unique(sketched.labels, return_index=True)
-    rows = np.zeros(len(sketched.mass), dtype=np.int64)
+def lift_lowest(
+    problem: Problem, sketched: Sequence[Clustering], on_block: OnBlock = lambda done: None
+) -> Lifted:
+    """Return the partition with the lowest inertia on the original rows, sketched and lifted.
+
+    Of equal partitions, perhaps with other numbers for the clusters, only the first is lifted,
+    because all have the same inertia to the bit. Of sparse rows only the lowest partition is kept.
+    """
+    distinct = _drop_repeated(sketched)
+    if not problem.source.sparse:
+        lifted = lift(problem, distinct, on_block, times=len(sketched))
+        winner = first_of_lowest([one.inertia for one in lifted])
+        return Lifted(distinct[winner], lifted[winner])
+    n_rows, kept = problem.source.shape[0], list[Lifted]()
+    for index, one in enumerate(distinct):
+        kept.append(Lifted(one, _lift_sparse(problem, one, on_block, index * n_rows)))
+        # Those that are equal up to rounding stay, because the first of them wins in the end.
+        lowest = min(one.original.inertia for one in kept)
+        kept = [one for one in kept if one.original.inertia * (1 - ROUNDING) <= lowest]
+    return kept[0]
+
+
+def _lift_sparse(
+    problem: Problem, sketched: Clustering, on_block: OnBlock, done: int
+) -> Clustering:
+    """Return one partition of sparse rows lifted."""
+    first = _first_rows(sketched.labels, len(sketched.mass))
+    sums = problem.open_sums(RowReferences(problem.source, first))
+    problem.source.walk(sums.adding(sketched.labels), on_block=lambda rows: on_block(done + rows))
+    return _describe(sums.moments(), sketched)
+
+
+def _drop_repeated(sketched: Sequence[Clustering]) -> list[Clustering]:
+    """Return the partitions that differ, the first of equal ones."""
+    distinct, numbered = [sketched[0]], list[Labels]()
+    for one in sketched[1:]:
+        numbered = numbered or [_number_by_first_row(sketched[0].labels)]
+        labels = _number_by_first_row(one.labels)
+        if not any(np.array_equal(labels, other) for other in numbered):
+            distinct.append(one)
+            numbered.append(labels)
+    return distinct
+
+
+def _number_by_first_row(labels: Labels) -> Labels:
+    """Return labels of the same partition whose clusters are numbered as they first appear."""
+    _, first, codes = np.unique(labels, return_index=True, return_inverse=True)
+    rank = np.empty(len(first), np.int32)
+    rank[np.argsort(first)] = np.arange(len(first), dtype=np.int32)
+    return np.asarray(rank[codes])
+
+
+def choose_references(problem: Problem, labels: Labels, n_clusters: int) -> Floats:
+    """Return the first row of each cluster; the first of all rows for a cluster without rows."""
+    return problem.source.take(_first_rows(labels, n_clusters))
+
+
+def _first_rows(labels: Labels, n_clusters: int) -> NDArray[np.int64]:
+    """Return the index of the first row of each cluster; 0 for a cluster without rows."""
+    clusters, first = np.unique(labels, return_index=True)
+    rows = np.zeros(n_clusters, dtype=np.int64)
     rows[clusters] = first
-    return problem.source.take(rows)
+    return rows
 
 
-def _describe(moments: Moments, sketched: Clustering) -> Clustering:
+def describe_labels(problem: Problem, labels: Labels, n_clusters: int) -> Clustering:
+    """Return a partition with its means and its inertia, from its labels alone."""
+    references = choose_references(problem, labels, n_clusters)
+    return problem.sum(labels, references).describe(labels)
+
+
+def _describe(moments: SomeMoments, sketched: Clustering) -> Clustering:
     lifted = moments.describe(sketched.labels)
     centers = lifted.centers
     filled = np.flatnonzero(sketched.mass > 0)

@@ -11,10 +11,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from projected_kmeans.passes.assignment import Search
+from projected_kmeans.passes.assignment import Search, squared_shift
 from projected_kmeans.passes.bounded_search import NearestSearch
-from projected_kmeans.passes.cluster_sums import ClusterSums
-from projected_kmeans.passes.moments import Moments
+from projected_kmeans.passes.cluster_sums import ClusterSums, SomeMoments
 from projected_kmeans.passes.problem import Problem
 from projected_kmeans.results import Clustering, Floats, Labels, OnPass
 from projected_kmeans.solvers.empty_clusters import choose_refills
@@ -126,7 +125,7 @@ class Lloyd:
         self._labels = np.zeros(n_rows, np.int32) if start is None else start.labels.copy()
         self._next_labels = self._labels.copy()
         self._sums: ClusterSums | None = None
-        self._moments: Moments | None = None
+        self._moments: SomeMoments | None = None
         self._settled, self._sees_all_centers = False, search is None
         self._shift = math.nan  # unknown before the first pass
         self._refilled, self._targets = np.empty(0, np.int64), np.empty(0, np.int32)
@@ -168,13 +167,28 @@ class Lloyd:
         self._labels, self._next_labels = state.labels.copy(), state.labels.copy()
         self._note_refills(state.refilled, state.targets)
 
+    def relabel(self, labels: Labels) -> None:
+        """Go on from another partition, which a local search found; its inertia may be higher."""
+        assert self._sums is not None
+        np.copyto(self._next_labels, labels)
+        self._moments = self._sums.update(self._next_labels, self._labels)
+        np.copyto(self._labels, labels)
+        self.centers, self.inertia = self._moments.means, self._moments.inertia
+        self._shift, self.converged, self._settled = math.nan, False, False
+
+    @property
+    def partition(self) -> tuple[Labels, SomeMoments]:
+        """The labels and the sums after the last pass. They are true until the next pass begins."""
+        assert self._moments is not None
+        return self._labels, self._moments
+
     def state(self) -> LloydState:
         """Return where the method stands after a pass. It is true until the next pass begins."""
         assert self._sums is not None
         assert self._moments is not None
         return LloydState(
             self._labels,
-            self._sums.references,
+            self._sums.references[:],
             *self._sums.parts,
             tuple(self.history),
             self._shift,
@@ -201,12 +215,12 @@ class Lloyd:
             settled=self._settled,
         )
 
-    def _accept(self, moments: Moments) -> None:
+    def _accept(self, moments: SomeMoments) -> None:
         """Take over the partition of a pass that lowered the inertia."""
         np.copyto(self._labels, self._next_labels)
         self._moments, self.inertia = moments, moments.inertia
         self.history.append(moments.inertia)
-        self._shift = float(np.sum((moments.means - self.centers) ** 2))
+        self._shift = squared_shift(moments.means, self.centers)
         self.centers = moments.means
 
     def _choose_references(self) -> Floats:
@@ -231,7 +245,7 @@ class Lloyd:
             return False
         return moments.references is not self._sums.references or _loses_bits(moments)
 
-    def _fill_empty_clusters(self, sums: ClusterSums, moments: Moments) -> Moments:
+    def _fill_empty_clusters(self, sums: ClusterSums, moments: SomeMoments) -> SomeMoments:
         """Give rows to the clusters without weight; return the sums of the new partition."""
         labels = self._next_labels
         rows, targets = choose_refills(self._problem, moments, self.centers, labels)
@@ -248,7 +262,7 @@ class Lloyd:
         self._search.rows_reassigned(rows, targets)
 
 
-def _loses_bits(moments: Moments) -> bool:
+def _loses_bits(moments: SomeMoments) -> bool:
     return moments.inertia < NEAR * moments.inertia_about_references
 
 

@@ -82,6 +82,7 @@ def run_restarts(
     rows, after breathing has mended its misplaced centers (`Effort.min_breathing_gain`).
     Without, all make `FIRST_PASSES` passes. Then the better half goes on for twice as many, and so
     on until `FINALISTS` are left, which run to their end. Up to `FINALISTS` restarts all run to it.
+    The best `Effort.n_finalists` of them breathe.
 
     Parameters
     ----------
@@ -152,7 +153,8 @@ def _halve(solver: Solver, running: Sequence[Restart], limit: int) -> list[Clust
         limit = effort.max_iter if len(running) == FINALISTS else min(2 * limit, effort.max_iter)
         n_rounds += 1
         running = [solver.go_on(restart, limit, n_rounds) for restart in running]
-    return [solver.mend(restart).clustering for restart in running]
+    best = _choose(running, min(effort.n_finalists, len(running)))
+    return [solver.mend(restart).clustering for restart in best]
 
 
 def first_of_lowest(values: Sequence[float]) -> int:

@@ -109,7 +109,9 @@ def move_to_plateau(
     return replace(state, converged=True) if plateau.reached else state
 
 
-def state_fits(problem: Problem, shape: tuple[int, ...], state: LloydState) -> bool:
+def state_fits(
+    problem: Problem, shape: tuple[int, ...], state: LloydState, inertia: float | None = None
+) -> bool:
     """Return whether a state that was stored is one of these rows and agrees with itself.
 
     Parameters
@@ -120,6 +122,8 @@ def state_fits(problem: Problem, shape: tuple[int, ...], state: LloydState) -> b
         The number of clusters and of columns.
     state : LloydState
         As it was read.
+    inertia : float, optional
+        The inertia of its partition; by default that of its last pass.
     """
     n_rows, n_clusters = problem.source.shape[0], shape[0]
     if not (
@@ -134,4 +138,4 @@ def state_fits(problem: Problem, shape: tuple[int, ...], state: LloydState) -> b
     if [part.shape for part in sums.parts] != [state.offsets.shape, state.totals.shape]:
         return False
     sums.resume(state.offsets.copy(), state.totals.copy(), state.labels)
-    return sums.moments().inertia == state.history[-1]
+    return sums.moments().inertia == (state.history[-1] if inertia is None else inertia)

@@ -40,7 +40,9 @@ class Effort:
         Converged when a pass lowers the inertia by less than this share.
     min_breathing_gain : float
         The best restarts breathe as long as each breath lowers the inertia by at least this share;
-        infinity for no breath.
+        infinity for no breath, and 0 for breaths until none gains anything.
+    n_finalists : int
+        How many of the best restarts breathe and are returned, if they compete on all rows.
     """
 
     solver: str
@@ -49,6 +51,7 @@ class Effort:
     tol: float
     inertia_tol: float
     min_breathing_gain: float = math.inf
+    n_finalists: int = 3
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import scipy.sparse
 
 from projected_kmeans.paper import (
     SVDFeatures,
@@ -21,6 +22,20 @@ def test_svd_is_that_of_numpy(algorithm: str) -> None:
         found = svd.fit_transform(rows)
         np.testing.assert_allclose(np.abs(found), np.abs(wanted[:, :3]), atol=1e-6)
         np.testing.assert_allclose(svd.transform(rows), found, atol=1e-8)
+
+
+@pytest.mark.parametrize("algorithm", ["arpack", "randomized"])
+def test_sparse_rows_give_what_dense_ones_do(algorithm: str) -> None:
+    """Sparse rows have the same coordinates; LAPACK refuses them with scikit-learn's sentence."""
+    rows = draw_normal_rows(30, 12) * np.geomspace(10, 0.01, 12)
+    rows[np.abs(rows) < 0.05] = 0.0
+    sparse = scipy.sparse.csr_matrix(rows)
+    svd = SVDFeatures(3, algorithm=algorithm, random_state=0)
+    wanted = svd.fit_transform(rows)
+    np.testing.assert_allclose(svd.fit_transform(sparse), wanted, atol=1e-8)
+    np.testing.assert_allclose(svd.transform(sparse), wanted, atol=1e-8)
+    with pytest.raises(TypeError, match="Sparse data was passed"):
+        SVDFeatures(3).fit(sparse)
 
 
 def test_svd_limits_are_told() -> None:

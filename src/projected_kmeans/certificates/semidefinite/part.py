@@ -12,12 +12,11 @@ from collections.abc import Callable
 from typing import Any, Protocol
 
 import numpy as np
-import scipy.sparse
 from numpy.typing import ArrayLike
 
 from projected_kmeans.blocks.column_scan import scan_columns
 from projected_kmeans.blocks.memory_blocks import open_blocks
-from projected_kmeans.certificates.dense_proof_rows import DenseProofRows
+from projected_kmeans.certificates.prepare_rows import prepare_rows
 from projected_kmeans.certificates.proof_rows import ProofRows
 from projected_kmeans.certificates.semidefinite.cut_search import CutSearch
 from projected_kmeans.certificates.semidefinite.multipliers import Multipliers
@@ -30,7 +29,6 @@ from projected_kmeans.certificates.semidefinite.plain_search import PlainSearch
 from projected_kmeans.certificates.semidefinite.primal_rounding import describe, round_primal
 from projected_kmeans.certificates.semidefinite.primal_step import Diverged, Factors
 from projected_kmeans.certificates.semidefinite.proof import MatrixBound
-from projected_kmeans.certificates.sparse_proof_rows import SparseProofRows
 from projected_kmeans.certificates.spectral_bound import predict_seconds
 from projected_kmeans.passes.problem import Problem
 from projected_kmeans.results import Clustering, Floats, Labels
@@ -125,7 +123,7 @@ def prove_part(
         )
     part = _Part(problem, n_clusters, start, effort or PartEffort())
     try:
-        ended = part.prove(_prepare(rows, weights, deadline.check), deadline, on_step)
+        ended = part.prove(prepare_rows(rows, weights, deadline.check), deadline, on_step)
     except OutOfTime:
         ended = _why_over(deadline)
     return PartProof(
@@ -235,9 +233,3 @@ class _Part:
 
 def _why_over(deadline: Deadline) -> str:
     return "stopped" if deadline.seconds_left > 0 else "time"
-
-
-def _prepare(rows: Any, weights: Floats | None, check: Callable[[], None]) -> ProofRows:
-    if scipy.sparse.issparse(rows):
-        return SparseProofRows(rows, weights, check)
-    return DenseProofRows(rows, weights, check)

@@ -12,8 +12,9 @@ Dimension reductions, as scikit-learn transformers:
 
 Solvers of k-means, the paper's gamma-approximations:
 
-- ``exact``      the optimum of at most 15 rows
-- ``kss04``      the (1 + eps)-approximation of Kumar, Sabharwal and Sen, for at most 4 clusters
+- ``exact``      the optimum of at most 15 rows, by ``solvers.exact``
+- ``kss04``      the (1 + eps)-approximation of Kumar, Sabharwal and Sen, for at most 4 clusters, by
+  ``solvers.kss04``
 - ``orss06``     the seeding of Ostrovsky, Rabani, Schulman and Swamy
 - ``instances``  small instances of k-means whose optimum is known
 - ``gamma``      the worst ratio of each solver to the optimum on such instances

@@ -6,34 +6,48 @@ Solvers run on the original rows; reductions of the rows are compared in `experi
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from types import MappingProxyType
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from projected_kmeans.estimator.projected_kmeans import ProjectedKMeans
 from projected_kmeans.paper.baselines.exact import solve_exactly
 from projected_kmeans.paper.baselines.instances import draw_instance
 from projected_kmeans.paper.baselines.kss04 import solve_kss04
-from projected_kmeans.paper.baselines.orss06 import place_orss06
 from projected_kmeans.results import Floats
 
 KSS04_EPS = 0.5
 
 
-def _run_estimator(rows: Floats, k: int, key: int, **parameters: Any) -> float:
-    model = ProjectedKMeans(k, projection=None, n_init=1, random_state=key, **parameters)
-    return float(model.fit(rows).inertia_)
+class Solution(NamedTuple):
+    """The partition that a solver found, and its inertia."""
+
+    labels: NDArray[np.int32]
+    inertia: float
 
 
-SOLVERS: Mapping[str, Callable[[Floats, int, int], float]] = MappingProxyType(
+def run_estimator(rows: Floats, k: int, key: int, **parameters: Any) -> Solution:
+    """Cluster rows as they are on one thread, with other parameters of `ProjectedKMeans`."""
+    model = ProjectedKMeans(k, projection=None, random_state=key, n_threads=1, **parameters)
+    model.fit(rows)
+    return Solution(model.labels_, float(model.inertia_))
+
+
+def _run_kss04(rows: Floats, k: int, key: int) -> Solution:
+    found = solve_kss04(rows, k, eps=KSS04_EPS, random_state=key)
+    return Solution(found.labels, found.inertia)
+
+
+# From rows, k and a key to one run of each solver. KSS04 takes few clusters only.
+SOLVERS: Mapping[str, Callable[[Floats, int, int], Solution]] = MappingProxyType(
     {
-        "Lloyd from random rows": lambda rows, k, key: _run_estimator(rows, k, key, init="random"),
-        "two phases from k-means++": lambda rows, k, key: _run_estimator(
-            rows, k, key, solver="hartigan"
-        ),
-        "Lloyd from ORSS06": lambda rows, k, key: _run_estimator(rows, k, key, init=place_orss06),
-        "KSS04": lambda rows, k, key: solve_kss04(rows, k, eps=KSS04_EPS, random_state=key).inertia,
+        "Lloyd from random rows": partial(run_estimator, init="random", solver="lloyd", n_init=1),
+        "two phases from k-means++": partial(run_estimator, solver="hartigan", n_init=1),
+        "Lloyd from ORSS06": partial(run_estimator, init="orss06", solver="lloyd", n_init=1),
+        "KSS04": _run_kss04,
     }
 )
 
@@ -58,7 +72,8 @@ def measure_gammas(key: int, batch: range) -> dict[str, list[float]]:
         instance = draw_instance(key, index)
         best = solve_exactly(instance.rows, instance.n_clusters).inertia
         for name, solve in SOLVERS.items():
-            ratios[name].append(solve(instance.rows, instance.n_clusters, key + index) / best)
+            found = solve(instance.rows, instance.n_clusters, key + index)
+            ratios[name].append(found.inertia / best)
     return ratios
 
 

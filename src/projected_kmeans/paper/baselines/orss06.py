@@ -11,7 +11,7 @@ from sklearn.utils import check_array
 from projected_kmeans.blocks.column_scan import scan_columns
 from projected_kmeans.blocks.element_types import as_native
 from projected_kmeans.blocks.memory_blocks import ArrayBlocks
-from projected_kmeans.checks import check_count
+from projected_kmeans.checks import check_clusters
 from projected_kmeans.keys import RandomState, open_stream, resolve_key
 from projected_kmeans.paper.streams import ORSS06
 from projected_kmeans.passes.problem import Problem
@@ -24,7 +24,8 @@ def place_orss06(X: ArrayLike, n_clusters: int, random_state: RandomState = None
 
     The radius of a center's ball is a third of the distance to the nearest other center. If k
     clusters fit the data much better than k - 1, Lloyd's method is near the optimum after one step
-    from these centers. ``ProjectedKMeans(init="orss06")`` does the same in the sketch.
+    from these centers. ``ProjectedKMeans(init="orss06")`` does the same in the sketch, and
+    ``ProjectedKMeans(solver="orss06")`` adds that one step.
 
     Parameters
     ----------
@@ -48,12 +49,8 @@ def place_orss06(X: ArrayLike, n_clusters: int, random_state: RandomState = None
     >>> np.sort(place_orss06(X, 2, random_state=0).ravel())
     array([ 1., 91.])
     """
-    check_count("n_clusters", n_clusters)
     rows = as_native(check_array(X, dtype="numeric", ensure_all_finite=False))
-    if n_clusters > len(rows):
-        raise ValueError(
-            f"n_clusters={n_clusters} exceeds n_samples={len(rows)}; use at most {len(rows)}"
-        )
+    check_clusters(n_clusters, len(rows))
     source = ArrayBlocks(rows)
     problem = Problem(source, scan_columns(source))
     stream = open_stream(resolve_key(random_state), ORSS06)

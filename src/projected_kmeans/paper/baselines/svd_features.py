@@ -10,8 +10,10 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 import scipy.linalg
 from numpy.typing import ArrayLike
+from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.decomposition import TruncatedSVD
+from sklearn.utils import Tags
 from sklearn.utils.extmath import svd_flip
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -41,7 +43,7 @@ class SVDFeatures(
     U_k Sigma_k keeps the optimum of k-means within a factor of 2 (Drineas, Frieze, Kannan,
     Vempala, Vinay 1999). The paper's Table 2 comes from U_t without Sigma. Rows are not centred,
     so that this is not principal component analysis. "arpack" and "randomized" call
-    scikit-learn's `TruncatedSVD`; "arpack" takes t below min(n, d) only.
+    scikit-learn's `TruncatedSVD` and take sparse rows; "arpack" takes t below min(n, d) only.
 
     Parameters
     ----------
@@ -98,7 +100,7 @@ class SVDFeatures(
 
         Parameters
         ----------
-        X : array-like (n, d)
+        X : array-like or sparse matrix (n, d)
             Rows; they are not centred.
         y : ignored
             Present by convention.
@@ -143,14 +145,17 @@ class SVDFeatures(
             Columns whose singular value is zero are zero.
         """
         check_is_fitted(self)
-        rows = validate_data(self, X, reset=False, dtype=np.float64)
-        along: Floats = multiply(rows, self.components_.T)
+        rows: Any = validate_data(
+            self, X, reset=False, dtype=np.float64, accept_sparse=self._takes_sparse
+        )
+        turned: Any = self.components_.T
+        along: Floats = rows @ turned if issparse(rows) else multiply(rows, turned)
         return along if self.scaled else _divide(along, self.singular_values_)
 
     def _decompose(self, X: ArrayLike) -> Decomposition:
         check_count("n_components", self.n_components)
         check_choice("algorithm", self.algorithm, ALGORITHMS)
-        rows = validate_data(self, X, dtype=np.float64)
+        rows = validate_data(self, X, dtype=np.float64, accept_sparse=self._takes_sparse)
         n_samples, n_features = rows.shape
         limit = min(n_samples, n_features) - (self.algorithm == "arpack")
         if self.n_components > limit:
@@ -165,7 +170,17 @@ class SVDFeatures(
         self.components_, self.singular_values_ = found.right, found.values
         return found
 
-    def _decompose_truncated(self, rows: Floats) -> Decomposition:
+    @property
+    def _takes_sparse(self) -> str | bool:
+        """Return the sparse format that the algorithm takes; LAPACK takes dense rows only."""
+        return "csr" if self.algorithm in ("arpack", "randomized") else False
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = bool(self._takes_sparse)
+        return tags
+
+    def _decompose_truncated(self, rows: Any) -> Decomposition:
         svd = TruncatedSVD(
             self.n_components,
             algorithm=self.algorithm,
