@@ -16,7 +16,7 @@ from tests.support.blobs import draw_blobs
 
 
 def test_many_rows_let_restarts_compete_on_a_subsample() -> None:
-    """Many rows give a subsample, much work a single run, small work the breathing solver."""
+    """Many rows give a subsample, much work a single run, small work a full local search."""
     many = choose_effort(Sizes(90_000, 784, 100, 4), MapChoice("svd", 64, ""))
     assert (many.subsample_rows, many.n_init, many.solver) == (25_600, 3, "lloyd")
     few = choose_effort(Sizes(90_000, 784, 1000, 4), MapChoice("svd", 64, ""))
@@ -26,6 +26,10 @@ def test_many_rows_let_restarts_compete_on_a_subsample() -> None:
     small = choose_effort(Sizes(400, 4096, 40, 1), MapChoice("svd", 64, ""))
     assert (small.solver, small.n_init, small.inertia_tol) == ("breathing", 3, 0.0)
     assert many.min_breathing_gain == few.min_breathing_gain < small.min_breathing_gain == math.inf
+    smaller = choose_effort(Sizes(1797, 64, 10, 8), MapChoice(None, 64, ""))
+    assert (smaller.solver, smaller.n_init, smaller.min_breathing_gain) == ("lloyd", 3, 0.0)
+    flat = choose_effort(Sizes(20_000, 4, 5, 8), MapChoice(None, 4, ""))
+    assert (flat.subsample_rows, flat.min_breathing_gain) == (0, 0.0)
     given = choose_effort(Sizes(90_000, 784, 100, 4), MapChoice("svd", 64, ""), draws_centers=False)
     assert (given.subsample_rows, given.n_init) == (0, 1)
 
@@ -94,6 +98,39 @@ def test_settings_change_the_approach(settings: Settings, expected: dict[str, ob
     """Each setting has its effect on 90,000 x 784 rows, and on what depends on it."""
     found = choose_approach(settings, Sizes(90_000, 784, settings.n_clusters, 4))
     assert {name: getattr(found, name) for name in expected} == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(
+    ("settings", "min_gain"),
+    [
+        (Settings(10), 0.0),
+        (Settings(10, n_init=1), 0.0),
+        (Settings(10, solver="lloyd"), math.inf),
+        (Settings(10, init=list(range(10))), math.inf),
+        (Settings(10, metric="cosine"), math.inf),
+    ],
+)
+def test_small_rows_breathe_unless_the_caller_forbids_it(
+    settings: Settings, min_gain: float
+) -> None:
+    """1797 x 64 rows breathe to the end, but not from given centers, nor with a named solver."""
+    found = choose_approach(settings, Sizes(1797, 64, 10, 8))
+    assert (found.solver, found.min_breathing_gain) == ("lloyd", min_gain)
+
+
+def test_only_the_best_restart_breathes_if_nothing_is_projected() -> None:
+    """The other restarts end with Lloyd's method: the trace has one long restart of three."""
+    X, _ = draw_blobs(gap=0.2, d=6)
+    model = ProjectedKMeans(5, random_state=0).fit(X)
+    assert (model.approach_.projection, model.approach_.n_init) == (None, 3)
+    seen = [state.restart for state in model.trace_ if state.step == "cluster"]
+    # One breath takes at least three passes; restart 0, 1 and 2 follow each other, then the best.
+    order = [one for one, before in zip(seen, [None, *seen], strict=False) if one != before]
+    assert order[:2] == [0, 1]
+    assert 3 <= len(order) <= 4
+    alone = ProjectedKMeans(5, random_state=0, solver="lloyd").fit(X)
+    assert model.inertia_ <= alone.inertia_
+    assert len(seen) > len([state for state in alone.trace_ if state.step == "cluster"])
 
 
 def test_sparse_rows_without_a_map_run_once() -> None:

@@ -40,6 +40,20 @@ def test_finalists_and_candidates_are_counted() -> None:
     assert count_bytes(many, candidates).state == 90_000 * (68 + 2 * 16)
 
 
+def test_wide_rows_are_counted_as_hashed() -> None:
+    """Directions of wide rows are found in 8,192 columns; dense rows are hashed beforehand."""
+    dense, sparse = Sizes(3000, 30_000, 20, 4), Sizes(20_000, 10**6, 30, 4, 4_000_000)
+    matrices = 3 * 128 * 8192 * 8
+    approach = choose_approach(Settings(20), dense)
+    hashed = (3000 + 1024) * 8192 * 4
+    assert count_bytes(dense, approach).tables == 8 * 30_000 * 24 * 20 + matrices + hashed
+    assert count_selected_bytes(dense, approach, stored=True, needs_all=False) == 0
+    approach = choose_approach(Settings(30), sparse)
+    assert count_bytes(sparse, approach).tables == 8 * 10**6 * 8 * 30 + matrices
+    selected = (5120 + 1024) * 4_000_000 * 8 // 20_000
+    assert count_selected_bytes(sparse, approach, stored=True, needs_all=False) == selected
+
+
 @pytest.mark.parametrize(
     ("projection", "stored", "expected"),
     [

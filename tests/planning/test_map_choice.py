@@ -23,13 +23,22 @@ WIDE = Sizes(9000, 5000, 40, 8)
         (Sizes(90_000, 64, 100, 4), (None, 64)),
         (Sizes(1000, 20, 8, 8), (None, 20)),
         (Sizes(1000, 5000, 1, 8), (None, 5000)),
-        (Sizes(10_000, 1_000_000, 10, 4), ("sign", target_dimension(10))),
+        (Sizes(10_000, 1_000_000, 10, 4), ("svd", 34)),
+        (Sizes(20_000, 1_000_000, 30, 4, 4_000_000), ("svd", 64)),
         (Sizes(50_000, 100_000, 50, 4, 5_000_000), ("svd", 64)),
+        (Sizes(50_000, 100_000, 50, 4, 2_000_000_000), ("sign", target_dimension(50))),
     ],
 )
 def test_sizes_decide_the_map(sizes: Sizes, expected: tuple[str | None, int]) -> None:
-    """Few columns are kept, many are projected, and too many only by a map that stores nothing."""
+    """Few columns are kept, many are projected, and long sparse rows only by signs."""
     assert choose_automatic_map(sizes, None)[:2] == expected
+
+
+def test_the_reason_tells_of_hashed_columns() -> None:
+    """Rows that are wide enough to be hashed are said to be."""
+    wide, narrow = Sizes(600, 200_000, 10, 4), Sizes(600, 2000, 10, 4)
+    assert choose_automatic_map(wide, None).reason.endswith("of 200000 columns, hashed to 8192")
+    assert choose_automatic_map(narrow, None).reason.endswith("of 2000 columns")
 
 
 def test_eps_asks_for_what_its_theorem_says() -> None:

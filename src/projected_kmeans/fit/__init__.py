@@ -4,10 +4,12 @@
 
     open_run            fit_checkpoint   the run: its monitor, and its checkpoint if one is named
       open_storage      storage          where rows and sketch lie
+      weigh_near_rows   setting_aside    rows that seem far get the weight 0, if asked for
       reduce_rows       reduction        check every row, map it to few dimensions
       cluster_sketch    pipeline         seed and run the solver, several times
       lift_partition    pipeline         centers and inertia in the original space
       polish_partition  pipeline         a few more passes there
+      trim_partition    setting_aside    far rows are chosen anew, if asked for
       certify_partition proving          how far the inertia is from the lowest possible
     finish_run          fit_checkpoint   the result
 
@@ -19,6 +21,8 @@ Modules
 reduction        READ, REDUCE: rows are checked and mapped to few dimensions
 first_centers    SEED: all that ``init`` may be: a name, centers, row indices, a callable
 pipeline         CLUSTER, LIFT, POLISH
+sketch_solvers   CLUSTER by a solver that gets the sketch as a whole, also one of the caller
+setting_aside    which rows are too far from all others to be clustered
 proving          CERTIFY: proofs and further clusterings in turn, until a guarantee is met
 fit_checkpoint   which fit a checkpoint belongs to; its result; what its map has learnt
 storage          where the sketch lies: in memory, in a file, or on Dask's workers

@@ -8,12 +8,14 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from importlib.metadata import version
+from types import FunctionType
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from projected_kmeans import _native
 from projected_kmeans.blocks.array_hashes import hash_arrays
@@ -23,7 +25,7 @@ from projected_kmeans.documents import Seconds, from_document
 from projected_kmeans.passes.stored_partitions import are_centers, is_partition
 from projected_kmeans.planning.recipe import Recipe
 from projected_kmeans.projections.map_protocol import RandomMap, Transformer
-from projected_kmeans.results import Clustering, Floats
+from projected_kmeans.results import Clustering, Floats, Labels
 from projected_kmeans.running.checkpoint import Checkpoint
 from projected_kmeans.running.checkpoint_folder import (
     SUFFIX,
@@ -33,6 +35,7 @@ from projected_kmeans.running.checkpoint_folder import (
 from projected_kmeans.running.monitor import Monitor
 from projected_kmeans.running.part_files import Part
 from projected_kmeans.running.run import Run
+from projected_kmeans.solvers.own_solvers import Clusterer
 
 # Parameters of a `ProjectedKMeans` that do not change its result. The key of the recipe stands for
 # `random_state`.
@@ -65,11 +68,24 @@ class Finished:
         The one that was polished in the original space: the result.
     certificate : Certificate or None
         What was proven of its inertia; None if no proof was asked for.
+    trimmed : ndarray of int64 (m,)
+        The rows that were set aside because they are far from all centers, ascending.
+    trim_distance : float or None
+        The largest distance of another row to its center; None if no rows were to be set aside.
     """
 
     sketched: Clustering
     polished: Clustering
     certificate: Certificate | None = None
+    trimmed: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, np.int64))
+    trim_distance: float | None = None
+
+    @property
+    def labels(self) -> Labels:
+        """The cluster of every row; -1 for rows that were set aside."""
+        found = self.polished.labels.copy()
+        found[self.trimmed] = -1
+        return found
 
 
 @contextmanager
@@ -156,10 +172,15 @@ def recall_result(
 
 def _fits(shape: tuple[int, int], n_clusters: int, found: Finished) -> bool:
     """Return whether this can be the end of a fit to rows of that shape."""
-    sketched = found.sketched  # its labels were not stored
-    return is_partition(found.polished, shape, n_clusters) and (
-        are_centers(sketched.mass, (n_clusters,))
-        and are_centers(sketched.centers, sketched.centers.shape)
+    sketched, far = found.sketched, found.trimmed  # labels of the sketch were not stored
+    rows_exist = far.ndim == 1 and (far.size == 0 or 0 <= far.min() <= far.max() < shape[0])
+    return (
+        bool(rows_exist)
+        and is_partition(found.polished, shape, n_clusters)
+        and (
+            are_centers(sketched.mass, (n_clusters,))
+            and are_centers(sketched.centers, sketched.centers.shape)
+        )
     )
 
 
@@ -237,6 +258,13 @@ def _describe_run(
             f"projection={parameters['projection']!r} cannot be stored; use the name of a map with "
             "checkpoint"
         )
+    solver = parameters["solver"]
+    named = isinstance(solver, FunctionType) and solver.__name__ != "<lambda>"
+    if callable(solver) and not named:
+        raise ValueError(
+            f"solver={solver!r} has no name by which a checkpoint could recognize it; use a "
+            "function that has one, with checkpoint"
+        )
     described = {
         name: _describe_value(value)
         for name, value in sorted(parameters.items())
@@ -256,6 +284,9 @@ def _describe_run(
 
 def _describe_value(value: Any) -> Any:
     """Return a parameter as a value that JSON can hold: the name of a callable, an array's hash."""
+    if isinstance(value, Clusterer) and not isinstance(value, type):
+        kind = type(value)
+        return [f"{kind.__module__}.{kind.__qualname__}", repr(sorted(value.get_params().items()))]
     if callable(value):
         return f"{value.__module__}.{getattr(value, '__qualname__', type(value).__name__)}"
     if not isinstance(value, str | None) and np.ndim(value):

@@ -11,23 +11,28 @@ import warnings
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from projected_kmeans.certificates.certificate import Certificate
+from projected_kmeans.certificates.certificate import OPTIMAL_RATIO, Certificate
+from projected_kmeans.planning.recipe import Recipe
 from projected_kmeans.results import Clustering
+from projected_kmeans.solvers.own_solvers import name_solver
 
 # Warnings point at the line that called the estimator's fit: four frames above this one.
 STACK_LEVEL = 4
 
 
 def warn_of_fit(
-    sketched: Clustering, found: Clustering, n_clusters: int, stopped: str | None
+    sketched: Clustering, found: Clustering, recipe: Recipe, stopped: str | None
 ) -> None:
     """Warn if some clusters are empty, and if Ctrl-C ended the fit.
 
     A cluster that was not empty in the sketch lost its rows when they got their nearest centers.
     """
-    n_found = int(np.count_nonzero(found.mass > 0))
+    n_found, n_clusters = int(np.count_nonzero(found.mass > 0)), recipe.n_clusters
     if n_found < n_clusters:
         reason = "there are too few distinct rows; use fewer clusters"
+        if recipe.own_solver is not None:
+            name = name_solver(recipe.own_solver)
+            reason = f"the solver {name} returned no more; use fewer clusters or another solver"
         if np.count_nonzero(sketched.mass > 0) > n_found:
             reason = "the fit ended before it converged; raise max_iter"
         warnings.warn(
@@ -42,6 +47,20 @@ def warn_of_fit(
             ConvergenceWarning,
             stacklevel=STACK_LEVEL,
         )
+
+
+def warn_of_gamma(solver: str, gamma: float | None, stack_level: int = STACK_LEVEL) -> None:
+    """Warn if the solver "exact" could not prove that its partition of the sketch is optimal."""
+    if solver != "exact" or (gamma is not None and gamma <= OPTIMAL_RATIO):
+        return
+    known = "nothing is proven about it"
+    if gamma is not None and math.isfinite(gamma):
+        known = f"it is proven to be within a factor of {gamma:.6g} of the lowest possible"
+    warnings.warn(
+        f'solver="exact" could not prove that its inertia in the sketch is the lowest: {known}',
+        ConvergenceWarning,
+        stacklevel=stack_level,
+    )
 
 
 def warn_of_guarantee(guarantee: float | None, certificate: Certificate | None) -> None:

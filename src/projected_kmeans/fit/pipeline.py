@@ -8,16 +8,35 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 
+import numpy as np
+
+from projected_kmeans import _native
+from projected_kmeans.blocks.element_types import compute_type
 from projected_kmeans.fit.first_centers import FirstCenters, sketch_for_seeding
-from projected_kmeans.passes.candidate_search import CandidateSearch, list_candidates
+from projected_kmeans.fit.sketch_solvers import solve_sketch
+from projected_kmeans.passes.candidate_search import (
+    Candidates,
+    CandidateSearch,
+    list_candidates,
+)
+from projected_kmeans.passes.center_graph import find_neighbours
+from projected_kmeans.passes.frame import Frame
+from projected_kmeans.passes.listed_search import CenterLists, ListedSearch
 from projected_kmeans.passes.problem import Problem
 from projected_kmeans.passes.stored_partitions import is_partition
 from projected_kmeans.planning.recipe import Recipe
+from projected_kmeans.planning.settings import OWN_SOLVER, SKETCH_SOLVERS
 from projected_kmeans.results import Clustering, Lifted
 from projected_kmeans.running.monitor import Monitor
 from projected_kmeans.running.run import Run
-from projected_kmeans.solvers.lifting import lift
-from projected_kmeans.solvers.restarts import draw_subsample, first_of_lowest, run_restarts
+from projected_kmeans.solvers.cell_search import search_cells
+from projected_kmeans.solvers.lifting import lift_lowest
+from projected_kmeans.solvers.restarts import (
+    FINALISTS,
+    draw_subsample,
+    first_of_lowest,
+    run_restarts,
+)
 from projected_kmeans.solvers.resumable_solvers import run_to_plateau
 from projected_kmeans.solvers.settling import settle_labels
 from projected_kmeans.solvers.single_restart import Effort
@@ -26,8 +45,13 @@ from projected_kmeans.solvers.single_restart import Effort
 def cluster_sketch(
     recipe: Recipe, original: Problem, sketch: Problem, run: Run
 ) -> list[Clustering]:
-    """Run the solver from several first centers; return the partitions of the finalists."""
+    """Run the solver from several first centers; return the partitions of the finalists.
+
+    A solver that gets the sketch as a whole returns one partition.
+    """
     approach = recipe.approach
+    if approach.solver in (*SKETCH_SOLVERS, OWN_SOLVER):
+        return [solve_sketch(recipe, sketch, run)]
     effort = Effort(
         solver=approach.solver,
         key=recipe.key,
@@ -35,11 +59,29 @@ def cluster_sketch(
         tol=0.0 if approach.solver == "hartigan" else recipe.tol * sketch.mean_variance,
         inertia_tol=approach.inertia_tol,
         min_breathing_gain=approach.min_breathing_gain,
+        # On a sketch, inertias tell only roughly which restart wins in the original space.
+        n_finalists=1 if sketch is original else FINALISTS,
     )
+    if approach.solver == "cells":
+        return [_search_cells(recipe, sketch, effort, run)]
     sample = draw_subsample(sketch, approach.subsample_rows, recipe.key)
     measured = sample or sketch_for_seeding(recipe, sketch, run.monitor)
     first = FirstCenters(recipe, original, sample or sketch, measured)
     return run_restarts(sketch, recipe.n_clusters, approach.n_init, first.draw, effort, run, sample)
+
+
+def _search_cells(recipe: Recipe, sketch: Problem, effort: Effort, run: Run) -> Clustering:
+    """Return the best partition of all restarts of the solver "cells", by inertia on the sketch."""
+    approach, best = recipe.approach, None
+    for restart in range(approach.n_init):
+        if best is not None and run.monitor.stopped:
+            break
+        n_held = approach.subsample_rows
+        found = search_cells(sketch, recipe.n_clusters, n_held, effort, run, restart)
+        if best is None or found.inertia < best.inertia:
+            best = found
+    assert best is not None
+    return best
 
 
 def lift_partition(
@@ -47,11 +89,12 @@ def lift_partition(
 ) -> Lifted:
     """Return the finalist with the lowest inertia in the original space, and its centers there."""
     if sketch is original:
-        return _choose_lowest(finalists, finalists)
+        lowest = finalists[first_of_lowest([one.inertia for one in finalists])]
+        return Lifted(lowest, lowest)
     known = run.recall("lifted", Lifted, partial(_fits, original, sketch, len(finalists[0].mass)))
     if known is not None:
         return known
-    lifted = _choose_lowest(finalists, _lift(original, finalists, run.monitor))
+    lifted = _lift(original, finalists, run.monitor)
     run.keep("lifted", lifted)
     return lifted
 
@@ -63,18 +106,15 @@ def _fits(original: Problem, sketch: Problem, n_clusters: int, found: Lifted) ->
     )
 
 
-def _lift(original: Problem, finalists: Sequence[Clustering], monitor: Monitor) -> list[Clustering]:
+def _lift(original: Problem, finalists: Sequence[Clustering], monitor: Monitor) -> Lifted:
     n_walks = len(finalists) if original.source.sparse else 1
     total = n_walks * original.source.shape[0]
     with monitor.step("lift", total, unit_bytes=original.source.stored_row_bytes):
-        lifted = lift(original, finalists, lambda done: done < total and monitor.report(done))
-        monitor.report(total, min(one.inertia for one in lifted))
+        lifted = lift_lowest(
+            original, finalists, lambda done: done < total and monitor.report(done)
+        )
+        monitor.report(total, lifted.original.inertia)
         return lifted
-
-
-def _choose_lowest(sketched: Sequence[Clustering], lifted: Sequence[Clustering]) -> Lifted:
-    winner = first_of_lowest([one.inertia for one in lifted])
-    return Lifted(sketched[winner], lifted[winner])
 
 
 def polish_partition(
@@ -83,10 +123,12 @@ def polish_partition(
     """Run a few passes of Lloyd's method in the original space.
 
     A pass looks at all centers, or only at the centers nearest to each row in the sketch. If
-    nothing was projected, rows then get the labels of their nearest centers.
+    nothing was projected, rows then get the labels of their nearest centers, except for those of a
+    solver of the caller: it may have aimed at something else.
     """
     found = _polish(recipe, original, sketch, lifted, run)
-    return settle_labels(original, found) if sketch is original else found
+    keeps_labels = recipe.own_solver is not None and recipe.approach.polish_iter == 0
+    return found if sketch is not original or keeps_labels else settle_labels(original, found)
 
 
 def _polish(
@@ -99,8 +141,7 @@ def _polish(
     pass_bytes = source.stored_row_bytes * source.shape[0]
     with run.monitor.step("polish", approach.polish_iter, unit_bytes=pass_bytes):
         if approach.polish_candidates:
-            lists = list_candidates(sketch, lifted.sketched, approach.polish_candidates)
-            search = CandidateSearch(original, lists)
+            search = _open_search(approach.polish_candidates, original, sketch, lifted.sketched)
         found = run_to_plateau(
             original,
             start.centers,
@@ -113,11 +154,28 @@ def _polish(
         )
     if search is not None:
         run.monitor.note(
-            "polish: %d distances in %d columns, %d in full passes; lists: %d in %d columns",
+            "polish: %d distances in %d columns; full passes would take %d a row",
             search.n_distances,
             source.shape[1],
-            search.n_distances // lists.shape[1] * recipe.n_clusters,
-            source.shape[0] * recipe.n_clusters,
-            sketch.source.shape[1],
+            recipe.n_clusters,
         )
     return found
+
+
+def _open_search(
+    n_candidates: int, original: Problem, sketch: Problem, sketched: Clustering
+) -> ListedSearch | CandidateSearch:
+    """Return what finds the nearest of a few centers that are near in the sketch.
+
+    If clusters were found in cells, these are the centers around a row's cluster, else those around
+    the row itself. Sparse rows have a list each in both cases.
+    """
+    if sketched.cells is None:
+        return CandidateSearch(original, list_candidates(sketch, sketched, n_candidates))
+    frame = Frame.around(sketched.centers, compute_type(sketch.source.dtype), sketch.ranges)
+    near = find_neighbours(frame, sketched.cells, n_candidates, sketch.n_threads)
+    if original.source.sparse:
+        narrow = len(near) <= _native.MAX_NARROW_CENTERS
+        lists: Candidates = near.astype(np.uint16) if narrow else near
+        return CandidateSearch(original, lists[sketched.labels])
+    return ListedSearch(original, CenterLists.of_rows(near))

@@ -5,7 +5,6 @@ The recipe says which map; where the sketch lies is decided by the storage.
 
 from __future__ import annotations
 
-import math
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -21,12 +20,12 @@ from projected_kmeans.blocks.element_types import as_native, compute_type
 from projected_kmeans.blocks.unit_length import UnitRows
 from projected_kmeans.fit.fit_checkpoint import keep_map, recall_map
 from projected_kmeans.fit.storage import Storage
-from projected_kmeans.passes.assignment import share_work
 from projected_kmeans.passes.problem import Problem
 from projected_kmeans.planning.recipe import Recipe
 from projected_kmeans.projections.map_protocol import RandomMap, Transformer, fill_sketch
 from projected_kmeans.results import Floats
 from projected_kmeans.running.run import Run
+from projected_kmeans.solvers.own_solvers import check_weighted_solver, name_solver
 
 
 class Reduced(NamedTuple):
@@ -64,7 +63,7 @@ def reduce_rows(
     """
     storage = storage or Storage()
     spherical = recipe.metric == "cosine"
-    _check_solver(recipe, source)
+    _check_solver(recipe, source, weights)
     checked = CheckedBlocks(source, recipe.n_threads)
     n_rows, row_bytes = source.shape[0], source.stored_row_bytes
     if source.resident or not isinstance(recipe.projection, RandomMap):
@@ -87,13 +86,16 @@ def reduce_rows(
     return Reduced(original, sketch or original)
 
 
-def _check_solver(recipe: Recipe, source: BlockSource) -> None:
-    """Raise if the solver cannot work on the original rows."""
+def _check_solver(recipe: Recipe, source: BlockSource, weights: Floats | None) -> None:
+    """Raise if the solver cannot work on the original rows, or takes no weights."""
+    if recipe.own_solver is not None and weights is not None:
+        check_weighted_solver(recipe.own_solver)
     solver, spherical = recipe.approach.solver, recipe.metric == "cosine"
     if (source.sparse or spherical) and recipe.projection is None and solver != "lloyd":
         kind = "sparse rows" if source.sparse else "metric='cosine'"
+        name = solver if recipe.own_solver is None else name_solver(recipe.own_solver)
         raise ValueError(
-            f"solver={solver!r} needs a projection with {kind}, got none; "
+            f"solver={name!r} needs a projection with {kind}, got none; "
             "use projection='sign' or solver='lloyd'"
         )
 
@@ -186,5 +188,4 @@ def open_sketch(recipe: Recipe, sketch: BlockSource, weights: Floats | None) -> 
             if own
             else f"projection={recipe.projection!r} made a number that is not finite; use another"
         ) from None
-    work = math.prod(sketch.shape) * recipe.n_clusters
-    return Problem(sketch, ranges, weights, share_work(recipe.n_threads, work))
+    return Problem(sketch, ranges, weights, recipe.n_threads)

@@ -10,12 +10,20 @@ import math
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
+from projected_kmeans.planning.cell_plan import (
+    CELL_INERTIA_TOL,
+    CELL_POLISH_CANDIDATES,
+    count_held_rows,
+    takes_cells,
+)
 from projected_kmeans.planning.map_choice import MapChoice, choose_map
-from projected_kmeans.planning.settings import Settings
+from projected_kmeans.planning.settings import OWN_SOLVER, SKETCH_SOLVERS, Settings
 from projected_kmeans.planning.sizes import Sizes
 
 # The work of a fit is counted in multiplications of one full pass: rows x clusters x dimensions.
-# Up to SMALL_WORK a local search takes less than a second, so a small fit breathes to the end.
+# Up to SMALL_WORK a local search takes less than a second, so a small fit breathes until no breath
+# gains anything. If nothing is projected, only the best of its restarts does: the inertias that are
+# compared are the final ones, and on digits the other two took 60 % of all passes.
 SMALL_WORK = 1e7
 # Up to RESTARTS_WORK a fit can afford three restarts on all rows.
 RESTARTS_WORK = 1e9
@@ -47,7 +55,8 @@ POLISH_CANDIDATES, MIN_CLUSTERS_FOR_CANDIDATES = 16, 128
 # passes cost less, so the share is smaller in proportion.
 INERTIA_TOL_PER_CLUSTER, MAX_INERTIA_TOL = 3e-7, 3e-5
 
-# Polish passes: 4 for small work; else 1 after principal directions and 2 after other maps.
+# Polish passes: 4 for small work; else 1 after principal directions and 2 after other maps, and if
+# columns were hashed before directions were found.
 SMALL_POLISH, SPECTRAL_POLISH, DEFAULT_POLISH = 4, 1, 2
 # At least 3 for metric="cosine", because the sketch is Euclidean: only polishing sees directions.
 MIN_COSINE_POLISH = 3
@@ -64,16 +73,18 @@ class Approach:
     n_components : int
         t; d if nothing is projected.
     solver : str
-        "lloyd", "hartigan" or "breathing".
+        "lloyd", "cells", "hartigan", "breathing", "orss06", "kss04" or "exact"; "own" for a solver
+        of the caller.
     n_init : int
         Number of restarts.
     subsample_rows : int
-        Rows of the subsample on which restarts compete; 0 if they compete on all rows.
+        Rows of the subsample on which restarts compete; 0 if they compete on all rows. For the
+        solver "cells", rows that take part in seeding.
     inertia_tol : float
         Lloyd's method stops if a pass lowers the inertia by less than this share.
     min_breathing_gain : float
-        After Lloyd's method, centers breathe while a breath gains at least this share; infinity
-        turns breathing off.
+        After Lloyd's method, centers breathe while a breath gains at least this share; 0 lets them
+        breathe until no breath gains anything, and infinity turns breathing off.
     polish_iter : int
         Passes in the original space.
     polish_candidates : int
@@ -104,7 +115,10 @@ def choose_approach(settings: Settings, sizes: Sizes) -> Approach:
     ('svd', 64, 'lloyd', 2)
     """
     draws_centers = isinstance(settings.init, str)
-    planned = choose_effort(sizes, choose_map(settings, sizes), draws_centers=draws_centers)
+    chosen = choose_map(settings, sizes)
+    planned = choose_effort(sizes, chosen, draws_centers=draws_centers)
+    if takes_cells(settings, sizes, chosen.name):
+        planned = _plan_cells(sizes, planned)
     return _apply_settings(settings, planned)
 
 
@@ -127,20 +141,36 @@ def choose_effort(sizes: Sizes, chosen: MapChoice, *, draws_centers: bool = True
     restarts = Restarts(1, 0)
     if draws_centers and not sparse_original:
         restarts = choose_restarts(sizes, work)
-    breathes = restarts != (1, 0) and not (is_small or sparse_original)
+    min_gain = MIN_BREATHING_GAIN if restarts != (1, 0) else math.inf
+    if is_small and draws_centers:
+        restarts = Restarts(restarts.n_init, 0)
+        min_gain = math.inf if is_projected else 0.0
     tolerance = min(MAX_INERTIA_TOL, INERTIA_TOL_PER_CLUSTER * sizes.n_clusters)
     has_candidates = is_projected and sizes.n_clusters >= MIN_CLUSTERS_FOR_CANDIDATES
     return Approach(
         projection=chosen.name,
         n_components=chosen.n_components,
-        solver="breathing" if is_small and draws_centers else "lloyd",
+        solver="breathing" if is_small and is_projected and draws_centers else "lloyd",
         n_init=restarts.n_init,
         subsample_rows=restarts.subsample_rows,
         inertia_tol=0.0 if is_small else tolerance,
-        min_breathing_gain=MIN_BREATHING_GAIN if breathes else math.inf,
-        polish_iter=_choose_polish(chosen.name, is_small=is_small),
+        min_breathing_gain=min_gain,
+        polish_iter=_choose_polish(sizes, chosen, is_small=is_small),
         polish_candidates=POLISH_CANDIDATES if has_candidates else 0,
         reason=chosen.reason,
+    )
+
+
+def _plan_cells(sizes: Sizes, planned: Approach) -> Approach:
+    """Return an approach with the solver "cells" in place of Lloyd's method over all centers."""
+    return replace(
+        planned,
+        solver="cells",
+        n_init=1,
+        subsample_rows=count_held_rows(sizes),
+        inertia_tol=CELL_INERTIA_TOL,
+        min_breathing_gain=math.inf,
+        polish_candidates=CELL_POLISH_CANDIDATES if planned.polish_candidates else 0,
     )
 
 
@@ -163,12 +193,13 @@ def choose_restarts(sizes: Sizes, work: float) -> Restarts:
     return Restarts(1, third if third >= MIN_SUBSAMPLE_ROWS_PER_CLUSTER * k else 0)
 
 
-def _choose_polish(projection: str | None, *, is_small: bool) -> int:
-    if projection is None:
+def _choose_polish(sizes: Sizes, chosen: MapChoice, *, is_small: bool) -> int:
+    if chosen.name is None:
         return 0
     if is_small:
         return SMALL_POLISH
-    return SPECTRAL_POLISH if projection == "svd" else DEFAULT_POLISH
+    hashed = sizes.count_hashed_columns(chosen.n_components) > 0
+    return SPECTRAL_POLISH if chosen.name == "svd" and not hashed else DEFAULT_POLISH
 
 
 def _apply_settings(settings: Settings, planned: Approach) -> Approach:
@@ -179,14 +210,20 @@ def _apply_settings(settings: Settings, planned: Approach) -> Approach:
         else:
             planned = replace(planned, polish_iter=max(planned.polish_iter, MIN_COSINE_POLISH))
     fixed = _list_fixed(settings)
+    if fixed.get("solver") in (*SKETCH_SOLVERS, OWN_SOLVER):
+        fixed.setdefault("n_init", 1)
+    if fixed.get("solver") == OWN_SOLVER:
+        # What such a solver aims at is not known, so that its labels stay as they are.
+        fixed.setdefault("polish_iter", 0)
     approach = replace(planned, **fixed)
     single_run = fixed.get("n_init") == 1
-    if "solver" in fixed or single_run:
+    if "solver" in fixed or (single_run and approach.min_breathing_gain > 0):
         approach = replace(approach, min_breathing_gain=math.inf)
-    if single_run or approach.solver != "lloyd":
+    cells = approach.solver == "cells"
+    if not cells and (single_run or approach.solver != "lloyd"):
         # A single run needs no subsample, and the other solvers are asked for the best partition.
         approach = replace(approach, subsample_rows=0)
-    if approach.solver != "lloyd" and "inertia_tol" not in fixed:
+    if approach.solver not in ("lloyd", "cells") and "inertia_tol" not in fixed:
         approach = replace(approach, inertia_tol=0.0)
     return approach
 
@@ -194,7 +231,7 @@ def _apply_settings(settings: Settings, planned: Approach) -> Approach:
 def _list_fixed(settings: Settings) -> dict[str, Any]:
     """Return the fields of the approach that the caller fixed, with their values."""
     given = {
-        "solver": settings.solver,
+        "solver": settings.solver if isinstance(settings.solver, str) else OWN_SOLVER,
         "n_init": settings.n_init,
         "inertia_tol": settings.inertia_tol,
         "polish_iter": settings.polish_iter,

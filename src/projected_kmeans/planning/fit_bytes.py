@@ -20,8 +20,13 @@ WEIGHT_BYTES = 8
 CANDIDATE_BYTES = 2
 
 # Sets of k centers with d float64 entries, and of their sums: if one partition is lifted, and if
-# several finalists are lifted together.
+# several finalists are lifted together, as those of dense rows are. Wide sparse rows in memory take
+# about 3 sets, because they are summed a few clusters at a time; stored ones take 8.
 CENTER_SETS, FINALIST_CENTER_SETS = 8, 24
+
+# Arrays of k centers in the sketch that the solver "cells" has at a time, float64: it divides every
+# cluster into two.
+CELL_CENTER_SETS = 16
 
 # Matrices of d rows, as wide as the sign sketch, that exist at a time while directions are found.
 DIRECTION_MATRICES = 3
@@ -40,7 +45,8 @@ class FitBytes:
     sketch : int
         The sketch of all rows; of sparse rows that are not projected, the sketch to seed on.
     subsample : int
-        The sketch and the state of the subsample on which restarts compete.
+        The sketch and the state of the subsample on which restarts compete. For the solver "cells",
+        copies of the rows that take part in seeding.
     """
 
     tables: int
@@ -65,21 +71,46 @@ def count_bytes(sizes: Sizes, approach: Approach) -> FitBytes:
     FitBytes(tables=7426048, state=6120000, sketch=23040000, subsample=8089600)
     """
     n, d, itemsize = sizes.n_rows, sizes.n_columns, sizes.sketch_itemsize
-    row_bytes = STATE_BYTES_PER_ROW + WEIGHT_BYTES + CANDIDATE_BYTES * approach.polish_candidates
+    row_bytes = STATE_BYTES_PER_ROW + WEIGHT_BYTES
+    in_cells = approach.solver == "cells"
+    if sizes.sparse or not in_cells:
+        row_bytes += CANDIDATE_BYTES * approach.polish_candidates
+    sketch_columns, directions = approach.n_components, 0
     if approach.projection is not None:
-        # Other maps than principal directions need no matrices; they are counted all the same.
-        width, sketch_columns = sketch_width(approach.n_components, d), approach.n_components
+        directions = _count_direction_bytes(sizes, approach)
     else:
-        width, sketch_columns = 0, count_seeding_columns(d) if sizes.sparse else 0
-    lifts_finalists = approach.n_init > 1 and not approach.subsample_rows
+        sketch_columns = count_seeding_columns(d) if sizes.sparse else 0
+    lifts_finalists = approach.n_init > 1 and not approach.subsample_rows and not sizes.sparse
     center_sets = FINALIST_CENTER_SETS if lifts_finalists else CENTER_SETS
+    tables = 8 * d * center_sets * sizes.n_clusters + directions
+    if in_cells:
+        tables += 8 * CELL_CENTER_SETS * sizes.n_clusters * approach.n_components
+    # Rows of a sketch that all take part in seeding are copied once, drawn ones twice.
+    copies = 2 if in_cells and approach.subsample_rows < n else 1
     return FitBytes(
-        tables=8 * d * (center_sets * sizes.n_clusters + DIRECTION_MATRICES * width),
+        tables=tables,
         state=n * row_bytes,
         sketch=n * sketch_columns * itemsize,
         subsample=approach.subsample_rows
-        * (approach.n_components * itemsize + STATE_BYTES_PER_ROW),
+        * (copies * approach.n_components * itemsize + STATE_BYTES_PER_ROW),
     )
+
+
+def _count_direction_bytes(sizes: Sizes, approach: Approach) -> int:
+    """Return the bytes of the matrices that find directions, and of dense rows that are hashed.
+
+    Other maps than principal directions need no matrices; they are counted all the same.
+    """
+    t, n_hashed = approach.n_components, _count_hashed(sizes, approach)
+    n_columns = n_hashed or sizes.n_columns
+    hashed_rows = 0 if sizes.sparse else count_sample_rows(sizes.n_rows, t) + LOSS_ROWS
+    matrices = 8 * n_columns * DIRECTION_MATRICES * sketch_width(t, n_columns)
+    return matrices + hashed_rows * n_hashed * sizes.sketch_itemsize
+
+
+def _count_hashed(sizes: Sizes, approach: Approach) -> int:
+    """Return to how many columns the map of an approach hashes all columns; 0 for no hashing."""
+    return sizes.count_hashed_columns(approach.n_components) if approach.projection == "svd" else 0
 
 
 def count_selected_bytes(sizes: Sizes, approach: Approach, *, stored: bool, needs_all: bool) -> int:
@@ -102,6 +133,8 @@ def count_selected_bytes(sizes: Sizes, approach: Approach, *, stored: bool, need
     if approach.projection != "svd":
         return 0
     n_sampled = count_sample_rows(sizes.n_rows, approach.n_components)
+    if _count_hashed(sizes, approach) and not sizes.sparse:
+        return 0  # dense rows are hashed a block at a time
     if n_sampled == sizes.n_rows:
         return all_rows
     return (n_sampled + LOSS_ROWS) * sizes.data_bytes // sizes.n_rows

@@ -20,6 +20,9 @@ from projected_kmeans.planning.fit_bytes import count_bytes
 from projected_kmeans.planning.sizes import Sizes
 from projected_kmeans.projections.direction_sample import count_sample_rows
 from projected_kmeans.projections.principal_directions import sketch_width
+from projected_kmeans.solvers.cell_passes import SWAP_ROUNDS, count_neighbours
+from projected_kmeans.solvers.cell_seeding import count_cells
+from projected_kmeans.solvers.swaps import SPLIT_PASSES
 
 # Passes of Lloyd's method until it converges, on digits and mixtures: of a restart, on a subsample
 # or on all rows, and of the run that follows on all rows.
@@ -31,6 +34,9 @@ COMPUTED_SHARE = 0.35
 BREATHING_PASSES = 13
 # solver="breathing": distances as of 6 runs of Lloyd's method, and 4 calls of a pass for one.
 SEARCH_RUNS, SEARCH_CALLS = 6, 4
+
+# solver="cells": passes until a plateau, and the time of a pass over that of its products alone.
+CELL_PASSES, CELL_OVERHEAD = 14, 2.0
 
 # Seconds beside those for distances: a center of a seeding, a row of a pass, a call of a pass over
 # the sketch with any number of rows, and a step of the fit.
@@ -70,7 +76,9 @@ def forecast(sizes: Sizes, approach: Approach, n_threads: int = 0) -> Forecast:
     """Return what an approach will cost on this machine; the first call times the machine."""
     speed = measure_speed(n_threads)
     summing = sizes.n_entries / speed.sums
-    examined = 3 * approach.polish_candidates or sizes.n_clusters
+    # A product with candidates of the row itself takes three times as long as one with many rows.
+    each = 1 if approach.solver == "cells" else 3
+    examined = each * approach.polish_candidates or sizes.n_clusters
     polish_pass = 2.0 * sizes.n_entries * examined / speed.products + summing + SECONDS_PER_STEP
     row_seconds = _row_seconds(sizes, approach, speed)
     competing = approach.subsample_rows or sizes.n_rows
@@ -83,6 +91,8 @@ def forecast(sizes: Sizes, approach: Approach, n_threads: int = 0) -> Forecast:
         "lift": 0.0 if approach.projection is None else summing + SECONDS_PER_STEP,
         "polish": approach.polish_iter * polish_pass,
     }
+    if approach.solver == "cells":
+        seconds.update(_cell_seconds(sizes, approach, speed))
     return Forecast(seconds, count_bytes(sizes, approach).total / 2**20)
 
 
@@ -166,6 +176,23 @@ def _cluster_seconds(sizes: Sizes, approach: Approach, row_seconds: float) -> fl
     return distances + row_passes * SECONDS_PER_ROW + calls
 
 
+def _cell_seconds(sizes: Sizes, approach: Approach, speed: Speed) -> dict[str, float]:
+    """Return the seconds of seeding and passes if clusters are found in cells."""
+    n, k, t, held = sizes.n_rows, sizes.n_clusters, approach.n_components, approach.subsample_rows
+    n_cells = count_cells(k)
+    assigning = 2.0 * n * n_cells * t / speed.products
+    # Four trials a center meet the rows of a cell, by differences: three operations a number.
+    racing = 12.0 * k * held / n_cells * t / speed.products
+    products = 2.0 * n * count_neighbours(k) * t / speed.products
+    summing = n * t / speed.sums
+    passes = CELL_PASSES * (CELL_OVERHEAD * products + summing / 2)
+    splitting = SWAP_ROUNDS * SPLIT_PASSES * (products + summing / 2)
+    return {
+        "seed": approach.n_init * (assigning + racing + SECONDS_PER_STEP),
+        "cluster": approach.n_init * (passes + splitting + SECONDS_PER_STEP),
+    }
+
+
 def _reduce_seconds(sizes: Sizes, approach: Approach, speed: Speed) -> float:
     """Return the seconds of learning the map and of projecting all rows."""
     if approach.projection is None:
@@ -173,10 +200,16 @@ def _reduce_seconds(sizes: Sizes, approach: Approach, speed: Speed) -> float:
     reading = sizes.data_bytes / speed.reads
     product = 2.0 * sizes.n_entries * approach.n_components / speed.products
     if approach.projection == "svd":
-        width = sketch_width(approach.n_components, sizes.n_columns)
+        n_hashed = sizes.count_hashed_columns(approach.n_components)
+        n_columns, share = n_hashed or sizes.n_columns, 1.0
+        if n_hashed:
+            # Hashing takes as long as reading three times. Of dense rows few entries are left.
+            share = 1.0 if sizes.sparse else n_hashed / sizes.n_columns
+            reading *= 4
+        width = sketch_width(approach.n_components, n_columns)
         sampled = count_sample_rows(sizes.n_rows, approach.n_components) / sizes.n_rows
-        sketching = 8.0 * sampled * sizes.n_entries * width / speed.products
-        decomposing = 60.0 * sizes.n_columns * width * width / speed.products
-        return reading + 1.5 * product + 2 * sketching + decomposing + SECONDS_PER_STEP
+        sketching = 8.0 * sampled * share * sizes.n_entries * width / speed.products
+        decomposing = 60.0 * n_columns * width * width / speed.products
+        return reading + 1.5 * share * product + 2 * sketching + decomposing + SECONDS_PER_STEP
     speedup = PRODUCT_SPEEDUP.get(approach.projection, math.inf)
     return max(2 * reading, product / speedup) + SECONDS_PER_STEP

@@ -87,7 +87,11 @@ def choose_automatic_map(sizes: Sizes, eps: float | None) -> MapChoice:
         reason = f"{d} columns are too many for principal directions in little memory"
         return MapChoice(name, t, reason)
     kind = "sparse rows" if sizes.sparse else "rows"
-    reason = f"{t} principal directions keep what clusters of {n} {kind} need of {d} columns"
+    n_hashed = sizes.count_hashed_columns(t)
+    hashed = f", hashed to {n_hashed}" if n_hashed else ""
+    reason = (
+        f"{t} principal directions keep what clusters of {n} {kind} need of {d} columns{hashed}"
+    )
     return MapChoice(name, t, reason)
 
 
@@ -111,9 +115,14 @@ def _directions_fit(sizes: Sizes) -> bool:
 
     Counted are two copies of the sampled rows, and three matrices as wide as the sign sketch. If
     there are fewer than twice as many rows as the sample wants, the map reads all of them, and the
-    count of their bytes is too low by a factor of at most 2.
+    count of their bytes is too low by a factor of at most 2. Of dense rows that are hashed, only
+    the hashed rows are in memory.
     """
-    sampled = min(sizes.n_rows, wanted_sample_rows(MAX_AUTO_COMPONENTS)) / sizes.n_rows
-    width = sketch_width(MAX_AUTO_COMPONENTS, sizes.n_columns)
-    matrices = 3 * 8 * width * sizes.n_columns
-    return 2 * sampled * sizes.data_bytes + matrices <= MAX_DIRECTION_BYTES
+    n_sampled = min(sizes.n_rows, wanted_sample_rows(MAX_AUTO_COMPONENTS))
+    n_hashed = sizes.count_hashed_columns(MAX_AUTO_COMPONENTS)
+    n_columns = n_hashed or sizes.n_columns
+    row_bytes = sizes.data_bytes / sizes.n_rows
+    if n_hashed and not sizes.sparse:
+        row_bytes = n_hashed * sizes.sketch_itemsize
+    matrices = 3 * 8 * sketch_width(MAX_AUTO_COMPONENTS, n_columns) * n_columns
+    return 2 * n_sampled * row_bytes + matrices <= MAX_DIRECTION_BYTES

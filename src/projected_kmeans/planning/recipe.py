@@ -12,10 +12,14 @@ from projected_kmeans.keys import resolve_key
 from projected_kmeans.planning.approach import Approach, choose_approach
 from projected_kmeans.planning.map_choice import DEFAULT_EPS
 from projected_kmeans.planning.memory_plan import MemoryPlan, plan_memory
-from projected_kmeans.planning.settings import Settings, list_proofs
+from projected_kmeans.planning.settings import OWN_SOLVER, Settings, list_proofs
 from projected_kmeans.planning.sizes import Sizes
 from projected_kmeans.projections.map_protocol import RandomMap, Transformer, fit_shape
 from projected_kmeans.projections.named_maps import MAPS
+from projected_kmeans.solvers.own_solvers import OwnSolver, name_solver
+
+# Solvers that take the rows of the sketch as one array.
+ARRAY_SOLVERS = ("exact", OWN_SOLVER)
 
 
 @dataclass(frozen=True)
@@ -45,6 +49,8 @@ class Recipe:
         0 takes as many as OpenMP allows.
     memory : MemoryPlan
         Keeps the run within its limit of memory.
+    own_solver : Clusterer, callable or None
+        A solver of the caller; None if the approach names the solver.
     """
 
     n_clusters: int
@@ -57,6 +63,7 @@ class Recipe:
     approach: Approach
     n_threads: int
     memory: MemoryPlan
+    own_solver: OwnSolver | None = None
 
 
 def resolve_recipe(
@@ -78,6 +85,13 @@ def resolve_recipe(
     key = resolve_key(settings.random_state)
     approach = choose_approach(settings, sizes)
     projection = _build_map(settings, sizes, approach, key)
+    takes_array = approach.solver in ARRAY_SOLVERS
+    gathers = takes_array and approach.projection is None
+    if gathers and distant:
+        raise ValueError(
+            f"the solver {name_solver(settings.solver)} cannot work on rows of Dask's workers; use "
+            "a projection, whose sketch lies in this process, or solver='lloyd'"
+        )
     memory = plan_memory(
         settings.memory_limit,
         sizes,
@@ -85,8 +99,14 @@ def resolve_recipe(
         stored=stored,
         distant=distant,
         spherical=settings.metric == "cosine",
-        needs_all=bool(list_proofs(settings)) or callable(settings.init),
+        needs_all=bool(list_proofs(settings)) or callable(settings.init) or gathers,
     )
+    if takes_array and approach.projection is not None and not memory.sketch_in_memory:
+        raise ValueError(
+            f"the solver {name_solver(settings.solver)} needs the whole sketch in the memory of "
+            "this process, where it does not fit; use fewer n_components, a larger memory_limit, "
+            "or solver='lloyd'"
+        )
     return Recipe(
         n_clusters=int(settings.n_clusters),
         key=key,
@@ -98,6 +118,7 @@ def resolve_recipe(
         approach=approach,
         n_threads=settings.n_threads or 0,
         memory=memory,
+        own_solver=None if isinstance(settings.solver, str) else settings.solver,
     )
 
 

@@ -17,6 +17,7 @@ from projected_kmeans.certificates.requests import check_certificate, check_guar
 from projected_kmeans.certificates.semidefinite.proof_plan import MAX_PART_ROWS
 from projected_kmeans.checks import (
     check_choice,
+    check_clusters,
     check_components,
     check_count,
     check_not_negative,
@@ -28,9 +29,16 @@ from projected_kmeans.projections.map_protocol import Transformer
 from projected_kmeans.projections.named_maps import MAPS
 from projected_kmeans.projections.target_dimension import check_eps
 from projected_kmeans.results import FitState
+from projected_kmeans.solvers.kss04 import check_few_clusters
+from projected_kmeans.solvers.own_solvers import OwnSolver, check_own_solver
 from projected_kmeans.solvers.seeding import SEEDINGS
+from projected_kmeans.solvers.trimming import count_trimmed
 
-SOLVERS = ("lloyd", "hartigan", "breathing")
+# Solvers that start from first centers and may restart, and those that get the sketch as a whole.
+SOLVERS = ("lloyd", "cells", "hartigan", "breathing")
+SKETCH_SOLVERS = ("orss06", "kss04", "exact")
+# The name of a solver that the caller made.
+OWN_SOLVER = "own"
 # The most rows of the solver "sdp", whose matrices have as many rows and columns.
 MAX_SDP_ROWS = MAX_PART_ROWS
 METRICS = ("euclidean", "cosine")
@@ -59,13 +67,14 @@ class Settings:
     metric: str = "euclidean"
     init: str | ArrayLike | Callable[..., ArrayLike] = "k-means++"
     n_init: int | str = "auto"
-    solver: str = "auto"
+    solver: str | OwnSolver = "auto"
     max_iter: int = 300
     tol: float = 1e-4
     inertia_tol: float | str = "auto"
     time_budget: float | None = None
     polish_iter: int | str = "auto"
     polish_candidates: int | str | None = "auto"
+    trim: float = 0.0
     certificate: str | None = None
     certificate_time: float | None = None
     guarantee: float | None = None
@@ -102,25 +111,55 @@ def check_parameters(settings: Settings) -> None:
     check_certificate(settings.certificate, settings.certificate_time)
     if settings.guarantee is not None:
         check_guarantee(settings.guarantee)
-    check_choice("solver", settings.solver, ("auto", *SOLVERS, "sdp"))
+    if isinstance(settings.solver, str):
+        check_choice("solver", settings.solver, ("auto", *SOLVERS, *SKETCH_SOLVERS, "sdp"))
+    else:
+        check_own_solver(settings.solver)
+    _check_trim(settings)
     if settings.time_budget is not None:
         check_not_negative("time_budget", settings.time_budget)
     parse_memory(settings.memory_limit)
     check_threads(settings.n_threads)
     if isinstance(settings.init, str):
         check_choice("init", settings.init, SEEDINGS)
+    if settings.solver == "cells" and not (
+        isinstance(settings.init, str) and settings.init == "k-means++"
+    ):
+        raise ValueError(
+            f'solver="cells" draws its own first centers, got init={settings.init!r}; '
+            'use init="k-means++" or solver="lloyd"'
+        )
     if not isinstance(settings.projection, Transformer):
         check_choice("projection", settings.projection, ("auto", *MAPS, None))
     if isinstance(settings.projection, str):
         check_count("n_components", settings.n_components, word="auto")
 
 
+def _check_trim(settings: Settings) -> None:
+    """Raise if the share of rows to set aside is none, or does not go with the other settings."""
+    check_not_negative("trim", settings.trim)
+    if settings.trim >= 1:
+        raise ValueError(
+            f"trim={settings.trim:g} leaves no rows; use a share below 1, such as 0.01"
+        )
+    if settings.trim and list_proofs(settings):
+        raise ValueError(
+            f"trim={settings.trim:g} goes with no certificate, guarantee or solver='sdp', because "
+            "a bound would hold for the rows that are kept and not for the best choice of them; "
+            "use trim=0, or certify the kept rows"
+        )
+
+
 def check_sizes(settings: Settings, n_samples: int, n_features: int) -> None:
     """Raise one sentence if there are more clusters than rows, or more components than columns."""
-    if settings.n_clusters > n_samples:
+    check_clusters(settings.n_clusters, n_samples)
+    if settings.solver == "kss04":
+        check_few_clusters(settings.n_clusters)
+    n_far = count_trimmed(settings.trim, n_samples)
+    if settings.n_clusters > n_samples - n_far:
         raise ValueError(
-            f"n_clusters={settings.n_clusters} exceeds n_samples={n_samples}; "
-            f"use at most {n_samples}"
+            f"trim={settings.trim:g} sets {n_far} of {n_samples} rows aside, which leaves fewer "
+            f"than n_clusters={settings.n_clusters}; use a smaller share or fewer clusters"
         )
     if settings.solver == "sdp" and n_samples > MAX_SDP_ROWS:
         raise ValueError(

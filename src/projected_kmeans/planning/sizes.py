@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from projected_kmeans.blocks.block_source import BlockSource
+from projected_kmeans.projections.hashed_columns import count_hashed_columns
 
 
 @dataclass(frozen=True)
@@ -51,3 +52,7 @@ class Sizes:
     def sketch_itemsize(self) -> int:
         """Bytes of a number in the sketch: 8 for rows of float64, 4 for all smaller types."""
         return 8 if self.itemsize == 8 else 4
+
+    def count_hashed_columns(self, n_directions: int) -> int:
+        """Return to how many columns principal directions hash these rows; 0 for no hashing."""
+        return count_hashed_columns(self.n_columns, n_directions, sparse=self.sparse)

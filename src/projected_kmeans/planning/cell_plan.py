@@ -1,0 +1,68 @@
+"""When and how very many clusters are found in cells: the solver "cells".
+
+Decides from sizes alone, so that the same call does the same work on every machine.
+"""
+
+from __future__ import annotations
+
+from projected_kmeans.planning.settings import Settings
+from projected_kmeans.planning.sizes import Sizes
+
+# From this many clusters on, and with at least this many rows a cluster, cells are faster than
+# Lloyd's method over all centers, and end at a lower inertia.
+MIN_CELL_CLUSTERS, MIN_ROWS_PER_CLUSTER = 500, 8
+
+# Rows that take part in the race for first centers: 128 a cluster, at least 2^17 and at most 2^21,
+# which have 512 MB in 64 columns of float32.
+HELD_ROWS_PER_CLUSTER, MIN_HELD_ROWS, MAX_HELD_ROWS = 128, 2**17, 2**21
+
+# The passes stop if one lowers the inertia by less than this share.
+CELL_INERTIA_TOL = 1e-4
+
+# Centers that a polish pass looks at: those around the row's cluster, which cost less than those
+# around the row itself.
+CELL_POLISH_CANDIDATES = 32
+
+
+def takes_cells(settings: Settings, sizes: Sizes, projection: str | None) -> bool:
+    """Return whether a fit finds its clusters in cells.
+
+    Parameters
+    ----------
+    settings : Settings
+        What the caller fixed. Cells draw their own first centers, and are not restarted by
+        themselves.
+    sizes : Sizes
+        Of the job.
+    projection : str or None
+        The name of the map.
+
+    Examples
+    --------
+    >>> takes_cells(Settings(1000), Sizes(90_000, 784, 1000, 4), "svd")
+    True
+    >>> takes_cells(Settings(1000, n_init=5), Sizes(90_000, 784, 1000, 4), "svd")
+    False
+    """
+    if settings.solver == "cells":
+        return True
+    if settings.solver != "auto" or settings.n_init not in ("auto", 1):
+        return False
+    if not isinstance(settings.init, str) or settings.init != "k-means++":
+        return False
+    if projection is None and (sizes.sparse or settings.metric == "cosine"):
+        return False
+    k = sizes.n_clusters
+    return k >= MIN_CELL_CLUSTERS and sizes.n_rows >= MIN_ROWS_PER_CLUSTER * k
+
+
+def count_held_rows(sizes: Sizes) -> int:
+    """Return how many rows take part in the race for first centers, which are in memory at once.
+
+    Examples
+    --------
+    >>> [count_held_rows(Sizes(10**7, 64, k, 4)) for k in (500, 8192, 10**5)]
+    [131072, 1048576, 2097152]
+    """
+    wanted = max(MIN_HELD_ROWS, HELD_ROWS_PER_CLUSTER * sizes.n_clusters)
+    return min(sizes.n_rows, wanted, MAX_HELD_ROWS)
