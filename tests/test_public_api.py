@@ -35,7 +35,10 @@ VALUES = (
     projected_kmeans.LowerBound,
     projected_kmeans.Certificate,
     projected_kmeans.ClusterCounts,
+    projected_kmeans.ClusterDescription,
     projected_kmeans.Plan,
+    projected_kmeans.Algorithm1Result,
+    projected_kmeans.Representatives,
 )
 FUNCTIONS = [item for item in PUBLIC if isinstance(item, FunctionType)]
 
@@ -71,6 +74,7 @@ def test_all_is_what_is_promised() -> None:
         "inertia",
         "normalized_inertia",
         "open_rows",
+        "random_projection_kmeans",
         "save_model",
         "load_model",
         "target_dimension",

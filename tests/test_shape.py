@@ -17,10 +17,12 @@ MAX_FUNCTION_LINES = 50
 
 # What is longer, each with its reason.
 LONG_MODULES = {
-    "estimator/projected_kmeans.py": "most of it documents 23 parameters, 20 attributes and the "
+    "estimator/projected_kmeans.py": "most of it documents 24 parameters, 22 attributes and the "
     "methods of the one class that users read",
 }
-LONG_FUNCTIONS: dict[str, str] = {}
+LONG_FUNCTIONS: dict[str, str] = {
+    "estimator/projected_kmeans.py:__init__": "scikit-learn wants one line for each parameter",
+}
 
 
 def list_files() -> dict[str, Path]:

@@ -10,9 +10,11 @@ from typing import Any
 
 # Public names and the modules that define them.
 _HOMES = {
+    "Algorithm1Result": "estimator.algorithm1",
     "RULES": "projections.target_dimension",
     "Certificate": "certificates.certificate",
     "ClusterCounts": "choosing_k.cluster_counts",
+    "ClusterDescription": "estimator.cluster_descriptions",
     "ColumnSampling": "projections.column_sampling",
     "FitState": "results",
     "GaussianProjection": "projections.gaussian",
@@ -20,6 +22,7 @@ _HOMES = {
     "LowerBound": "certificates.lower_bounds",
     "Plan": "estimator.plan_fit",
     "ProjectedKMeans": "estimator.projected_kmeans",
+    "Representatives": "estimator.representatives",
     "SignProjection": "projections.signs",
     "SparseSignProjection": "projections.signs",
     "SpectralProjection": "projections.spectral",
@@ -34,6 +37,7 @@ _HOMES = {
     "normalized_inertia": "passes.scoring",
     "open_rows": "sources.open_rows",
     "plan_fit": "estimator.plan_fit",
+    "random_projection_kmeans": "estimator.algorithm1",
     "read_ahead": "sources.read_ahead",
     "save_model": "estimator.model_files",
     "target_dimension": "projections.target_dimension",
@@ -48,12 +52,35 @@ def __getattr__(name: str) -> Any:
         from importlib.metadata import version
 
         value: Any = version("projected_kmeans")
+    elif name == "_native":
+        value = _load_kernels()
     elif name in _HOMES:
         value = getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
     else:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     globals()[name] = value
     return value
+
+
+def _load_kernels() -> Any:
+    """Import the kernels such that threads of OpenMP sleep while they wait for work.
+
+    By default they would run in a loop for a while, so that they begin sooner. On a machine that is
+    busy with other processes, such loops take the time of threads that have work, and kernels took
+    up to 20 times as long. OpenMP reads its settings once, when it is loaded. So the setting only
+    stands in the environment meanwhile, and not at all if the user has chosen one.
+    """
+    import os
+
+    name = "OMP_WAIT_POLICY"
+    chosen = any(one in os.environ for one in (name, "GOMP_SPINCOUNT", "KMP_BLOCKTIME"))
+    if not chosen:
+        os.environ[name] = "passive"
+    try:
+        return import_module(f"{__name__}._native")
+    finally:
+        if not chosen:
+            del os.environ[name]
 
 
 def __dir__() -> list[str]:

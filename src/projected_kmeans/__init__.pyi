@@ -6,11 +6,17 @@ from projected_kmeans.certificates.lower_bounds import LowerBound as LowerBound
 from projected_kmeans.certificates.lower_bounds import kmeans_lower_bound as kmeans_lower_bound
 from projected_kmeans.choosing_k.choose_n_clusters import choose_n_clusters as choose_n_clusters
 from projected_kmeans.choosing_k.cluster_counts import ClusterCounts as ClusterCounts
+from projected_kmeans.estimator.algorithm1 import Algorithm1Result as Algorithm1Result
+from projected_kmeans.estimator.algorithm1 import (
+    random_projection_kmeans as random_projection_kmeans,
+)
+from projected_kmeans.estimator.cluster_descriptions import ClusterDescription as ClusterDescription
 from projected_kmeans.estimator.model_files import load_model as load_model
 from projected_kmeans.estimator.model_files import save_model as save_model
 from projected_kmeans.estimator.plan_fit import Plan as Plan
 from projected_kmeans.estimator.plan_fit import plan_fit as plan_fit
 from projected_kmeans.estimator.projected_kmeans import ProjectedKMeans as ProjectedKMeans
+from projected_kmeans.estimator.representatives import Representatives as Representatives
 from projected_kmeans.passes.scoring import clustering_accuracy as clustering_accuracy
 from projected_kmeans.passes.scoring import indicator_matrix as indicator_matrix
 from projected_kmeans.passes.scoring import inertia as inertia

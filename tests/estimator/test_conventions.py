@@ -42,6 +42,7 @@ def test_parameters_are_stored_as_they_are() -> None:
         "time_budget": None,
         "polish_iter": "auto",
         "polish_candidates": "auto",
+        "trim": 0.0,
         "certificate": None,
         "certificate_time": None,
         "guarantee": None,

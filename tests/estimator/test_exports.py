@@ -95,6 +95,36 @@ def test_faiss_finds_the_same(metric: str) -> None:
 
 
 @pytest.mark.parametrize("metric", METRICS)
+def test_inverted_files_hold_rows_in_the_lists_of_their_clusters(metric: str) -> None:
+    """The lists are the clusters, and a search of all lists is exact."""
+    faiss = pytest.importorskip("faiss")
+    model, X = fit(metric)
+    empty = model.to_faiss(kind="ivf")
+    assert (empty.is_trained, empty.ntotal, empty.nlist) == (True, 0, 6)
+    index = model.to_faiss(kind="ivf", X=X)
+    lists = index.invlists
+    for row, label in enumerate(model.predict(X)):
+        names = faiss.rev_swig_ptr(lists.get_ids(int(label)), lists.list_size(int(label)))
+        assert row in names
+    index.nprobe = 6
+    rows = X / np.linalg.norm(X, axis=1, keepdims=True) if metric == "cosine" else X
+    found = index.search(np.ascontiguousarray(rows, np.float32), 1)[1].ravel()
+    np.testing.assert_array_equal(found, np.arange(len(X)))
+
+
+def test_inverted_files_refuse_what_they_cannot_hold() -> None:
+    """Rows of another width, rows for a flat index, and unknown kinds are refused."""
+    pytest.importorskip("faiss")
+    model, X = fit()
+    with pytest.raises(ValueError, match=r"X has shape \(9,\); use rows of"):
+        model.to_faiss(kind="ivf", X=np.zeros(9, np.float32))
+    with pytest.raises(ValueError, match='kind="flat" holds centers only'):
+        model.to_faiss(X=X)
+    with pytest.raises(ValueError, match="kind='tree'"):
+        model.to_faiss(kind="tree")
+
+
+@pytest.mark.parametrize("metric", METRICS)
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_onnx_finds_the_same(metric: str, dtype: Any) -> None:
     """A runtime gives the same labels; a row of zeros, as near to all directions, gets some."""

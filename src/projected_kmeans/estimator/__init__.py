@@ -5,10 +5,15 @@ of its methods is a few lines that call a function of another module.
 
 =======================  ===========================================================================
 `projected_kmeans`       the estimator; ``fit`` is the table of contents of the algorithm
+`algorithm1`             `random_projection_kmeans`: the paper's box, step by step
+`theorem1`               the t of Algorithm 1, and what Theorem 1 says about its result
 `fitted_attributes`      attributes that ``fit`` sets and that a stream computes when first read
 `fitted_model`           a fitted model as one frozen value, which the modules below take
 `prediction`             labels, distances and scores of new rows, block by block
+`representatives`        the rows nearest to each center, in one walk
+`cluster_descriptions`   what each cluster is: size, spread, columns that stand out, nearest rows
 `partial_fit`            the steps of ``partial_fit``: check, begin and extend a stream of rows
+`hierarchy`              the coarse cells over very many clusters
 `exports`                scikit-learn's KMeans, a FAISS index, an ONNX graph
 `label_series`           labels as a Series if the rows came as a table
 `notebook_display`       an estimator as HTML, for notebooks

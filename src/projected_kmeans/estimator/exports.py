@@ -13,6 +13,8 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 from sklearn.exceptions import ConvergenceWarning
 
+from projected_kmeans.blocks.unit_length import to_unit_rows
+from projected_kmeans.checks import check_choice
 from projected_kmeans.estimator.fitted_model import FittedModel
 from projected_kmeans.optional_packages import load_extra
 
@@ -49,13 +51,45 @@ def make_sklearn(model: FittedModel, dtype: DTypeLike | None = None) -> KMeans:
     return exported
 
 
-def make_faiss(model: FittedModel) -> Any:
-    """Return a FAISS index of the centers in float32, by inner product if the metric is cosine."""
+def make_faiss(model: FittedModel, kind: str = "flat", rows: Any = None) -> Any:
+    """Return a FAISS index in float32, by inner product if the metric is cosine.
+
+    Parameters
+    ----------
+    model : FittedModel
+        Its centers are the entries of the index, or the lists of an inverted file.
+    kind : {"flat", "ivf"}, default="flat"
+        What to return.
+    rows : ndarray (n, d), optional
+        Rows to add to an inverted file.
+    """
+    check_choice("kind", kind, ("flat", "ivf"))
+    if rows is not None and kind != "ivf":
+        raise ValueError('kind="flat" holds centers only, got X; use kind="ivf"')
     faiss = load_extra("faiss", "faiss", "to_faiss")
-    kind = faiss.IndexFlatIP if model.spherical else faiss.IndexFlatL2
-    index = kind(model.centers.shape[1])
-    index.add(np.ascontiguousarray(model.centers, dtype=np.float32))
+    centers = np.ascontiguousarray(model.centers, dtype=np.float32)
+    flat = (faiss.IndexFlatIP if model.spherical else faiss.IndexFlatL2)(centers.shape[1])
+    flat.add(centers)
+    if kind == "flat":
+        return flat
+    metric = faiss.METRIC_INNER_PRODUCT if model.spherical else faiss.METRIC_L2
+    index = faiss.IndexIVFFlat(flat, centers.shape[1], len(centers), metric)
+    index.train(centers)  # finds that the lists are there already
+    if rows is not None:
+        index.add(_as_index_rows(model, rows))
     return index
+
+
+def _as_index_rows(model: FittedModel, rows: Any) -> NDArray[np.float32]:
+    """Return rows as FAISS takes them: float32, and of length one if the metric is cosine."""
+    dense = np.asarray(rows)
+    if dense.ndim != 2 or dense.shape[1] != model.centers.shape[1]:
+        raise ValueError(
+            f"X has shape {dense.shape}; use rows of {model.centers.shape[1]} columns, as in fit"
+        )
+    if model.spherical:
+        dense = to_unit_rows(dense)
+    return np.ascontiguousarray(dense, dtype=np.float32)
 
 
 def make_onnx(model: FittedModel, dtype: DTypeLike | None = None) -> Any:

@@ -10,6 +10,7 @@ import json
 import os
 import platform
 from importlib.metadata import version
+from types import BuiltinFunctionType, FunctionType
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from projected_kmeans import _native
 from projected_kmeans.estimator.fitted_model import FittedModel
 from projected_kmeans.estimator.projected_kmeans import ProjectedKMeans, read_fitted_model
 from projected_kmeans.output_files import hash_array
+from projected_kmeans.solvers.own_solvers import name_function
 
 RESULT_FORMAT = "projected_kmeans result"
 FORMAT_VERSION = 1
@@ -55,7 +57,8 @@ def describe_fit(
     {'name': 'squares', 'shape': [4, 2], 'dtype': 'float64'}
     """
     fitted, planned = read_fitted_model(model), model.forecast_
-    sizes = np.bincount(np.asarray(model.labels_), minlength=len(fitted.centers))
+    labels = np.asarray(model.labels_)
+    sizes = np.bincount(labels[labels >= 0], minlength=len(fitted.centers))
     packages = ("numpy", "scipy", "scikit-learn")
     return {
         "format": RESULT_FORMAT,
@@ -77,9 +80,11 @@ def describe_fit(
             "projection": fitted.projection_name,
             "n_components": int(fitted.n_components),
             "certificate": describe_certificate(fitted),
+            "gamma": model.gamma_,
             "n_iter": int(fitted.n_iter),
             "stopped": model.stopped_,
             "cluster_sizes": sizes.tolist(),
+            "set_aside": len(labels) - int(sizes.sum()),
         },
         "seconds": {step: float(seconds) for step, seconds in model.timings_.items()},
         "plan": {
@@ -116,7 +121,8 @@ def describe_parameters(model: ProjectedKMeans) -> dict[str, dict[str, Any]]:
         try:
             json.dumps(value, allow_nan=False)
         except (TypeError, ValueError):
-            others[name] = repr(value)
+            named = isinstance(value, FunctionType | BuiltinFunctionType)
+            others[name] = name_function(value) if named else repr(value)
         else:
             plain[name] = value
     return {"parameters": plain, "unserialised": others}

@@ -37,6 +37,16 @@ def label_like(labels: Labels, X: Any) -> Any:
     return labels
 
 
+def index_of(X: Any) -> Any:
+    """Return the index of a pandas DataFrame, whose entries identify its rows; else None."""
+    return X.index if _is_frame(X, "pandas") else None
+
+
+def is_polars(X: Any) -> bool:
+    """Return whether X is a DataFrame of polars."""
+    return _is_frame(X, "polars")
+
+
 def _is_frame(X: Any, package: str) -> bool:
     kind = getattr(sys.modules.get(package), "DataFrame", None)
     return kind is not None and isinstance(X, kind)

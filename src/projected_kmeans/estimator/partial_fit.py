@@ -16,6 +16,7 @@ from projected_kmeans.keys import resolve_key
 from projected_kmeans.planning.memory_plan import plan_labels
 from projected_kmeans.planning.settings import Settings
 from projected_kmeans.results import Floats
+from projected_kmeans.solvers.own_solvers import check_weighted_solver
 from projected_kmeans.streaming.row_stream import RowStream
 
 # What a stream takes over from the fit of the rows that it keeps. Inertia is corrected afterwards.
@@ -24,7 +25,9 @@ STREAM_ATTRIBUTES = (
     "_projection_name",
     "approach_",
     "certificate_",
+    "gamma_",
     "cluster_centers_",
+    "hierarchy_",
     "history_",
     "inertia_",
     "n_components_",
@@ -50,6 +53,13 @@ def check_stream(stream: RowStream | None, settings: Settings) -> None:
         raise ValueError("init names rows, which a stream does not keep; give centers or a name")
     if settings.guarantee is not None:
         raise ValueError("a stream keeps no rows to prove a guarantee about; call fit, or use None")
+    if not isinstance(settings.solver, str):
+        check_weighted_solver(settings.solver)  # because a stream weights the rows that it keeps
+    if settings.trim:
+        raise ValueError(
+            f"trim={settings.trim:g} needs all rows, which a stream does not keep; call fit, or "
+            "use trim=0"
+        )
     if stream is None:
         return
     spherical = settings.metric == "cosine"

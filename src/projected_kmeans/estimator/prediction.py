@@ -30,7 +30,12 @@ from projected_kmeans.fit.reduction import open_problem
 from projected_kmeans.fit.storage import open_storage
 from projected_kmeans.passes.assignment import measure_rows
 from projected_kmeans.passes.frame import Frame
-from projected_kmeans.passes.labelling import LabelledBlock, label_block, label_blocks
+from projected_kmeans.passes.labelling import (
+    LabelledBlock,
+    label_block,
+    label_blocks,
+    measure_block,
+)
 from projected_kmeans.passes.problem import Problem
 from projected_kmeans.planning.memory_plan import plan_labels
 from projected_kmeans.results import FitState, Floats
@@ -38,7 +43,11 @@ from projected_kmeans.running.monitor import Monitor
 
 
 def label_input(
-    model: FittedModel, X: Any, callback: Callable[[FitState], object] | None = None
+    model: FittedModel,
+    X: Any,
+    callback: Callable[[FitState], object] | None = None,
+    *,
+    measured: bool = False,
 ) -> Iterator[LabelledBlock]:
     """Yield the labels of rows by the nearest centers, block by block, from the first on.
 
@@ -51,6 +60,8 @@ def label_input(
     callback : callable, optional
         Called with a `FitState` of the step "predict" after every block; what it returns is
         ignored.
+    measured : bool, default=False
+        Whether to measure the distance of each row to its center, too.
 
     Examples
     --------
@@ -59,13 +70,17 @@ def label_input(
     >>> from projected_kmeans.estimator.projected_kmeans import read_fitted_model
     >>> X = np.array([[0.0, 0.0], [0.0, 1.0], [9.0, 9.0], [9.0, 8.0]])
     >>> model = read_fitted_model(ProjectedKMeans(n_clusters=2, random_state=0).fit(X))
-    >>> [(start, len(labels)) for start, labels in label_input(model, X)]
+    >>> [(block.start, len(block.labels)) for block in label_input(model, X)]
     [(0, 4)]
     """
     monitor = Monitor(callback, 0)
     with open_source(model, X) as source:
         blocks = label_blocks(
-            source, model.float64_centers, model.n_threads, spherical=model.spherical
+            source,
+            model.float64_centers,
+            model.n_threads,
+            spherical=model.spherical,
+            measured=measured,
         )
         with monitor.step("predict", source.shape[0], unit_bytes=source.stored_row_bytes):
             for block in blocks:
@@ -81,17 +96,25 @@ def find_labels(model: FittedModel, X: Any) -> Any:
     return np.concatenate([none, *(block.labels for block in label_input(model, X))])
 
 
+def measure_nearest(model: FittedModel, X: Any) -> Any:
+    """Return the distance of every row to its nearest center: a Dask array if X is Dask's."""
+    if is_dask(X):
+        return _map_dask(model, X, _measure_own, None, np.dtype(np.float64))
+    blocks = label_input(model, X, measured=True)
+    return np.concatenate([block.distances for block in blocks if block.distances is not None])
+
+
 def find_distances(model: FittedModel, X: Any) -> Any:
     """Return the distances of every row to all centers: a Dask array if X is Dask's."""
     if is_dask(X):
         return _map_dask(model, X, _measure_block, len(model.centers), model.centers.dtype)
-    with _open_checked(model, X) as problem:
+    with open_checked(model, X) as problem:
         return _measure(problem, model.float64_centers)
 
 
 def sum_distances(model: FittedModel, X: Any, sample_weight: ArrayLike | None = None) -> float:
     """Return the weighted sum of squared distances of rows to their nearest centers."""
-    with _open_checked(model, X, sample_weight) as problem:
+    with open_checked(model, X, sample_weight) as problem:
         labels = np.zeros(problem.source.shape[0], dtype=np.int32)
         sums = problem.open_sums(model.float64_centers)
         problem.assign(model.float64_centers, labels, keep_ties=False, then=[sums.adding(labels)])
@@ -111,7 +134,7 @@ def open_source(model: FittedModel, X: Any) -> Iterator[BlockSource]:
 
 
 @contextmanager
-def _open_checked(
+def open_checked(
     model: FittedModel, X: Any, sample_weight: ArrayLike | None = None
 ) -> Iterator[Problem]:
     """Open rows as a problem, after a scan that raises if an entry is not finite."""
@@ -134,6 +157,12 @@ def _measure_block(block: Block, centers: Floats, n_threads: int, spherical: boo
     scan.task.run(block)
     problem = open_problem(source, scan.finish(), None, n_threads, spherical=spherical)
     return _measure(problem, centers)
+
+
+def _measure_own(block: Block, centers: Floats, n_threads: int, spherical: bool) -> NDArray[Any]:
+    distances = measure_block(block, centers, n_threads, spherical).distances
+    assert distances is not None
+    return distances
 
 
 def _map_dask(

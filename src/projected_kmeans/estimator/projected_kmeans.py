@@ -6,6 +6,7 @@ longer than 300 lines because the documentation of all parameters and attributes
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -28,9 +29,11 @@ from projected_kmeans.blocks.element_types import compute_type
 from projected_kmeans.blocks.inputs import check_weights, open_input, open_weights
 from projected_kmeans.certificates.certificate import Certificate
 from projected_kmeans.checks import check_centers
+from projected_kmeans.estimator.cluster_descriptions import describe_model, to_frame
 from projected_kmeans.estimator.exports import make_faiss, make_onnx, make_sklearn
 from projected_kmeans.estimator.fitted_attributes import FittedAttribute, list_unset_attributes
 from projected_kmeans.estimator.fitted_model import FittedModel
+from projected_kmeans.estimator.hierarchy import Hierarchy, describe_hierarchy
 from projected_kmeans.estimator.label_series import label_like
 from projected_kmeans.estimator.notebook_display import show_html
 from projected_kmeans.estimator.partial_fit import (
@@ -39,12 +42,19 @@ from projected_kmeans.estimator.partial_fit import (
     check_stream,
     extend_stream,
 )
-from projected_kmeans.estimator.prediction import find_distances, find_labels, sum_distances
+from projected_kmeans.estimator.prediction import (
+    find_distances,
+    find_labels,
+    measure_nearest,
+    sum_distances,
+)
+from projected_kmeans.estimator.representatives import Representatives, find_representatives
 from projected_kmeans.fit.fit_checkpoint import Finished, finish_run, open_run, recall_result
-from projected_kmeans.fit.fit_warnings import warn_of_fit, warn_of_guarantee
+from projected_kmeans.fit.fit_warnings import warn_of_fit, warn_of_gamma, warn_of_guarantee
 from projected_kmeans.fit.pipeline import cluster_sketch, lift_partition, polish_partition
 from projected_kmeans.fit.proving import certify_partition
 from projected_kmeans.fit.reduction import reduce_rows
+from projected_kmeans.fit.setting_aside import trim_partition, weigh_near_rows
 from projected_kmeans.fit.storage import open_storage
 from projected_kmeans.keys import RandomState
 from projected_kmeans.passes.scoring import largest_inertia, normalize
@@ -65,6 +75,7 @@ if TYPE_CHECKING:
 
 NO_LABELS = "labels_ of a stream are not kept; ask predict for them"
 NO_TRACE = "trace_ of a stream is not kept; give a callback to see every pass"
+NO_TRIM = "a stream sets no rows aside; fit all rows at once to trim them"
 
 
 class ProjectedKMeans(
@@ -116,15 +127,29 @@ class ProjectedKMeans(
         subsample of the sketch with 256 rows per cluster (at most a third of the rows), and the
         best of them continues with all rows. "auto" is 3 to 8, or 1 if ``init`` fixes the centers
         or the data are so large that restarts would take too long.
-    solver : {"auto", "lloyd", "hartigan", "breathing", "sdp"}, default="auto"
-        "hartigan" runs Lloyd's method until it converges and then moves single points, as MatLab's
-        kmeans does. "breathing" continues after Lloyd's method with a local search that adds and
-        removes centers (Fritzke 2020); see the notes for its cost and gain. "auto" is "breathing"
-        for small data, for which it takes less than a second, else "lloyd", whose best restarts
-        then also add and remove centers as long as each round lowers the inertia by 0.1 %. If a
+    solver : {"auto", "lloyd", "cells", "hartigan", "breathing", "orss06", "kss04", "exact", \
+            "sdp"}, estimator or callable, default="auto"
+        "lloyd" compares rows with all centers. "cells" is for hundreds to a hundred thousand
+        clusters: it divides the sketch into coarse cells, seeds inside each, compares rows with the
+        centers around their own cluster only, and moves centers that are missed least to clusters
+        that gain most. Its work hardly grows with k. It draws its own first centers, and needs a
+        projection if rows are sparse or the metric is "cosine". "hartigan" runs Lloyd's method
+        until it converges and then moves single points, as MatLab's kmeans does. "breathing"
+        continues after Lloyd's method with a local search that adds and removes centers (Fritzke
+        2020); see the notes for its cost and gain. "auto" is "breathing" for small data, for which
+        it takes less than a second; "cells" from 500 clusters on, if each has at least 8 rows and
+        neither ``init`` nor ``n_init`` asks for more; else "lloyd", whose best restarts then also
+        add and remove centers as long as each round lowers the inertia by 0.1 %. If a
         certificate is asked for, "auto" also takes the better labels that its proof may find. "sdp"
         makes that proof in any case (``certificate="semidefinite"``), for up to 2,000 rows; it
-        takes seconds to a minute, and often proves that the result is optimal.
+        takes seconds to a minute, and often proves that the result is optimal. The next three get
+        the sketch as a whole, so that ``init`` has no effect. "orss06" is the method of Ostrovsky,
+        Rabani, Schulman and Swamy (2006): their seeding, and one step of Lloyd's method. "kss04" is
+        the search of Kumar, Sabharwal and Sen (2004) with an error of 0.5, for up to 4 clusters.
+        "exact" finds the best partition of the sketch, for up to 15 rows; more rows are clustered
+        by local search, and the semidefinite bound proves that this is the best, or a warning says
+        what is proven. A solver of your own is a scikit-learn clusterer with ``n_clusters``, or a
+        function ``solver(sketch, n_clusters, random_state)`` that returns labels; see the notes.
     max_iter : int, default=300
         Maximum number of passes of the solver over the sketch, both phases together.
     tol : float, default=1e-4
@@ -140,12 +165,18 @@ class ProjectedKMeans(
     polish_iter : int or "auto", default="auto"
         Passes of Lloyd's method in the original space after the sketch is clustered. 0 is exactly
         the paper's algorithm. "auto" is 4 for small data, else 1 after "svd" and 2 after other
-        projections; it is 0 if nothing was projected.
+        projections; it is 0 if nothing was projected, and after a solver of your own, because that
+        may aim at something else than inertia.
     polish_candidates : int, "auto" or None, default="auto"
         Number of centers that a polish pass compares each row with: those nearest in the sketch,
         found once, and always the row's own center. None compares each row with all centers.
         "auto" is 16 for 128 clusters or more, which saves most of the time and keeps most of the
         gain, else None. The log says how many distances were computed.
+    trim : float, default=0.0
+        Share of the rows, or of their weight, to set aside because they are far from all centers
+        (trimmed k-means): label -1. Centers and inertia are those of the other rows. The farthest
+        rows are found exactly and counted down to a whole row; of equally far rows the later ones
+        are set aside first. Not for ``partial_fit``, and not with a certificate.
     certificate : {"auto", "spectral", "full", "semidefinite"} or None, default=None
         Method that proves how far the inertia is from the lowest possible one, see
         `kmeans_lower_bound`. None computes no proof and costs nothing.
@@ -162,9 +193,10 @@ class ProjectedKMeans(
         An integer fixes all random choices, so that the fit can be repeated; None draws one.
         ``key_`` is the integer that was used.
     n_threads : int, optional
-        Number of threads; by default as many as OpenMP allows. More than four for each processor
-        are not started, except that up to 64 always are if the system has room for them. The result
-        does not depend on it.
+        Number of threads; by default as many as OpenMP allows, and one for steps with little work,
+        which several threads would not make faster. More than four for each processor are not
+        started, except that up to 64 always are if the system has room for them. The result does
+        not depend on it.
     memory_limit : int or str, optional
         Bytes that a fit may allocate, or a text such as "2GB". Blocks of rows are made small enough
         for it, and a sketch that would take more than half of it is kept in a temporary file; see
@@ -183,8 +215,8 @@ class ProjectedKMeans(
     Attributes
     ----------
     labels_ : ndarray of int32 (n,)
-        Cluster of every row of ``fit``. A Dask array, chunked as the rows, if X is Dask's. After
-        ``partial_fit`` there is none.
+        Cluster of every row of ``fit``; -1 if ``trim`` set the row aside. A Dask array, chunked as
+        the rows, if X is Dask's. After ``partial_fit`` there is none.
     cluster_centers_ : ndarray (k, d)
         Means of the clusters in the original space.
     inertia_ : float
@@ -196,6 +228,9 @@ class ProjectedKMeans(
     certificate_ : Certificate or None
         What was proven about the inertia. None if no proof was asked for, or if the fit was stopped
         before.
+    gamma_ : float or None
+        The inertia of the partition that the solver found in the sketch is proven to be at most
+        this many times the lowest possible there. Only ``solver="exact"`` proves it; else None.
     n_components_ : int
         Dimensions of the sketch.
     approach_ : Approach
@@ -205,6 +240,9 @@ class ProjectedKMeans(
         is read, because that times this machine for a few milliseconds, once in a process.
     projection_ : transformer or None
         The fitted map.
+    hierarchy_ : Hierarchy or None
+        The coarse cells over the clusters (``cells`` and ``centers``), if the solver was "cells";
+        else None.
     key_ : int
         The integer that fixed all random choices: passed as ``random_state`` it repeats the fit.
     n_iter_ : int
@@ -218,6 +256,12 @@ class ProjectedKMeans(
         Seconds of each step.
     trace_ : tuple of FitState
         Every unit of work of all restarts that computed an inertia.
+    trimmed_rows_ : ndarray of int64 (m,)
+        Indices of the rows that ``trim`` set aside, ascending.
+    trim_distance_ : float
+        The largest distance of a row that was kept to its center, infinity if ``trim`` is 0. New
+        rows X are outliers in the same sense if ``distances(X) > trim_distance_``; `predict` labels
+        every row by its nearest center.
     n_samples_seen_ : int
         Number of rows of the fit, or of all blocks so far.
     has_pending_rows_ : bool
@@ -245,6 +289,16 @@ class ProjectedKMeans(
     centers. ``max_iter`` counts the passes of both phases; if breathing ends early because of it,
     raise it. docs/kmeans.md has its measured cost.
 
+    A solver of your own gets the sketch as one read-only array. An estimator is cloned; its
+    ``n_clusters`` and, if it has one, its ``random_state`` are set. The seed is ``key_`` modulo
+    2**32, and one more for each further run if ``n_init`` asks for several, of which the one with
+    the lowest inertia in the sketch counts. ``init``, ``max_iter`` and ``tol`` have no effect, and
+    ``inertia_tol`` only on polishing. The callback, ``time_budget``, Ctrl-C and ``checkpoint`` see
+    a run of the solver as one unit of work: it is not stopped in the middle. Its labels are kept,
+    also if nothing was projected, unless ``polish_iter`` is above 0. ``sample_weight`` is passed on
+    if the solver has a parameter of this name, and refused if not. Labels must be integers from 0
+    to k - 1.
+
     Ctrl-C during a fit in the main thread stops the fit after the current pass; it keeps the best
     result so far and warns. A second Ctrl-C, or one before the first pass of the solver has ended,
     raises KeyboardInterrupt. If the program has its own handler for Ctrl-C, that stays in place.
@@ -269,14 +323,18 @@ class ProjectedKMeans(
     inertia_ = FittedAttribute[float]()
     normalized_inertia_ = FittedAttribute[float]()
     certificate_ = FittedAttribute[Certificate | None]()
+    gamma_ = FittedAttribute[float | None]()
     n_components_ = FittedAttribute[int]()
     approach_ = FittedAttribute[Approach]()
     projection_ = FittedAttribute[Any]()
+    hierarchy_ = FittedAttribute[Hierarchy | None]()
     n_iter_ = FittedAttribute[int]()
     history_ = FittedAttribute[tuple[float, ...]]()
     stopped_ = FittedAttribute[str]()
     timings_ = FittedAttribute[dict[str, float]]()
     trace_ = FittedAttribute[tuple[FitState, ...]](not_of_streams=NO_TRACE)
+    trimmed_rows_ = FittedAttribute[NDArray[Any]](not_of_streams=NO_TRIM)
+    trim_distance_ = FittedAttribute[float](not_of_streams=NO_TRIM)
     _forecast = FittedAttribute[Callable[[], Forecast]]()
     _projection_name = FittedAttribute[str | None]()
 
@@ -293,13 +351,14 @@ class ProjectedKMeans(
         metric: str = "euclidean",
         init: Any = "k-means++",
         n_init: int | str = "auto",
-        solver: str = "auto",
+        solver: Any = "auto",
         max_iter: int = 300,
         tol: float = 1e-4,
         inertia_tol: float | str = "auto",
         time_budget: float | None = None,
         polish_iter: int | str = "auto",
         polish_candidates: int | str | None = "auto",
+        trim: float = 0.0,
         certificate: str | None = None,
         certificate_time: float | None = None,
         guarantee: float | None = None,
@@ -324,6 +383,7 @@ class ProjectedKMeans(
         self.time_budget = time_budget
         self.polish_iter = polish_iter
         self.polish_candidates = polish_candidates
+        self.trim = trim
         self.certificate = certificate
         self.certificate_time = certificate_time
         self.guarantee = guarantee
@@ -384,12 +444,14 @@ class ProjectedKMeans(
             finished = recall_result(run, recipe.projection, rows.shape, self.n_clusters)
             if finished is None:
                 source = storage.open_rows(rows)
-                reduced = reduce_rows(recipe, source, weights, run, storage)
+                near = weigh_near_rows(self.trim, recipe, source, weights)
+                reduced = reduce_rows(recipe, source, near, run, storage)
                 original, sketch = reduced
                 finalists = cluster_sketch(recipe, original, sketch, run)
                 lifted = lift_partition(original, sketch, finalists, run)
                 polished = polish_partition(recipe, original, sketch, lifted, run)
                 found = Finished(lifted.sketched, polished)
+                found = trim_partition(self.trim, recipe, original, weights, found)
                 found = certify_partition(settings, recipe, reduced, found, run)
                 storage.check_files()
                 finished = finish_run(run, found)
@@ -435,7 +497,7 @@ class ProjectedKMeans(
         weights = check_weights(sample_weight, rows)
         begun = self._stream or begin_stream(rows, settings)
         longer = extend_stream(begun, rows, weights, settings)
-        for name in (*STREAM_ATTRIBUTES, "labels_", "trace_"):
+        for name in (*STREAM_ATTRIBUTES, "labels_", "trace_", "trimmed_rows_", "trim_distance_"):
             self.__dict__.pop(name, None)  # results of earlier rows
         self._stream = longer
         self.key_, self.n_samples_seen_ = longer.key, longer.n_seen
@@ -464,7 +526,7 @@ class ProjectedKMeans(
         trial = clone(self).set_params(
             random_state=self._stream.key, certificate=None, memory_limit=None
         )
-        if self.solver == "sdp":  # a proof would only be about the rows that are kept
+        if self.solver in ("exact", "sdp"):  # a proof would only be about the rows that are kept
             trial.set_params(solver="auto")
         if len(kept) <= self.n_clusters:
             trial.set_params(n_clusters=len(kept), init="k-means++", projection=None)
@@ -510,6 +572,30 @@ class ProjectedKMeans(
         return find_distances(read_fitted_model(self), X)
 
     @explain_shortage()
+    def distances(self, X: ArrayLike | RowSource) -> Any:
+        """Return the distance of every row to its nearest center, for example to find outliers.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, row source, Dask array or Dask data frame (n, d)
+            Rows.
+
+        Returns
+        -------
+        ndarray of float64 (n,)
+            Euclidean distances, of directions if ``metric="cosine"``. A Dask array, not computed
+            yet, if X is Dask's.
+
+        Examples
+        --------
+        >>> from projected_kmeans import ProjectedKMeans
+        >>> model = ProjectedKMeans(n_clusters=2, random_state=0).fit([[0.0], [2.0], [9.0], [9.0]])
+        >>> model.distances([[0.0], [9.0], [19.0]])
+        array([ 1.,  0., 10.])
+        """
+        return measure_nearest(read_fitted_model(self), X)
+
+    @explain_shortage()
     def score(
         self,
         X: ArrayLike | RowSource,
@@ -533,6 +619,105 @@ class ProjectedKMeans(
             The higher, the better.
         """
         return -sum_distances(read_fitted_model(self), X, sample_weight)
+
+    @explain_shortage()
+    def representatives(
+        self, X: ArrayLike | RowSource, n_rows: int = 1, *, ids: Any = None
+    ) -> Representatives:
+        """Return the rows that are nearest to each center, among the rows of its cluster.
+
+        The rows are read once, block by block, and nothing is kept but the result. It does not
+        depend on blocks or threads. Of equally near rows the one with the lowest index comes first.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, row source, Dask array or Dask data frame (n, d)
+            Rows; their clusters are those that `predict` gives.
+        n_rows : int, default=1
+            Number of rows for each center.
+        ids : sequence, optional
+            What the caller calls the rows, one for each row; by default the index of a pandas
+            DataFrame.
+
+        Returns
+        -------
+        Representatives
+            Indices of rows, distances to the center, and ids if there are any, k rows each.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from projected_kmeans import ProjectedKMeans
+        >>> X = np.array([[0.0], [1.0], [1.5], [9.0], [9.5], [11.0]])
+        >>> model = ProjectedKMeans(n_clusters=2, random_state=0).fit(X)
+        >>> found = model.representatives(X, ids=["a", "b", "c", "d", "e", "f"])
+        >>> sorted(found.ids.ravel()), sorted(found.rows.ravel().tolist())
+        (['b', 'e'], [1, 4])
+        """
+        return find_representatives(read_fitted_model(self), X, n_rows, ids)
+
+    @explain_shortage()
+    def describe_clusters(
+        self,
+        X: ArrayLike | RowSource,
+        *,
+        feature_names: Sequence[str] | None = None,
+        ids: Any = None,
+        sample_weight: ArrayLike | None = None,
+        n_columns: int = 6,
+        n_representatives: int = 1,
+    ) -> Any:
+        """Return a data frame that says what each cluster is, one row for each cluster.
+
+        A cluster stands out in the columns that correlate with membership in it. The correlation
+        is (cluster's mean - mean) / standard deviation, times sqrt(p / (1 - p)) for a cluster with
+        the share p of the rows. It does not depend on the unit of a column, and its square is the
+        share of the column's variance that membership explains. Columns are listed from 0.1 on; of
+        sparse rows only positive ones, because that a word is missing says little about a text.
+        The result does not depend on blocks or threads.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, row source, Dask array or Dask data frame (n, d)
+            Rows; their clusters are those that `predict` gives.
+        feature_names : sequence of str, optional
+            The names of the columns, such as the words of a vocabulary; by default those that the
+            model knows.
+        ids : sequence, optional
+            What the caller calls the rows; by default the index of a pandas DataFrame.
+        sample_weight : array-like (n,), optional
+            Weight of every row.
+        n_columns : int, default=6
+            Number of columns to list for each cluster, at most.
+        n_representatives : int, default=1
+            Number of nearest rows to list for each cluster.
+
+        Returns
+        -------
+        DataFrame
+            Of polars if X is one of polars, else of pandas if that is installed. Its columns are
+            the attributes of `ClusterDescription`.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from projected_kmeans import ProjectedKMeans
+        >>> X = np.array([[1.0, 70.0], [2.0, 70.0], [9.0, 70.0], [8.0, 71.0]])
+        >>> model = ProjectedKMeans(n_clusters=2, random_state=0).fit(X)
+        >>> table = model.describe_clusters(X, feature_names=["age", "weight"])
+        >>> sorted(table["name"])
+        ['high age, high weight', 'low age, low weight']
+        """
+        described = describe_model(
+            read_fitted_model(self),
+            X,
+            feature_names=feature_names,
+            ids=ids,
+            sample_weight=sample_weight,
+            n_columns=n_columns,
+            n_representatives=n_representatives,
+        )
+        return to_frame(described, X)
 
     def to_sklearn(self, dtype: DTypeLike | None = None) -> KMeans:
         """Return a fitted `sklearn.cluster.KMeans` with the centers of this model.
@@ -565,15 +750,24 @@ class ProjectedKMeans(
         """
         return make_sklearn(read_fitted_model(self), dtype)
 
-    def to_faiss(self) -> Any:
-        """Return a FAISS index of the centers, as ``faiss.Kmeans`` keeps it in ``index``.
+    def to_faiss(self, kind: str = "flat", X: Any = None) -> Any:
+        """Return a FAISS index of the centers, or an inverted-file index of rows with these lists.
+
+        Parameters
+        ----------
+        kind : {"flat", "ivf"}, default="flat"
+            "flat" is an index of the centers, as ``faiss.Kmeans`` keeps it in ``index``. "ivf" is a
+            trained ``IndexIVFFlat`` whose lists are the clusters, for the search of near rows.
+        X : ndarray (n, d), optional
+            Rows to add to an "ivf" index, numbered from 0. Each goes to the list of its nearest
+            center.
 
         Returns
         -------
-        faiss.IndexFlatL2 or faiss.IndexFlatIP
-            Centers in float32, by inner product with ``metric="cosine"``. ``index.search(X, 1)``
-            gives squared distances (or inner products) and labels of float32 rows;
-            ``index.reconstruct_n()`` gives the centers.
+        faiss.IndexFlatL2, faiss.IndexFlatIP or faiss.IndexIVFFlat
+            Centers in float32, by inner product with ``metric="cosine"``. For "flat",
+            ``index.search(X, 1)`` gives squared distances (or inner products) and labels of float32
+            rows; ``index.reconstruct_n()`` gives the centers.
 
         Examples
         --------
@@ -585,7 +779,7 @@ class ProjectedKMeans(
         >>> bool((labels.ravel() == model.predict(X)).all())
         True
         """
-        return make_faiss(read_fitted_model(self))
+        return make_faiss(read_fitted_model(self), kind, X)
 
     def to_onnx(self, dtype: DTypeLike | None = None) -> Any:
         """Return an ONNX model that labels rows, for runtimes in any language.
@@ -688,18 +882,24 @@ class ProjectedKMeans(
     ) -> None:
         """Warn about what the caller should know, and set the fitted attributes."""
         sketched, polished, projection = finished.sketched, finished.polished, recipe.projection
-        warn_of_fit(sketched, polished, self.n_clusters, monitor.stopped)
+        warn_of_fit(sketched, polished, recipe, monitor.stopped)
+        warn_of_gamma(recipe.approach.solver, sketched.gamma)
         warn_of_guarantee(self.guarantee, finished.certificate)
         self._stream = None
         self._projection_name = None if projection is None else type(projection).__name__
         self.key_, self.projection_, self.approach_ = recipe.key, projection, recipe.approach
-        self.labels_, self.n_samples_seen_ = rows.labels_like_input(polished.labels), rows.shape[0]
+        self.labels_, self.n_samples_seen_ = rows.labels_like_input(finished.labels), rows.shape[0]
         self.cluster_centers_ = polished.centers.astype(compute_type(rows.dtype), copy=False)
         self.n_components_ = sketched.centers.shape[1]
         self.inertia_ = polished.inertia
-        self.certificate_ = finished.certificate
+        self.certificate_, self.gamma_ = finished.certificate, sketched.gamma
+        self.trimmed_rows_ = finished.trimmed
+        far = finished.trim_distance
+        self.trim_distance_ = math.inf if far is None else far
         largest = largest_inertia(polished, spherical=self.metric == "cosine")
         self.normalized_inertia_ = normalize(polished.inertia, largest)
+        dtype = self.cluster_centers_.dtype
+        self.hierarchy_ = describe_hierarchy(sketched, polished, dtype)
         self.n_iter_ = sketched.n_iter
         self.history_ = sketched.history
         self.stopped_ = monitor.stopped or ("converged" if sketched.converged else "max_iter")

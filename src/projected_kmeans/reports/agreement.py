@@ -36,7 +36,7 @@ def find_contradiction(report: Report) -> str | None:
 def find_wrong_total(facts: FitFacts) -> str | None:
     """Return what is wrong with the numbers of a result as a whole; None if they agree."""
     total, n_rows = sum(facts.results.cluster_sizes), facts.data.shape[0]
-    if total != n_rows:
+    if total + facts.results.set_aside != n_rows:
         return f"cluster_sizes has {total} rows in all, and the data {n_rows}"
     return f"key {facts.key} is not below 2**64" if facts.key >= 2**64 else None
 

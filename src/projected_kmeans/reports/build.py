@@ -182,7 +182,8 @@ def _read_rows(
     seen = UnitRows(source) if model.spherical else source
     walk = walk_clusters(seen, model.float64_centers, model.labels, weights, model.n_threads)
     max_rows = count_sampled_rows(source, model.settings.memory_limit)
-    sample = sample_rows(seen, model.centers, projection, min(MAX_MAP_ROWS, max_rows), model.key)
+    drawn = min(MAX_MAP_ROWS, max_rows)
+    sample = sample_rows(seen, model.centers, projection, drawn, model.key, model.labels)
     if image_shape == "auto":
         shape = guess_image_shape(sample.rows, names)
     return ReportRows(seen, sample, max_rows, walk, names, shape)

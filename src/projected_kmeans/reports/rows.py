@@ -15,6 +15,7 @@ from projected_kmeans.blocks.column_scan import scan_columns
 from projected_kmeans.blocks.memory_blocks import open_blocks
 from projected_kmeans.keys import REPORT_ROWS, open_stream
 from projected_kmeans.passes.assignment import assign_rows, own_distances
+from projected_kmeans.passes.ranked_rows import no_rows, rank_rows
 from projected_kmeans.projections.spectral import SpectralProjection
 from projected_kmeans.reports.values import DimensionCurve, RowMap
 from projected_kmeans.results import Floats, Labels
@@ -101,23 +102,35 @@ def walk_clusters(
     """
     k = len(centers)
     counts, inertia, mass = np.zeros(k, np.int64), np.zeros(k), np.zeros(k)
-    nearest, farthest = _no_rows(k), _no_rows(k)
+    nearest, farthest = no_rows(k, N_MEMBERS), no_rows(k, N_MEMBERS)
     for block in source:
         own = labels[block.span]
-        distances = _distances(block.rows, centers, own, n_threads)
-        counts += np.bincount(own, minlength=k)
-        share = None if weights is None else weights[block.span]
-        mass += np.bincount(own, share, minlength=k)
-        inertia += np.bincount(own, distances if share is None else share * distances, minlength=k)
-        nearest = _merge(nearest, _first_of_each(own, distances, k, block.start))
-        farthest = _merge(farthest, _first_of_each(own, -distances, k, block.start))
+        inside = own >= 0  # other rows were set aside
+        distances = _distances(block.rows, centers, np.maximum(own, 0), n_threads)
+        counts += np.bincount(own[inside], minlength=k)
+        share = np.ones(len(own)) if weights is None else weights[block.span]
+        mass += np.bincount(own[inside], share[inside], minlength=k)
+        inertia += np.bincount(own[inside], (share * distances)[inside], minlength=k)
+        rank_rows(nearest, own, distances, block.start)
+        rank_rows(farthest, own, -distances, block.start)
     return ClusterWalk(
-        counts, inertia, mass, nearest.rows, nearest.keys, farthest.rows, -farthest.keys
+        counts,
+        inertia,
+        mass,
+        nearest["row"],
+        nearest["key"],
+        farthest["row"],
+        -farthest["key"],
     )
 
 
 def sample_rows(
-    source: BlockSource, centers: NDArray[Any], projection: Any, n_rows: int, key: int
+    source: BlockSource,
+    centers: NDArray[Any],
+    projection: Any,
+    n_rows: int,
+    key: int,
+    labels: Labels | None = None,
 ) -> SampledRows:
     """Draw rows uniformly without replacement, and sketch them as the fit did.
 
@@ -133,9 +146,13 @@ def sample_rows(
         The number of rows to draw; all rows if there are fewer.
     key : int
         Fixes the draws.
+    labels : ndarray of int32 (n,), optional
+        Rows with a negative label were set aside and are not drawn.
     """
     total = source.shape[0]
-    drawn = open_stream(key, REPORT_ROWS).choice(total, min(n_rows, total), replace=False)
+    inside = np.arange(total) if labels is None else np.flatnonzero(labels >= 0)
+    stream = open_stream(key, REPORT_ROWS)
+    drawn = inside[stream.choice(len(inside), min(n_rows, len(inside)), replace=False)]
     indices = np.sort(drawn)
     rows = source.select(indices)
     if projection is None:
@@ -194,40 +211,6 @@ def _distances(rows: Any, centers: Floats, labels: Labels, n_threads: int) -> Fl
         ranges = scan_columns(source, n_threads)
         distances = own_distances(source, centers, labels, ranges, n_threads)
     return distances
-
-
-class _FirstRows(NamedTuple):
-    """The rows with the smallest keys of each cluster, ascending: keys and indices (k, N_MEMBERS).
-
-    Unused places have the key infinity and the index -1.
-    """
-
-    keys: Floats
-    rows: NDArray[np.int64]
-
-
-def _no_rows(n_clusters: int) -> _FirstRows:
-    shape = (n_clusters, N_MEMBERS)
-    return _FirstRows(np.full(shape, np.inf), np.full(shape, -1, np.int64))
-
-
-def _first_of_each(labels: Labels, keys: Floats, n_clusters: int, start: int) -> _FirstRows:
-    """Return the rows with the smallest keys of each cluster in a block from row ``start`` on."""
-    order = np.lexsort((keys, labels))
-    begins = np.searchsorted(labels[order], np.arange(n_clusters + 1))
-    places = begins[:-1, None] + np.arange(N_MEMBERS)
-    there = places < begins[1:, None]
-    picked = order[np.minimum(places, len(order) - 1)]
-    return _FirstRows(
-        np.where(there, keys[picked], np.inf), np.where(there, picked.astype(np.int64) + start, -1)
-    )
-
-
-def _merge(one: _FirstRows, other: _FirstRows) -> _FirstRows:
-    keys = np.concatenate([one.keys, other.keys], axis=1)
-    rows = np.concatenate([one.rows, other.rows], axis=1)
-    order = np.argsort(keys, axis=1, kind="stable")[:, :N_MEMBERS]
-    return _FirstRows(np.take_along_axis(keys, order, 1), np.take_along_axis(rows, order, 1))
 
 
 def _columns(points: NDArray[Any]) -> tuple[tuple[float, ...], tuple[float, ...]]:

@@ -74,6 +74,7 @@ class ResultFacts:
     cluster_sizes: Annotated[tuple[Count, ...], Meta(min_length=1)]
     accuracy: Share | None = None
     certificate: CertificateFacts | None = None
+    set_aside: Count = 0
 
 
 @dataclass(frozen=True)

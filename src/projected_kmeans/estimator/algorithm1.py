@@ -1,0 +1,208 @@
+"""Algorithm 1 of the paper, as its box states it: set t, draw R, compute A R, solve, return X.
+
+`random_projection_kmeans` is the box, and `Algorithm1Result` what it returns. What Theorem 1 says
+about the result stands in `theorem1`. `ProjectedKMeans` has the same steps and many more choices.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import scipy.sparse
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator
+
+from projected_kmeans.blocks.block_source import BlockSource
+from projected_kmeans.blocks.inputs import open_input, open_weights
+from projected_kmeans.estimator.theorem1 import (
+    AS_IN_PAPER,
+    Theorem1,
+    choose_dimensions,
+    warn_of_dimensions,
+)
+from projected_kmeans.fit.fit_warnings import warn_of_fit, warn_of_gamma
+from projected_kmeans.fit.pipeline import cluster_sketch, lift_partition
+from projected_kmeans.fit.reduction import reduce_rows
+from projected_kmeans.fit.storage import open_storage
+from projected_kmeans.keys import RandomState
+from projected_kmeans.passes.scoring import indicator_matrix, normalize
+from projected_kmeans.planning.recipe import Recipe, resolve_recipe
+from projected_kmeans.planning.settings import Settings, check_parameters, check_sizes
+from projected_kmeans.planning.sizes import Sizes
+from projected_kmeans.results import Clustering, Labels
+from projected_kmeans.running.run import Run
+from projected_kmeans.solvers.own_solvers import name_solver
+from projected_kmeans.sources.memory_shortage import explain_shortage
+from projected_kmeans.sources.protocol import RowSource
+
+
+@dataclass(frozen=True, eq=False)
+class Algorithm1Result:
+    """What Algorithm 1 returns, and what Theorem 1 says about it.
+
+    Attributes
+    ----------
+    X : csr_array (n, k)
+        The indicator matrix: X_ij = 1 / sqrt(z_j) if row i is in cluster j, which has z_j rows.
+    labels : ndarray of int32 (n,)
+        The same partition: the cluster of every row.
+    t : int
+        Columns of R, and dimensions of the sketch A R.
+    rule : str
+        What gave t: "boutsidis2010", which is t = c k / eps^2; "n_features" if that exceeds the
+        number of columns, which were taken instead; "n_components" if the caller gave t.
+    constant : float
+        c: the t that was used is c k / eps^2, up to rounding. The proof needs c = 627,200.
+    inertia : float
+        F(A, X) = ||A - X X^T A||_F^2, on the original rows.
+    normalized_inertia : float
+        F~ = F / ||A||_F^2.
+    gamma : float or None
+        The solver's partition of the sketch is within this factor of the best one. None if nothing
+        is known about the solver.
+    delta_gamma : float or None
+        The probability that it is not. None if it is unknown.
+    bound : float or None
+        1 + (1 + eps) gamma; None without a gamma.
+    probability : float or None
+        0.97 - delta_gamma, with which Theorem 1 promises the bound; None without a delta_gamma.
+    proven : bool
+        Whether t is as large as the proof needs, so that the theorem applies. It hardly ever is.
+    statement : str
+        What Theorem 1 says about this run, in words.
+    eps : float
+        The error parameter.
+    solver : str
+        The name of the gamma-approximation.
+    key : int
+        The number that fixed R and the draws of the solver: as ``random_state`` it repeats the run.
+    """
+
+    X: scipy.sparse.csr_array[Any, tuple[int, int]]
+    labels: Labels
+    t: int
+    rule: str
+    constant: float
+    inertia: float
+    normalized_inertia: float
+    gamma: float | None
+    delta_gamma: float | None
+    bound: float | None
+    probability: float | None
+    proven: bool
+    statement: str
+    eps: float
+    solver: str
+    key: int
+
+
+@explain_shortage()
+def random_projection_kmeans(
+    A: ArrayLike | RowSource,
+    n_clusters: int,
+    eps: float,
+    *,
+    solver: Any = "auto",
+    constant: float = 1.0,
+    n_components: int | str = "auto",
+    sample_weight: ArrayLike | None = None,
+    random_state: RandomState = None,
+    n_threads: int | None = None,
+) -> Algorithm1Result:
+    """Cluster the rows of A by Algorithm 1 of Boutsidis, Zouzias and Drineas (2010).
+
+    The sketch A R has t random signs, and the partition that the solver finds there is the result:
+    nothing looks at A again, except to measure F. `ProjectedKMeans` clusters better.
+
+    Parameters
+    ----------
+    A : array-like, sparse matrix, row source, Dask array or Dask data frame (n, d)
+        Rows, as `ProjectedKMeans.fit` takes them.
+    n_clusters : int
+        k.
+    eps : float
+        The error parameter, in (0, 1/3).
+    solver : str, estimator or callable, default="auto"
+        The gamma-approximation, as `ProjectedKMeans` takes it. It runs once; restarts are part of
+        a solver, such as ``KMeans(n_init=10)``.
+    constant : float, default=1.0
+        The c of t = c k / eps^2. 1 has been enough in experiments; the proof needs 627,200.
+    n_components : int or "auto", default="auto"
+        t; "auto" is ceil(c k / eps^2). If that exceeds d, then t = d, and a warning says so.
+    sample_weight : array-like (n,), optional
+        Weight of every row, not negative. The paper has none: F and F~ count them, X does not.
+    random_state : int, RandomState instance or None, default=None
+        An integer is the key of R, as in `SignProjection`, and the seed of a solver of your own.
+    n_threads : int, optional
+        Number of threads; the result does not depend on it.
+
+    Returns
+    -------
+    Algorithm1Result
+        The indicator matrix X, t, F, F~, and what Theorem 1 says about them.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.cluster import KMeans
+    >>> from projected_kmeans import random_projection_kmeans
+    >>> stream = np.random.default_rng(0)
+    >>> A = np.repeat(stream.normal(size=(3, 500)), 20, axis=0) + stream.normal(size=(60, 500))
+    >>> found = random_projection_kmeans(A, 3, 0.3, solver=KMeans(n_init=5), random_state=0)
+    >>> found.X.shape, found.t, found.rule, found.constant, found.gamma
+    ((60, 3), 34, 'boutsidis2010', 1.0, None)
+    >>> found = random_projection_kmeans(A[10:25], 2, 0.3, solver="exact", random_state=0)
+    >>> found.gamma, found.bound, found.probability, found.proven
+    (1.0, 2.3, 0.97, False)
+    """
+    rows = open_input(BaseEstimator(), A, reset=True)
+    # 1. Set t = c k / eps^2.
+    dimensions = choose_dimensions(n_clusters, eps, constant, n_components, rows.shape[1])
+    # 2. Compute a random d x t matrix R. The recipe has it as a key and a size.
+    options = {"random_state": random_state, "n_threads": n_threads}
+    recipe = _draw_signs(rows, n_clusters, dimensions.t, solver=solver, **options)
+    weights, run = open_weights(sample_weight, rows), Run()
+    with open_storage(recipe.memory, run) as storage:
+        # 3. Compute the product A R.
+        opened = storage.open_rows(rows)
+        original, sketch = reduce_rows(recipe, opened, weights, run, storage)
+        # 4. Run the gamma-approximation algorithm on A R; return the indicator matrix.
+        (best,) = cluster_sketch(recipe, original, sketch, run)
+        found = lift_partition(original, sketch, [best], run).original
+    warn_of_dimensions(dimensions)
+    warn_of_fit(best, found, recipe, None)
+    warn_of_gamma(recipe.approach.solver, best.gamma)
+    theorem = Theorem1.of(dimensions, recipe.approach.solver, best.gamma)
+    return _describe(found, theorem, name_solver(solver), recipe.key)
+
+
+def _draw_signs(rows: BlockSource, n_clusters: int, t: int, **options: Any) -> Recipe:
+    """Return the recipe of the paper: t signs, one run of the solver, and nothing after it."""
+    settings = Settings(n_clusters, n_components=t, **AS_IN_PAPER, **options)
+    check_parameters(settings)
+    check_sizes(settings, *rows.shape)
+    sizes = Sizes.of(rows, n_clusters)
+    return resolve_recipe(settings, sizes, stored=not rows.resident, distant=rows.distant)
+
+
+def _describe(found: Clustering, theorem: Theorem1, solver: str, key: int) -> Algorithm1Result:
+    dimensions = theorem.dimensions
+    return Algorithm1Result(
+        X=indicator_matrix(found.labels, dimensions.n_clusters),
+        labels=found.labels,
+        t=dimensions.t,
+        rule=dimensions.rule,
+        constant=dimensions.constant,
+        inertia=found.inertia,
+        normalized_inertia=normalize(found.inertia, found.sum_of_squares),
+        gamma=theorem.gamma,
+        delta_gamma=theorem.delta_gamma,
+        bound=theorem.bound,
+        probability=theorem.probability,
+        proven=theorem.proven,
+        statement=theorem.describe(),
+        eps=dimensions.eps,
+        solver=solver,
+        key=key,
+    )
