@@ -6,7 +6,9 @@ import json
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 
+from projected_kmeans import load_model
 from tests.support.commands import ROWS, Call, check_refusal
 
 
@@ -60,3 +62,29 @@ def test_other_features_at_predict(call: Call, model: Path, tmp_path: Path) -> N
 def test_models_that_are_none(call: Call, data: Path, tmp_path: Path) -> None:
     """A folder without a model is refused."""
     check_refusal(call("predict", tmp_path, data), "model.json does not exist")
+
+
+def test_distances_stand_beside_labels(call: Call, data: Path, model: Path, tmp_path: Path) -> None:
+    """--distances adds a column to files and to what is printed; .npy has no room for it."""
+    expected = load_model(model).distances(ROWS)
+    for name in ("labels.csv", "labels.parquet"):
+        assert call("predict", model, data, "--distances", "--out", tmp_path / name).code == 0
+    found = pd.read_csv(tmp_path / "labels.csv")
+    np.testing.assert_allclose(found["distance"], expected)
+    np.testing.assert_allclose(pd.read_parquet(tmp_path / "labels.parquet")["distance"], expected)
+    assert call("predict", model, data, "--distances").out.startswith("label,distance\n")
+    document = json.loads(call("predict", model, data, "--distances", "--json").out)
+    np.testing.assert_allclose(document["distances"], expected)
+    run = call("predict", model, data, "--distances", "--out", tmp_path / "labels.npy")
+    check_refusal(run, "no room for distances")
+
+
+def test_a_fit_that_set_rows_aside(call: Call, data: Path, tmp_path: Path) -> None:
+    """Fit --trim writes the label -1, and its folder can be read again."""
+    words = ["fit", data, "-k", 3, "--trim", 0.05, "--out", tmp_path / "m"]
+    run = call(*words, "--out-labels", tmp_path / "labels.csv")
+    assert run.code == 0
+    assert "3 rows (label -1)" in run.out
+    assert np.loadtxt(tmp_path / "labels.csv", dtype=int).tolist().count(-1) == 3
+    assert call("predict", tmp_path / "m", data).code == 0
+    assert call("report", tmp_path / "m", "--out", tmp_path / "page.html").code == 0

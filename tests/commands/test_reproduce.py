@@ -14,7 +14,16 @@ from typing import Any
 import pytest
 
 from projected_kmeans.commands.reproduce import EXPERIMENTS
-from projected_kmeans.paper.experiments import figure1, mailman, plans, table1, table2, theorem
+from projected_kmeans.paper.experiments import (
+    beyond,
+    figure1,
+    mailman,
+    optimum,
+    plans,
+    table1,
+    table2,
+    theorem,
+)
 from projected_kmeans.paper.experiments.experiment import Experiment, Unit
 from projected_kmeans.paper.experiments.published import DIMENSIONS, METHODS, TABLE2
 from projected_kmeans.paper.views.files import VIEWS
@@ -26,6 +35,8 @@ TINY: dict[str, Any] = {
         n_instances=6,
         unit_instances=3,
         n_gamma_instances=2,
+        real=("iris",),
+        n_real_draws=1,
         n=(30, 40, 50),
         d=(200, 300, 400),
         k=(2, 3, 4),
@@ -46,6 +57,8 @@ TINY: dict[str, Any] = {
         instance_dimensions=(2, 34),
         random_shape=(40, 260),
     ),
+    "optimum": optimum.Sizes(("iris",), (2,), 1, 1, 3),
+    "beyond": beyond.Sizes(("ORL",), (10, 50), 1, 1),
 }
 
 
@@ -77,12 +90,13 @@ def test_all_with_a_page(call: Call, tmp_path: Path, find_data: Callable[[str], 
     assert run.code == 0, run
     for name in EXPERIMENTS:
         assert VIEWS[name].title in run.out
-        assert f"](figures/{name}.png)" in page.read_text()
-        assert (page.parent / "figures" / f"{name}.png").exists()
-        assert (page.parent / "story" / f"{name}.json").exists()
-        assert {f"{name}.{end}" for end in ("json", "md", "tex", "png", "svg")} <= {
-            file.name for file in out.iterdir()
-        }
+        document = json.loads((page.parent / "story" / f"{name}.json").read_text())
+        written = {file.name for file in out.iterdir()}
+        assert {f"{name}.{end}" for end in ("json", "md", "tex")} <= written
+        for chart in VIEWS[name].chart(document):
+            assert f"](figures/{chart.name}.png)" in page.read_text()
+            assert (page.parent / "figures" / f"{chart.name}.png").exists()
+            assert {f"{chart.name}.{end}" for end in ("png", "svg")} <= written
     before = (out / "table2.json").read_bytes()
     run = call("reproduce", "table2", *flags)
     assert run.code == 0, run
@@ -118,7 +132,7 @@ def test_a_stopped_command_continues(
         return unit.measure()
 
     def make(faces: object, **options: Any) -> Experiment:
-        planned = table1.plan_table1(**options)
+        planned = table1.plan_table1(None, **options)
         units = [Unit(unit.name, partial(measure, unit)) for unit in planned.units]
         return replace(planned, units=units)
 
@@ -128,7 +142,7 @@ def test_a_stopped_command_continues(
     lines = (tmp_path / "table1.partial.jsonl").read_text().splitlines()
     assert len(lines) == 1 + 6  # the identity of the run, then the finished units
     assert call(*command).code == 0
-    names = [unit.name for unit in table1.plan_table1(sizes=TINY["table1"]).units]
+    names = [unit.name for unit in table1.plan_table1(None, sizes=TINY["table1"]).units]
     assert measured == [*names[:7], *names[6:]]  # the interrupted unit is measured twice
     assert not (tmp_path / "table1.partial.jsonl").exists()
 
@@ -139,7 +153,7 @@ def test_theorem_without_faces(call: Call, tmp_path: Path, monkeypatch: pytest.M
     monkeypatch.setattr("projected_kmeans.paper.experiments.faces.find_faces", refuse_faces)
     run = call("reproduce", "theorem", "--quick", "--out", tmp_path)
     assert run.code == 0, run
-    assert "tested on random data" in run.err
+    assert "no face images were found; the experiment runs without them" in run.err
     assert "random mixture" in run.out
 
 
@@ -149,6 +163,21 @@ def test_table2_without_faces(call: Call, tmp_path: Path, monkeypatch: pytest.Mo
     run = call("reproduce", "table2", "--out", tmp_path / "out")
     check_refusal(run, "the face images were not found; give them with --data")
     assert not (tmp_path / "out").exists()
+
+
+def test_missing_data_is_named(
+    call: Call, tmp_path: Path, tiny: dict[str, plans.Plan], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A data set whose file is missing is left out, on the terminal and in the tables."""
+    monkeypatch.setenv("PROJECTED_KMEANS_DATA", str(tmp_path))
+    monkeypatch.setattr("projected_kmeans.paper.experiments.faces.find_faces", refuse_faces)
+    sizes = replace(TINY["optimum"], instances=("iris", "seeds"))
+    tiny["optimum"] = tiny["optimum"]._replace(quick=sizes)
+    run = call("reproduce", "optimum", "--quick", "--out", tmp_path / "out")
+    assert run.code == 0, run
+    for text in (run.err, run.out):
+        assert "eeds is left out, because small_instances.npz is in no data folder" in text
+    assert "iris" in run.out
 
 
 def test_the_command_line_starts_without_the_experiments() -> None:

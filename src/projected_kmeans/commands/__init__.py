@@ -10,6 +10,7 @@ The commands, one module each, named as the command with ``_`` for ``-``:
 - ``choose_k``    compare numbers of clusters
 - ``completion``  print the script that completes words in a shell
 - ``demo``        compare with scikit-learn on built-in data
+- ``describe``    tell what each cluster of a stored model is
 - ``fit``         cluster the rows of a file
 - ``plan``        tell what ``fit`` would do and what it would cost
 - ``predict``     label rows with a stored model
@@ -23,10 +24,14 @@ What they share:
 - ``failures``       what is said about an error, whatever it is
 - ``command_table``  the names of all commands with one sentence each, for the overview
 - ``options``        options that several commands take, and the parsing of their values
+- ``paper_option``   the option ``--as-in-paper`` of ``fit``
 - ``proof_options``  options of ``fit`` that ask for a certificate or a guarantee
 - ``data``           open a data file: load it if it is small, otherwise read it block by block
 - ``label_files``    read and write files of labels
+- ``feature_name_files``  read the names of columns, such as a vocabulary
 - ``fit_outputs``    where a fit goes: a folder, an HTML report, a live page in the browser
+- ``fit_delivery``   what becomes of a finished fit: its files, its report, and what is printed
+- ``representative_files``  write the rows that represent clusters
 - ``summaries``      results as tables and sentences
 - ``progress``       the live display of a running fit on a terminal
 

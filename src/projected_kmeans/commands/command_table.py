@@ -17,6 +17,7 @@ COMMANDS: Mapping[str, str] = MappingProxyType(
         "choose-k": "Compare numbers of clusters for the rows of DATA.",
         "completion": "Print a script that completes commands, options and files in SHELL.",
         "demo": "Compare with scikit-learn's k-means on built-in data.",
+        "describe": "Tell what each cluster of MODEL is, for the rows of DATA.",
         "fit": "Cluster the rows of DATA.",
         "plan": "Show what fit would do with DATA, and its cost in time and memory.",
         "predict": "Label each row of DATA by the nearest center of MODEL.",

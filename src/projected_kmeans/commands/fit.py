@@ -5,21 +5,18 @@ The clustering is the estimator's; what a result file holds is decided in `estim
 
 from __future__ import annotations
 
-import json
-from collections.abc import Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import click
-from numpy.typing import NDArray
 
 from projected_kmeans.blocks.dask.clusters import open_client
 from projected_kmeans.commands.command_table import INTERRUPTED
 from projected_kmeans.commands.data import open_data
-from projected_kmeans.commands.fit_outputs import FitOutputs, open_outputs, resolve_image_shape
-from projected_kmeans.commands.label_files import open_label_folder, read_label_file, write_labels
+from projected_kmeans.commands.fit_delivery import Delivery, Wanted
+from projected_kmeans.commands.fit_outputs import open_outputs, resolve_image_shape
+from projected_kmeans.commands.label_files import find_truth
 from projected_kmeans.commands.options import (
     AUTO_COUNT,
     checkpoint_option,
@@ -41,17 +38,20 @@ from projected_kmeans.commands.options import (
     take_choices,
     threads_option,
 )
+from projected_kmeans.commands.paper_option import (
+    describe_theorem,
+    paper_option,
+    set_dimensions,
+    take_paper,
+)
 from projected_kmeans.commands.progress import show_progress
 from projected_kmeans.commands.proof_options import proof_options
-from projected_kmeans.commands.summaries import summarize_fit
+from projected_kmeans.commands.representative_files import representative_options
 from projected_kmeans.estimator.fit_document import describe_fit
 from projected_kmeans.estimator.projected_kmeans import ProjectedKMeans
-from projected_kmeans.passes.labelling import LabelledBlock
 from projected_kmeans.passes.scoring import clustering_accuracy
-from projected_kmeans.planning.settings import METRICS, SOLVERS
+from projected_kmeans.planning.settings import METRICS, SKETCH_SOLVERS, SOLVERS
 from projected_kmeans.projections.named_maps import MAPS
-from projected_kmeans.sources.protocol import RowSource
-from projected_kmeans.sources.side_columns import SideColumn
 
 
 @click.command()
@@ -86,14 +86,17 @@ from projected_kmeans.sources.side_columns import SideColumn
     show_default=True,
     help="Compare rows by distance (euclidean), or by direction only (cosine).",
 )
+@paper_option
 @click.option(
     "--solver",
-    type=click.Choice(["auto", *SOLVERS, "sdp"]),
+    type=click.Choice(["auto", *SOLVERS, *SKETCH_SOLVERS, "sdp"]),
     default="auto",
     show_default=True,
     help="How to improve the clusters: Lloyd's iterations alone (lloyd), followed by moves of "
-    "single rows (hartigan), or followed by adding and removing centers (breathing). sdp improves "
-    "what auto finds, and proves how good it is; for up to 2,000 rows.",
+    "single rows (hartigan), or followed by adding and removing centers (breathing). cells is for "
+    "hundreds of clusters and more. orss06, kss04 (up to 4 clusters) and exact are the methods of "
+    "the literature that the paper builds on. sdp improves what auto finds, and proves how good it "
+    "is; for up to 2,000 rows.",
 )
 @click.option(
     "--n-init", metavar="N|auto", **AUTO_COUNT, help="Number of restarts; the best one is kept."
@@ -134,6 +137,14 @@ from projected_kmeans.sources.side_columns import SideColumn
     show_default=True,
     help="Number of nearest centers that a final iteration compares each row with.",
 )
+@click.option(
+    "--trim",
+    metavar="SHARE",
+    type=float,
+    default=0.0,
+    show_default=True,
+    help="Set this share of the rows aside, those farthest from all centers: label -1.",
+)
 @proof_options
 @threads_option
 @click.option(
@@ -154,6 +165,7 @@ from projected_kmeans.sources.side_columns import SideColumn
     help="Write labels, centers, model and result to this folder.",
 )
 @label_file_option("--out-labels")
+@representative_options
 @spreadsheet_option
 @report_options
 @quiet_option
@@ -164,13 +176,10 @@ def fit(
     scheduler: str | None,
     n_workers: int | None,
     out: str | None,
-    out_labels: str | None,
-    spreadsheet_safe: bool,
     report: str | None,
     serve: int | None,
     image_shape: tuple[int, ...] | str | None,
-    quiet: bool,
-    as_json: bool,
+    as_in_paper: bool,
     **parameters: Any,
 ) -> int:
     """Cluster the rows of DATA.
@@ -198,11 +207,15 @@ def fit(
       projected-kmeans fit images.npy -k 40 --report report.html
       projected-kmeans fit embeddings.parquet -k 1000 --checkpoint steps --out model
       projected-kmeans fit digits.npy -k 10 --guarantee "1 %"
+      projected-kmeans fit faces.mat -k 40 --as-in-paper --eps 0.3
+      projected-kmeans fit table.csv -k 5 --trim 0.01 --out-labels clusters.csv
+      projected-kmeans fit table.csv -k 5 --id-column name --representatives nearest.csv
     """
     if labels is not None and parameters["label_column"] is not None:
         raise ValueError("--labels and --label-column both give true labels; give one of them")
-    with_ids = parameters["id_column"] is not None and (out_labels is not None)
-    with open_label_folder(out_labels, with_ids=with_ids, spreadsheet_safe=spreadsheet_safe):
+    take_paper(parameters, as_in_paper)
+    wanted = Wanted.take(parameters)
+    with wanted.open_folders(has_ids=parameters["id_column"] is not None):
         choice, ids, truths = take_choices(data, parameters)
         name, model = Path(data).name, ProjectedKMeans(**parameters)
         # Dask workers read DATA themselves, so that it is not loaded here.
@@ -214,74 +227,20 @@ def fit(
                 ) as rows,
                 open_client(scheduler, n_workers) as client,
             ):
-                truth = _find_truth(labels, truths, rows)
+                truth = find_truth(labels, truths, rows)
                 shape = resolve_image_shape(image_shape, choice["image_size"], rows.shape[1])
-                with show_progress(quiet=quiet) as callback:
+                chosen = set_dimensions(model, rows.shape[1]) if as_in_paper else None
+                with show_progress(quiet=wanted.quiet) as callback:
                     model.set_params(callback=outputs.listen(callback)).fit(rows, client=client)
                 model.set_params(callback=None, checkpoint=None)
                 accuracy = None if truth is None else clustering_accuracy(truth, model.labels_)
                 document = describe_fit(model, rows, name=name, accuracy=accuracy)
-                delivery = _Delivery(outputs, document, out_labels, quiet, as_json)
-                files = delivery.write(rows, ids, shape, spreadsheet_safe)
+                document |= describe_theorem(model, chosen)
+                delivery = Delivery(outputs, document, wanted)
+                written = delivery.write(rows, ids, shape)
                 wait = ending.enter_context(outputs.keep_open())
-                delivery.print_summary(files, report)
+                delivery.print_summary(written, report)
             if model.stopped_ == "interrupted":
                 return INTERRUPTED
             wait()
     return 0
-
-
-@dataclass(frozen=True)
-class _Delivery:
-    """What becomes of a finished fit: its files, its report, and what is printed."""
-
-    outputs: FitOutputs
-    document: dict[str, Any]
-    out_labels: str | None
-    quiet: bool
-    as_json: bool
-
-    def write(
-        self,
-        rows: RowSource,
-        ids: SideColumn | None,
-        image_shape: tuple[int, ...] | str | None,
-        spreadsheet_safe: bool,
-    ) -> tuple[Path, ...]:
-        """Write the fit and then its report, whose failure must not lose the fit; return files."""
-        files = self.outputs.save(self.document, rows)
-        if self.out_labels is not None:
-            labels = self.outputs.model.labels_
-            given = None if ids is None else ids.take_ids()
-            blocks = [LabelledBlock(0, labels)]
-            write_labels(
-                Path(self.out_labels),
-                len(labels),
-                blocks,
-                given,
-                spreadsheet_safe=spreadsheet_safe,
-            )
-        try:
-            return files + self.outputs.report(self.document, rows, image_shape)
-        except BaseException:
-            self.print_summary(files, None)
-            raise
-
-    def print_summary(self, files: Sequence[Path], report: str | None) -> None:
-        """Print the summary or the document, and where files and the report lie."""
-        if self.as_json:
-            click.echo(json.dumps(self.document))
-        elif not self.quiet:
-            click.echo(summarize_fit(self.document, files, report))
-            if self.out_labels is not None:
-                n_rows = self.document["data"]["shape"][0]
-                click.echo(f"{n_rows} labels written to {self.out_labels}")
-
-
-def _find_truth(
-    file: str | None, column: SideColumn | None, rows: RowSource
-) -> NDArray[Any] | None:
-    """Return the true labels of a column, of a file, or stored with the rows; None if no place."""
-    if column is not None:
-        return column.read_labels()
-    return rows.labels if file is None else read_label_file(file, rows.shape[0])

@@ -28,7 +28,8 @@ from projected_kmeans.output_files import open_output_folder, write_atomically
 from projected_kmeans.output_group import read_group
 from projected_kmeans.passes.labelling import LabelledBlock
 from projected_kmeans.sources.label_formats import read_labels
-from projected_kmeans.sources.side_columns import Ids
+from projected_kmeans.sources.protocol import RowSource
+from projected_kmeans.sources.side_columns import Ids, SideColumn
 
 # Number of labels, with their ids, that are turned into text at a time.
 N_LINES = 2**16
@@ -53,7 +54,7 @@ def read_label_file(path: str, n_samples: int) -> NDArray[Any]:
 
 
 def open_label_folder(
-    out: str | None, *, with_ids: bool, spreadsheet_safe: bool
+    out: str | None, *, with_ids: bool, spreadsheet_safe: bool, measured: bool = False
 ) -> AbstractContextManager[Path | None]:
     """Check, before the long work, that labels can be written to a file; None writes no file."""
     if spreadsheet_safe and not (with_ids and (out is None or Path(out).suffix == ".csv")):
@@ -63,11 +64,11 @@ def open_label_folder(
         )
     if out is None:
         return nullcontext()
-    return open_output_folder(check_label_file(out, with_ids=with_ids).parent)
+    return open_output_folder(check_label_file(out, with_ids=with_ids, measured=measured).parent)
 
 
-def check_label_file(out: str, *, with_ids: bool = False) -> Path:
-    """Return the path of a label file; refuse an unknown format, or one that cannot hold ids."""
+def check_label_file(out: str, *, with_ids: bool = False, measured: bool = False) -> Path:
+    """Return the path of a label file; refuse a format that is unknown or has too few columns."""
     path = Path(out)
     if path.suffix not in WRITERS:
         raise ValueError(
@@ -75,8 +76,9 @@ def check_label_file(out: str, *, with_ids: bool = False) -> Path:
         )
     if path.suffix == ".parquet":
         load_extra("pyarrow", "parquet", out)
-    if path.suffix == ".npy" and with_ids:
-        raise ValueError(f"{out} has no room for ids beside the labels; use .csv or .parquet")
+    if path.suffix == ".npy" and (with_ids or measured):
+        what = "ids" if with_ids else "distances"
+        raise ValueError(f"{out} has no room for {what} beside the labels; use .csv or .parquet")
     if path.is_dir():
         raise ValueError(f"{out} is a folder; name a file in it")
     return path
@@ -89,10 +91,17 @@ def write_labels(
     ids: Ids | None = None,
     *,
     spreadsheet_safe: bool = False,
+    measured: bool = False,
 ) -> None:
-    """Write the labels of all rows, block by block, to a file that appears when it is whole."""
-    write = partial(_write_lines, spreadsheet_safe=True) if spreadsheet_safe else None
-    writer: Writer = write or WRITERS[path.suffix]
+    """Write the labels of all rows, block by block, to a file that appears when it is whole.
+
+    If they were measured, the distances of rows to their centers are written beside the labels.
+    """
+    writer: Writer = WRITERS[path.suffix]
+    if path.suffix == ".csv":
+        writer = partial(_write_lines, spreadsheet_safe=spreadsheet_safe, measured=measured)
+    elif path.suffix == ".parquet":
+        writer = partial(_write_parquet, measured=measured)
     write_atomically(path, lambda handle: writer(handle, n_rows, blocks, ids))
 
 
@@ -112,9 +121,13 @@ def guard_cell(cell: Any) -> Any:
 
 
 def format_labels(
-    blocks: Iterable[LabelledBlock], ids: Ids | None = None, *, spreadsheet_safe: bool = False
+    blocks: Iterable[LabelledBlock],
+    ids: Ids | None = None,
+    *,
+    spreadsheet_safe: bool = False,
+    measured: bool = False,
 ) -> Iterator[str]:
-    """Yield text with one label per line; with ids, a header and the id before each label.
+    """Yield text with one label per line; a header if there are ids before it or distances after.
 
     Parameters
     ----------
@@ -124,6 +137,8 @@ def format_labels(
         The ids of the same rows.
     spreadsheet_safe : bool, default=False
         Whether ids are guarded by `guard_cell`, and quoted: some spreadsheets split at ";", too.
+    measured : bool, default=False
+        Whether the distance of each row to its center follows its label.
     """
     text = io.StringIO(newline="")
     if spreadsheet_safe:
@@ -131,12 +146,15 @@ def format_labels(
     else:
         table = csv.writer(text, lineterminator="\n")
     guard = guard_cell if spreadsheet_safe else _keep_cell
-    if ids is not None:
-        table.writerow([guard(ids.name), _label_name(ids)])
+    if ids is not None or measured:
+        head = [] if ids is None else [guard(ids.name)]
+        table.writerow([*head, _label_name(ids), *([_distance_name(ids)] if measured else [])])
     for block in blocks:
         for start in range(0, len(block.labels), N_LINES):
             labels = block.labels[start : start + N_LINES].tolist()
             columns = [labels] if ids is None else [map(guard, ids.take(len(labels))), labels]
+            if measured and block.distances is not None:
+                columns.append(block.distances[start : start + N_LINES].tolist())
             table.writerows(zip(*columns, strict=True))
             yield text.getvalue()
             text.seek(0)
@@ -150,6 +168,11 @@ def _keep_cell(cell: Any) -> Any:
 def _label_name(ids: Ids | None) -> str:
     """Return the name of the column of labels, which must differ from that of the ids."""
     return "cluster" if ids is not None and ids.name == "label" else "label"
+
+
+def _distance_name(ids: Ids | None) -> str:
+    """Return the name of the column of distances, which must differ from that of the ids."""
+    return "distance to center" if ids is not None and ids.name == "distance" else "distance"
 
 
 def _write_array(
@@ -169,24 +192,32 @@ def _write_lines(
     ids: Ids | None,
     *,
     spreadsheet_safe: bool = False,
+    measured: bool = False,
 ) -> None:
-    for text in format_labels(blocks, ids, spreadsheet_safe=spreadsheet_safe):
+    for text in format_labels(blocks, ids, spreadsheet_safe=spreadsheet_safe, measured=measured):
         handle.write(text.encode())
 
 
 def _write_parquet(
-    handle: BinaryIO, n_rows: int, blocks: Iterable[LabelledBlock], ids: Ids | None
+    handle: BinaryIO,
+    n_rows: int,
+    blocks: Iterable[LabelledBlock],
+    ids: Ids | None,
+    *,
+    measured: bool = False,
 ) -> None:
     arrow = load_extra("pyarrow", "parquet", "a .parquet file")
     parquet = load_extra("pyarrow.parquet", "parquet", "a .parquet file")
     fields = [] if ids is None else [(ids.name, ids.arrow_type())]
-    schema = arrow.schema([*fields, (_label_name(ids), arrow.int32())])
+    more = [(_distance_name(ids), arrow.float64())] if measured else []
+    schema = arrow.schema([*fields, (_label_name(ids), arrow.int32()), *more])
     with parquet.ParquetWriter(handle, schema) as writer:
         for block in blocks:
-            columns = [] if ids is None else [ids.take(len(block.labels))]
+            columns: list[Any] = [] if ids is None else [ids.take(len(block.labels))]
+            columns += [block.labels, block.distances] if measured else [block.labels]
             arrays = [
                 arrow.array(column, type=kind)
-                for column, kind in zip([*columns, block.labels], schema.types, strict=True)
+                for column, kind in zip(columns, schema.types, strict=True)
             ]
             writer.write_table(arrow.Table.from_arrays(arrays, schema=schema))
 
@@ -197,3 +228,10 @@ WRITERS: dict[str, Writer] = {
     ".csv": _write_lines,
     ".parquet": _write_parquet,
 }
+
+
+def find_truth(file: str | None, column: SideColumn | None, rows: RowSource) -> NDArray[Any] | None:
+    """Return the true labels of a column, of a file, or stored with the rows; None if no place."""
+    if column is not None:
+        return column.read_labels()
+    return rows.labels if file is None else read_label_file(file, rows.shape[0])

@@ -29,10 +29,17 @@ from projected_kmeans.commands.options import (
     take_choices,
 )
 from projected_kmeans.commands.progress import show_progress
+from projected_kmeans.commands.representative_files import (
+    open_representative_folder,
+    representative_options,
+    write_representatives,
+)
 from projected_kmeans.estimator.model_files import load_model
 from projected_kmeans.estimator.prediction import label_input
 from projected_kmeans.estimator.projected_kmeans import read_fitted_model
+from projected_kmeans.estimator.representatives import Representatives, rank_block
 from projected_kmeans.passes.labelling import LabelledBlock
+from projected_kmeans.passes.ranked_rows import no_rows
 from projected_kmeans.passes.scoring import clustering_accuracy
 from projected_kmeans.sources.side_columns import Ids
 
@@ -41,6 +48,12 @@ from projected_kmeans.sources.side_columns import Ids
 @click.argument("model", metavar="MODEL", type=click.Path())
 @data_argument
 @label_file_option("--out")
+@click.option(
+    "--distances",
+    is_flag=True,
+    help="Write or print the distance of each row to its center beside its label.",
+)
+@representative_options
 @spreadsheet_option
 @data_options
 @side_options
@@ -51,6 +64,9 @@ def predict(
     model: str,
     data: str,
     out: str | None,
+    distances: bool,
+    representatives: str | None,
+    n_representatives: int,
     spreadsheet_safe: bool,
     memory_limit: str | None,
     quiet: bool,
@@ -71,53 +87,97 @@ def predict(
       projected-kmeans predict model more.csv | sort -n | uniq -c
       projected-kmeans predict model lake/ --format parquet --out labels.parquet
       projected-kmeans predict model table.csv --id-column name --out clusters.csv
+      projected-kmeans predict model table.csv --distances --out clusters.csv
+      projected-kmeans predict model more.npy --out labels.npy --representatives nearest.csv
     """
     with_ids = options["id_column"] is not None
-    with open_label_folder(out, with_ids=with_ids, spreadsheet_safe=spreadsheet_safe):
+    with (
+        open_label_folder(
+            out, with_ids=with_ids, spreadsheet_safe=spreadsheet_safe, measured=distances
+        ),
+        open_representative_folder(representatives),
+    ):
         choice, id_column, truths = take_choices(data, options)
         ids = None if id_column is None else id_column.take_ids()
         truth = None if truths is None else truths.read_labels()
-        estimator = load_model(model).set_params(memory_limit=memory_limit)
+        fitted = read_fitted_model(load_model(model).set_params(memory_limit=memory_limit))
         prints = out is None and not as_json  # a live display would mix with the printed labels
+        nearest = no_rows(len(fitted.centers), n_representatives)
         with (
             open_data(data, memory_limit=memory_limit, **choice) as rows,
             show_progress(quiet=quiet or prints) as callback,
         ):
-            n_rows, kept = rows.shape[0], list[NDArray[Any]]()
-            blocks: Iterable[LabelledBlock] = label_input(
-                read_fitted_model(estimator), rows, callback
+            n_rows, kept = rows.shape[0], list[LabelledBlock]()
+            measured = distances or representatives is not None
+            blocks = label_input(fitted, rows, callback, measured=measured)
+            keeps = as_json or truth is not None
+            blocks = _keep(blocks, kept if keeps else None, nearest if measured else None)
+            style = {"spreadsheet_safe": spreadsheet_safe, "measured": distances}
+            _deliver(blocks, out, n_rows, ids, as_json=as_json, **style)
+        if representatives is not None:
+            found = Representatives.of(nearest)
+            write_representatives(
+                representatives, found, id_column, spreadsheet_safe=spreadsheet_safe
             )
-            if as_json or truth is not None:
-                blocks = _keep(blocks, kept)
-            if out is not None:
-                write_labels(Path(out), n_rows, blocks, ids, spreadsheet_safe=spreadsheet_safe)
-            elif as_json:
-                deque(blocks, maxlen=0)  # compute all blocks; `_keep` holds their labels
-            else:
-                for text in format_labels(blocks, ids, spreadsheet_safe=spreadsheet_safe):
-                    click.echo(text, nl=False)
-    labels = np.concatenate(kept) if kept else None
-    accuracy = None if truth is None or labels is None else clustering_accuracy(truth, labels)
+    document: dict[str, Any] = {"data": Path(data).name, "n_samples": n_rows}
+    if truth is not None:
+        document["accuracy"] = clustering_accuracy(truth, _join_labels(kept))
     if as_json:
-        found: dict[str, Any] = {"data": Path(data).name, "n_samples": n_rows}
-        found |= {} if accuracy is None else {"accuracy": accuracy}
-        found |= _as_document(labels, ids) if out is None else {"out": Path(out).name}
-        click.echo(json.dumps(found, default=str))
+        document |= {"out": Path(out).name} if out is not None else _list(kept, ids, distances)
+        click.echo(json.dumps(document, default=str))
     elif not quiet:
-        if out is not None:
-            click.echo(f"{n_rows} labels written to {out}")
-        if accuracy is not None:
-            click.echo(f"accuracy P {accuracy:.4f}", err=out is None)
+        _print_files(document, out, representatives)
 
 
-def _keep(blocks: Iterable[LabelledBlock], kept: list[NDArray[Any]]) -> Iterator[LabelledBlock]:
-    """Yield the blocks and append the labels of each to a list."""
+def _join_labels(kept: list[LabelledBlock]) -> NDArray[Any]:
+    return np.concatenate([block.labels for block in kept])
+
+
+def _print_files(document: dict[str, Any], out: str | None, representatives: str | None) -> None:
+    """Print where files are, and the accuracy; not among labels that are printed."""
+    if out is not None:
+        click.echo(f"{document['n_samples']} labels written to {out}")
+    if representatives is not None:
+        click.echo(f"representatives written to {representatives}", err=out is None)
+    if "accuracy" in document:
+        click.echo(f"accuracy P {document['accuracy']:.4f}", err=out is None)
+
+
+def _deliver(
+    blocks: Iterable[LabelledBlock],
+    out: str | None,
+    n_rows: int,
+    ids: Ids | None,
+    *,
+    as_json: bool,
+    **style: bool,
+) -> None:
+    """Write the labels to a file or print them, block by block; for JSON only compute them."""
+    if out is not None:
+        write_labels(Path(out), n_rows, blocks, ids, **style)
+    elif as_json:
+        deque(blocks, maxlen=0)  # `_keep` holds the labels
+    else:
+        for text in format_labels(blocks, ids, **style):
+            click.echo(text, nl=False)
+
+
+def _keep(
+    blocks: Iterable[LabelledBlock], kept: list[LabelledBlock] | None, lists: NDArray[Any] | None
+) -> Iterator[LabelledBlock]:
+    """Yield the blocks; append each to a list, and rank its rows, if asked for."""
     for block in blocks:
-        kept.append(block.labels)
+        if kept is not None:
+            kept.append(block)
+        if lists is not None:
+            rank_block(lists, block)
         yield block
 
 
-def _as_document(labels: Any, ids: Ids | None) -> dict[str, Any]:
-    """Return the labels, and the ids of their rows if there are any, as JSON holds them."""
-    found = {"labels": labels.tolist()}
-    return found if ids is None else found | {"ids": ids.take(len(labels))}
+def _list(kept: list[LabelledBlock], ids: Ids | None, measured: bool) -> dict[str, Any]:
+    """Return labels, and distances and ids of rows if there are any, as JSON holds them."""
+    found = {"labels": _join_labels(kept).tolist()}
+    if measured:
+        parts = [block.distances for block in kept if block.distances is not None]
+        found["distances"] = np.concatenate(parts).tolist()
+    return found if ids is None else found | {"ids": ids.take(len(found["labels"]))}

@@ -11,14 +11,22 @@ from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
+from rich.markup import escape
 from rich.table import Table
 
 from projected_kmeans.certificates.certificate import Certificate
 from projected_kmeans.choosing_k.cluster_counts import ClusterCounts
+from projected_kmeans.estimator.cluster_descriptions import ClusterDescription
 from projected_kmeans.estimator.plan_fit import Plan
 
 if TYPE_CHECKING:  # the demo loads scikit-learn's KMeans, which takes time
     from projected_kmeans.demo.comparison import DemoResult
+
+# Where the t of Algorithm 1 comes from.
+T_SOURCES = {
+    "boutsidis2010": "by the paper's rule t = c k / eps^2",
+    "n_features": "the number of columns, because t = k / eps^2 is more",
+}
 
 STEPS = ("convert", "check", "reduce", "seed", "cluster", "lift", "polish")
 
@@ -28,16 +36,20 @@ def summarize_fit(
 ) -> str:
     """Return the summary of a fit, one quantity per line, and the names of the written files."""
     data, results, seconds = document["data"], document["results"], document["seconds"]
-    sizes = results["cluster_sizes"]
+    sizes, theorem = results["cluster_sizes"], document.get("theorem1")
     steps = ", ".join(f"{step} {time:.3f}" for step, time in seconds.items())
     lines = {
         "data": f"{data['name']}, {data['shape'][0]} x {data['shape'][1]} {data['dtype']}",
         "clusters": f"{len(sizes)} of {min(sizes)} to {max(sizes)} rows, median {median(sizes):g}",
+        "set aside": f"{results['set_aside']} rows (label -1)" if results["set_aside"] else None,
         "dimensions": f"{results['n_components']} ({results['projection'] or 'no projection'})",
         "inertia F": f"{results['inertia']:.6g}",
         "normalized F~": f"{results['normalized_inertia']:.6f}",
         "accuracy P": None if results["accuracy"] is None else f"{results['accuracy']:.4f}",
         "certificate": results["certificate"] and results["certificate"]["sentence"],
+        "algorithm 1": theorem
+        and f"t = {theorem['t']:,}, {T_SOURCES[theorem['rule']]}, c = {theorem['constant']:.3g}",
+        "theorem 1": theorem and theorem["statement"],
         "iterations": f"{results['n_iter']} ({results['stopped']})",
         "seconds": f"{sum(seconds.values()):.3f} ({steps})",
         "planned": f"{document['plan']['seconds']:.3g} s, {document['plan']['megabytes']:.3g} MB "
@@ -120,6 +132,27 @@ def compare_counts(choice: ClusterCounts) -> Table:
             f"{gap:.4f}",
             f"{error:.4f}",
             "<-" if count == choice.suggestion else "",
+        )
+    return table
+
+
+def list_descriptions(described: Sequence[ClusterDescription]) -> Table:
+    """Return a table of what each cluster is, the largest first."""
+    table = Table(title=f"{len(described)} clusters", show_lines=True)
+    for name in ("cluster", "rows", "share", "spread"):
+        table.add_column(name, justify="right")
+    table.add_column("stands out in (correlation)", overflow="fold")
+    table.add_column("nearest rows", overflow="fold")
+    for one in sorted(described, key=lambda one: -one.rows):
+        pairs = zip(one.columns, one.correlations, strict=True)
+        told = ", ".join(f"{name} {score:+.2f}" for name, score in pairs)
+        table.add_row(
+            str(one.cluster),
+            str(one.rows),
+            f"{one.share:.1%}",
+            f"{one.spread:.4g}",
+            escape(told),
+            escape("\n".join(map(str, one.representatives))),
         )
     return table
 

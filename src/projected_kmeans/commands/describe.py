@@ -1,0 +1,141 @@
+"""The command ``describe``: what each cluster of a stored model is, for the rows of a file.
+
+Prints a table, JSON, or writes a file; the descriptions are those of `estimator`.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Sequence
+from contextlib import nullcontext
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.console import Console
+
+from projected_kmeans.commands.data import open_data
+from projected_kmeans.commands.feature_name_files import feature_names_option, read_feature_names
+from projected_kmeans.commands.options import (
+    data_argument,
+    data_options,
+    json_option,
+    memory_option,
+    quiet_option,
+    side_options,
+    take_choices,
+)
+from projected_kmeans.commands.summaries import list_descriptions
+from projected_kmeans.estimator.cluster_descriptions import ClusterDescription, describe_model
+from projected_kmeans.estimator.model_files import load_model
+from projected_kmeans.estimator.projected_kmeans import read_fitted_model
+from projected_kmeans.output_files import open_output_folder, write_atomically, write_json
+
+
+@click.command()
+@click.argument("model", metavar="MODEL", type=click.Path())
+@data_argument
+@feature_names_option
+@click.option(
+    "--top",
+    "n_columns",
+    type=click.IntRange(min=1),
+    default=6,
+    show_default=True,
+    help="Number of columns to list for each cluster, at most.",
+)
+@click.option(
+    "--n-representatives",
+    type=click.IntRange(min=1),
+    default=1,
+    show_default=True,
+    help="Number of nearest rows to list for each cluster.",
+)
+@data_options
+@side_options
+@memory_option
+@click.option(
+    "--out",
+    metavar="FILE",
+    type=click.Path(),
+    help="Write the descriptions to this file, .csv or .json.",
+)
+@quiet_option
+@json_option
+def describe(
+    model: str,
+    data: str,
+    feature_names: str | None,
+    memory_limit: str | None,
+    out: str | None,
+    quiet: bool,
+    as_json: bool,
+    n_columns: int,
+    n_representatives: int,
+    **options: Any,
+) -> None:
+    """Tell what each cluster of MODEL is, for the rows of DATA.
+
+    MODEL is the folder that fit --out wrote. For each cluster the table shows its rows, their share
+    and spread (the root of the mean squared distance to the center), the columns in which it stands
+    out, and the row nearest to its center. A column stands out if it correlates with membership in
+    the cluster; of sparse rows, such as texts, only columns above their mean count.
+
+    \b
+    Examples:
+      projected-kmeans describe model table.csv --id-column name
+      projected-kmeans describe model texts.npz --feature-names vocabulary.txt --top 10
+      projected-kmeans describe model rows.npy --out clusters.csv
+    """
+    with nullcontext() if out is None else open_output_folder(_check_file(out).parent):
+        choice, id_column, _ = take_choices(data, options)
+        fitted = read_fitted_model(load_model(model).set_params(memory_limit=memory_limit))
+        names: Sequence[str] | None = fitted.feature_names
+        if feature_names is not None:
+            names = read_feature_names(feature_names, fitted.centers.shape[1])
+        with open_data(data, memory_limit=memory_limit, **choice) as rows:
+            described = describe_model(
+                fitted,
+                rows,
+                feature_names=rows.feature_names if names is None else names,
+                ids=None if id_column is None else id_column.take_ids().take(rows.shape[0]),
+                n_columns=n_columns,
+                n_representatives=n_representatives,
+            )
+        document = {"data": Path(data).name, "clusters": [asdict(one) for one in described]}
+        if out is not None:
+            _write(Path(out), document, described)
+    if as_json:
+        click.echo(json.dumps(document, default=str))
+    elif not quiet:
+        Console().print(list_descriptions(described))
+        if out is not None:
+            click.echo(f"{len(described)} clusters written to {out}")
+
+
+def _check_file(out: str) -> Path:
+    path = Path(out)
+    if path.suffix not in (".csv", ".json"):
+        raise ValueError(f"{out} has the unknown format {path.suffix!r}; use .csv or .json")
+    if path.is_dir():
+        raise ValueError(f"{out} is a folder; name a file in it")
+    return path
+
+
+def _write(path: Path, document: dict[str, Any], described: Sequence[ClusterDescription]) -> None:
+    """Write descriptions; cells of .csv with several entries are joined by "; "."""
+    if path.suffix == ".json":
+        write_json(path, json.loads(json.dumps(document, default=str)))
+        return
+    text = io.StringIO(newline="")
+    table = csv.writer(text, lineterminator="\n")
+    table.writerow(asdict(described[0]))
+    for one in described:
+        cells = asdict(one).values()
+        table.writerow(
+            ["; ".join(map(str, cell)) if isinstance(cell, tuple) else cell for cell in cells]
+        )
+    write_atomically(path, lambda handle: handle.write(text.getvalue().encode()))

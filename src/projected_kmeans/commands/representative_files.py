@@ -1,0 +1,106 @@
+"""Write the rows that represent clusters as a .csv file: a line for each, with its id.
+
+Finds no rows itself: `estimator.representatives` does that.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, nullcontext
+from pathlib import Path
+from typing import Any
+
+import click
+
+from projected_kmeans.commands.label_files import guard_cell
+from projected_kmeans.estimator.representatives import Representatives
+from projected_kmeans.output_files import open_output_folder, write_atomically
+from projected_kmeans.sources.side_columns import SideColumn
+
+
+def representative_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options that ask for the rows nearest to each center."""
+    for option in (
+        click.option(
+            "--n-representatives",
+            metavar="N",
+            type=click.IntRange(min=1),
+            default=1,
+            show_default=True,
+            help="Number of rows for each center in the file of --representatives.",
+        ),
+        click.option(
+            "--representatives",
+            metavar="FILE",
+            type=click.Path(),
+            help="Write the rows nearest to each center to this .csv file: cluster, rank, row, "
+            "distance, and the id if --id-column is given.",
+        ),
+    ):
+        command = option(command)
+    return command
+
+
+def open_representative_folder(out: str | None) -> AbstractContextManager[Path | None]:
+    """Check, before the long work, that representatives can be written; None writes no file."""
+    if out is None:
+        return nullcontext()
+    path = Path(out)
+    if path.suffix != ".csv":
+        raise ValueError(f"{out} has the unknown format {path.suffix!r}; use .csv")
+    if path.is_dir():
+        raise ValueError(f"{out} is a folder; name a file in it")
+    return open_output_folder(path.parent)
+
+
+def write_representatives(
+    out: str, found: Representatives, ids: SideColumn | None, *, spreadsheet_safe: bool = False
+) -> None:
+    """Write a header and a line for each representative, cluster by cluster, nearest first.
+
+    Parameters
+    ----------
+    out : str
+        The file, which appears when it is whole.
+    found : Representatives
+        The rows.
+    ids : SideColumn or None
+        The column that identifies the rows.
+    spreadsheet_safe : bool, default=False
+        Whether ids are guarded by `guard_cell`.
+    """
+    guard: Callable[[Any], Any] = guard_cell if spreadsheet_safe else _keep_cell
+    names = None if ids is None else pick_ids(ids, found.rows.ravel().tolist())
+    text = io.StringIO(newline="")
+    table = csv.writer(text, lineterminator="\n")
+    head = [] if ids is None else [guard("id" if ids.name in COLUMNS else ids.name)]
+    table.writerow([*COLUMNS[:3], *head, COLUMNS[3]])
+    for cluster, rank, row, distance in _walk(found):
+        table.writerow(
+            [cluster, rank, row, *([] if names is None else [guard(names[row])]), distance]
+        )
+    write_atomically(Path(out), lambda handle: handle.write(text.getvalue().encode()))
+
+
+COLUMNS = ("cluster", "rank", "row", "distance")
+
+
+def pick_ids(column: SideColumn, rows: list[int]) -> dict[int, Any]:
+    """Return the ids of some rows, by row; the column is read from its first row on."""
+    wanted = set(rows)
+    return {row: cell for row, cell in enumerate(column.values()) if row in wanted}
+
+
+def _walk(found: Representatives) -> Iterator[tuple[int, int, int, float]]:
+    """Yield cluster, rank from 1, row and distance of every representative there is."""
+    pairs = zip(found.rows.tolist(), found.distances.tolist(), strict=True)
+    for cluster, (rows, distances) in enumerate(pairs):
+        for rank, (row, distance) in enumerate(zip(rows, distances, strict=True), start=1):
+            if row >= 0:
+                yield cluster, rank, row, distance
+
+
+def _keep_cell(cell: Any) -> Any:
+    return cell
