@@ -26,6 +26,7 @@ come from `projected_kmeans.paper`. This page is generated from the docstrings.
 # Sections of the page and the public names in each.
 SECTIONS = {
     "The estimator": ("ProjectedKMeans",),
+    "The paper's algorithm": ("random_projection_kmeans", "Algorithm1Result"),
     "Before a fit": (
         "plan_fit",
         "Plan",
@@ -35,6 +36,8 @@ SECTIONS = {
     ),
     "During a fit": ("FitState",),
     "After a fit": (
+        "Representatives",
+        "ClusterDescription",
         "certify",
         "Certificate",
         "kmeans_lower_bound",

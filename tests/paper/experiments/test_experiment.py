@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+import signal
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
+from projected_kmeans import ProjectedKMeans
 from projected_kmeans.paper.experiments.experiment import (
     Experiment,
     Unit,
@@ -58,6 +61,23 @@ def test_a_stopped_run_continues(tmp_path: Path) -> None:
     assert calls == ["a", "bb", "ccc", "dddd"]
     assert document["results"] == {"total": 10}
     assert seen == [("lengths", done, 4) for done in (1, 2, 3, 4)]
+
+
+def test_a_fit_that_is_cut_short_is_not_stored(tmp_path: Path) -> None:
+    """A Ctrl-C inside a fit ends the run; the fit does not pass for a whole one."""
+
+    def press(state: object) -> None:
+        signal.raise_signal(signal.SIGINT)
+
+    def measure() -> float:
+        rows = np.arange(60.0).reshape(20, 3)
+        return float(ProjectedKMeans(2, random_state=0, callback=press).fit(rows).inertia_)
+
+    experiment = Experiment("fit", {"key": 0}, [Unit("one", measure)], dict)
+    with pytest.raises(KeyboardInterrupt):
+        run_experiment(experiment, tmp_path)
+    assert (tmp_path / "fit.partial.jsonl").read_text().count("\n") == 1
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
 def test_a_torn_line_is_measured_again(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ def test_full_sizes() -> None:
     assert (mailman.FULL.n[0], mailman.FULL.n[-1]) == (1, 10_000)
 
 
-@pytest.mark.parametrize("name", ["table1", "mailman", "theorem"])
+@pytest.mark.parametrize("name", ["table1", "mailman", "theorem", "optimum"])
 def test_the_quick_plan_has_fewer_units(name: str) -> None:
     """An experiment is planned by its name; a quick one measures less with the same key."""
     full, quick = (plan_experiment(name, None, key=3, quick=quick) for quick in (False, True))
@@ -27,6 +27,6 @@ def test_the_quick_plan_has_fewer_units(name: str) -> None:
 
 def test_experiments_have_unique_unit_names() -> None:
     """A stopped run finds its units by name, so that no two units of a plan share one."""
-    for name in set(PLANS) - {"table2", "figure1"}:
+    for name in set(PLANS) - {"table2", "figure1", "beyond"}:
         names = [unit.name for unit in plan_experiment(name, None).units]
         assert len(set(names)) == len(names)

@@ -12,11 +12,15 @@ from projected_kmeans.paper.baselines.svd_features import decompose_exactly
 from projected_kmeans.paper.experiments.theorem import measure_lemmas
 
 
-def test_quantities_are_those_of_the_lemmas() -> None:
-    """Measured in the basis of singular vectors, all six equal their definitions in the paper."""
+@pytest.mark.parametrize("n_different", [15, 2])
+def test_quantities_are_those_of_the_lemmas(n_different: int) -> None:
+    """Measured in the basis of singular vectors, all six equal their definitions in the paper.
+
+    With two different columns in R, V_k^T R has rank 2, and its pseudo-inverse is no inverse.
+    """
     A = open_stream(3, 9).normal(size=(12, 40)) * np.geomspace(5, 0.5, 40)
     k, t = 3, 15
-    R = draw_signs(11, (40, t)) / math.sqrt(t)
+    R = draw_signs(11, (40, t))[:, np.arange(t) % n_different] / math.sqrt(t)
     basis = decompose_exactly(A, 12)
     found = measure_lemmas(basis.right @ R, basis.values, k)
     V = basis.right[:k].T

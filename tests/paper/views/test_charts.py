@@ -30,6 +30,16 @@ def test_figures_are_drawn_in_both_formats(tmp_path: Path) -> None:
     assert (tmp_path / "waves.svg").read_text().startswith("<?xml")
 
 
+def test_a_shared_legend_stands_below_the_panels(tmp_path: Path) -> None:
+    """A chart with one legend for all panels is higher, and names each series once."""
+    panel = Panel("one", "x", "y", (Series("the line", [1, 2], [1, 4]),))
+    chart = Chart("pair", (panel, panel), shared_legend=True)
+    save_chart(chart, tmp_path)
+    with Image.open(tmp_path / "pair.png") as picture:
+        assert picture.size == (800, 370)
+    assert (tmp_path / "pair.svg").read_text().count("the line<") == 1
+
+
 def test_without_matplotlib_a_sentence_names_the_extra(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

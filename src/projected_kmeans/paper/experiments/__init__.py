@@ -10,6 +10,13 @@
 - ``mailman``             section 5.2: four ways to multiply by the sign matrix, timed
 - ``theorem``             Theorem 1 and Lemmas 1 to 4, measured over draws of R
 - ``theorem_statements``  the theorem and the lemmas as inequalities, and how often they fail
+- ``optimum``             Theorem 1 on real data: ratios to a proven optimum, by t and solver
+- ``promises``            Theorem 1 and its successors as bounds on that ratio, and the verdicts
+- ``lemma_constants``     the constant of t = c k / eps^2 that the lemmas need on real data
+- ``optima``              the optimum of real data, enclosed by a semidefinite bound
+- ``beyond``              Table 2 on other data: faces, objects, digits and texts
+- ``beyond_statements``   what the paper found on the faces, judged on any data set
+- ``data_sets``           real data besides the faces: find it, and say what is missing
 - ``faces``               the paper's face images: find them, cluster and score them as the paper
 - ``published``           the numbers that the paper prints
 - ``timing``              the median seconds of a call

@@ -20,6 +20,7 @@ from typing import Any
 from projected_kmeans import _native
 from projected_kmeans.documents import decode_json
 from projected_kmeans.output_files import write_json
+from projected_kmeans.running.interrupts import raise_at_interrupt
 
 FORMAT = "projected_kmeans reproduction"
 FORMAT_VERSION = 1
@@ -135,13 +136,17 @@ def run_experiment(
 def _measure_missing(
     experiment: Experiment, progress: Path, found: dict[str, Any], on_unit: OnUnit | None
 ) -> None:
-    """Measure the units that ``found`` does not hold; write each to the file when it is done."""
+    """Measure the units that ``found`` does not hold; write each to the file when it is done.
+
+    A Ctrl-C ends the unit, so that no fit that was cut short is stored as a whole one.
+    """
     total = len(experiment.units)
     with open(progress, "a", encoding="utf-8") as lines:
         for done, unit in enumerate(experiment.units, start=1):
             if unit.name not in found:
                 begin = time.perf_counter()
-                result = unit.measure()
+                with raise_at_interrupt():
+                    result = unit.measure()
                 found[unit.name] = {"result": result, "seconds": time.perf_counter() - begin}
                 lines.write(_as_line(_seal({"unit": unit.name, **found[unit.name]})))
                 lines.flush()
@@ -161,6 +166,7 @@ def identify(experiment: Experiment) -> dict[str, Any]:
             **{name: version(name) for name in ("numpy", "scipy", "scikit-learn")},
         },
         "machine": {
+            "processor": name_processor(),
             "processors": os.cpu_count(),
             "architecture": platform.machine(),
             "instruction_set": _native.instruction_set(),
@@ -171,6 +177,15 @@ def identify(experiment: Experiment) -> dict[str, Any]:
     }
     round_trip: dict[str, Any] = json.loads(json.dumps(identity, allow_nan=False))
     return round_trip
+
+
+def name_processor() -> str:
+    """Return the model of the processor, as Linux or the platform names it."""
+    with suppress(OSError), open("/proc/cpuinfo", encoding="utf-8") as lines:
+        for line in lines:
+            if line.startswith("model name"):
+                return line.split(":", 1)[1].strip()
+    return platform.processor() or platform.machine()
 
 
 def load_document(path: Path) -> dict[str, Any] | None:

@@ -9,7 +9,15 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from projected_kmeans.paper.experiments import figure1, mailman, table1, table2, theorem
+from projected_kmeans.paper.experiments import (
+    beyond,
+    figure1,
+    mailman,
+    optimum,
+    table1,
+    table2,
+    theorem,
+)
 from projected_kmeans.paper.experiments.experiment import Experiment
 from projected_kmeans.paper.experiments.faces import Faces
 
@@ -37,11 +45,13 @@ def _without_faces(make: Callable[..., Experiment]) -> Callable[..., Experiment]
 
 PLANS: Mapping[str, Plan] = MappingProxyType(
     {
-        "table1": Plan(_without_faces(table1.plan_table1), table1.FULL, table1.QUICK),
+        "table1": Plan(table1.plan_table1, table1.FULL, table1.QUICK),
         "table2": Plan(table2.plan_table2, table2.FULL, table2.QUICK),
         "figure1": Plan(figure1.plan_figure1, figure1.FULL, figure1.QUICK),
         "mailman": Plan(_without_faces(mailman.plan_mailman), mailman.FULL, mailman.QUICK),
         "theorem": Plan(theorem.plan_theorem, theorem.FULL, theorem.QUICK),
+        "optimum": Plan(optimum.plan_optimum, optimum.FULL, optimum.QUICK),
+        "beyond": Plan(beyond.plan_beyond, beyond.FULL, beyond.QUICK),
     }
 )
 
@@ -56,8 +66,8 @@ def plan_experiment(
     name : str
         One of `PLANS`.
     faces : Faces or None
-        The face images. Table 2 and Figure 1 need them, the theorem uses them if there are any,
-        and the others ignore them.
+        The face images. Table 2 and Figure 1 need them, the mailman experiment ignores them, and
+        the others use them if there are any.
     key : int, default=0
         Fixes all random numbers.
     quick : bool, default=False

@@ -14,9 +14,9 @@ import numpy as np
 import scipy.linalg
 
 from projected_kmeans.blas_threads import strictly
-from projected_kmeans.estimator.projected_kmeans import ProjectedKMeans
 from projected_kmeans.keys import open_stream
 from projected_kmeans.paper.baselines.exact import solve_exactly
+from projected_kmeans.paper.baselines.gamma import SOLVERS
 from projected_kmeans.paper.baselines.instances import draw_instance
 from projected_kmeans.paper.baselines.svd_features import Decomposition, decompose_exactly
 from projected_kmeans.paper.experiments.experiment import Experiment, Unit, split_batches
@@ -187,15 +187,20 @@ def _measure_lemmas(turned: Floats, values: Floats, n_clusters: int) -> dict[str
     rest = float(np.linalg.norm(values[n_clusters:]))
     decomposition: Any = scipy.linalg.svd(top, full_matrices=False)
     sigma = decomposition[1]
-    # E = A_k - A R (V_k^T R)^+ V_k^T = -(A - A_k) R (V_k^T R)^+ V_k^T, as in Lemma 4's proof.
-    error = tail @ (decomposition[2].T / sigma)
+    # A pseudo-inverse leaves out singular values that are zero; a small sign matrix can have some.
+    kept = sigma > np.finfo(np.float64).eps * max(top.shape) * sigma[0]
+    inverse = np.divide(1.0, sigma, out=np.zeros_like(sigma), where=kept)
+    # E = A_k - A R (V_k^T R)^+ V_k^T = -(A - A_k) R (V_k^T R)^+ V_k^T, as in Lemma 4's proof. What
+    # singular values of zero lose of A_k is added; it is orthogonal to the rest.
+    error = tail @ (decomposition[2].T * inverse)
+    lost = values[:n_clusters, None] * decomposition[0][:, ~kept]
     return {
         "deviation": float(np.max(np.abs(1 - sigma))),
-        "inverse_gap": float(np.max(np.abs(1 / sigma - sigma))),
+        "inverse_gap": float(np.max(np.abs(inverse - sigma))),
         "tail": float(np.linalg.norm(tail)) / rest,
         "whole": float(np.linalg.norm(values[:, None] * turned) / np.linalg.norm(values)),
         "cross": float(np.linalg.norm(tail @ top.T)) / rest,
-        "error": float(np.linalg.norm(error)) / rest,
+        "error": float(np.hypot(np.linalg.norm(error), np.linalg.norm(lost))) / rest,
     }
 
 
@@ -209,15 +214,14 @@ def _measure_instances(key: int, sizes: Sizes, batch: range) -> list[dict[str, f
         for t in sizes.instance_dimensions:
             sketch = SignProjection(t, random_state=key + index).fit_transform(rows)
             optimal = solve_exactly(sketch, k)
-            lloyd = ProjectedKMeans(k, projection=None, n_init=1, random_state=key + index)
-            lloyd.fit(sketch)
+            lloyd = SOLVERS["Lloyd from random rows"](sketch, k, key + index)
             found.append(
                 {
                     "t": t,
                     "k": k,
                     "exact_ratio": inertia(rows, optimal.labels) / best,
-                    "lloyd_ratio": inertia(rows, lloyd.labels_) / best,
-                    "lloyd_gamma": max(1.0, float(lloyd.inertia_) / optimal.inertia),
+                    "lloyd_ratio": inertia(rows, lloyd.labels) / best,
+                    "lloyd_gamma": max(1.0, lloyd.inertia / optimal.inertia),
                 }
             )
     return found

@@ -33,6 +33,8 @@ class Inequality:
         The name of the measured quantity.
     bound : callable
         From eps to the maximum of the quantity.
+    needed : callable
+        The inverse of ``bound``: from a value of the quantity to the smallest eps that allows it.
     failure : float
         The probability with which the paper lets it fail.
     constant : str
@@ -42,6 +44,7 @@ class Inequality:
     statement: str
     quantity: str
     bound: Callable[[float], float]
+    needed: Callable[[float], float]
     failure: float
     constant: str
 
@@ -51,6 +54,7 @@ INEQUALITIES = (
         "Lemma 1.1: |1 - sigma_i(V_k^T R)| <= eps",
         "deviation",
         lambda eps: eps,
+        lambda value: value,
         0.01,
         "sufficiently large",
     ),
@@ -58,6 +62,7 @@ INEQUALITIES = (
         "Lemma 2: ||(V_k^T R)^+ - (V_k^T R)^T||_2 <= 3 eps",
         "inverse_gap",
         lambda eps: 3 * eps,
+        lambda value: value / 3,
         0.01,
         "that of Lemma 1.1",
     ),
@@ -65,6 +70,7 @@ INEQUALITIES = (
         "Lemma 3, C = A - A_k: ||C R||_F <= sqrt(1 + eps) ||C||_F",
         "tail",
         lambda eps: math.sqrt(1 + eps),
+        lambda value: max(value**2 - 1, 0.0),
         0.01,
         "200 / k (Chebyshev)",
     ),
@@ -72,6 +78,7 @@ INEQUALITIES = (
         "Lemma 3, C = A: ||C R||_F <= sqrt(1 + eps) ||C||_F",
         "whole",
         lambda eps: math.sqrt(1 + eps),
+        lambda value: max(value**2 - 1, 0.0),
         0.01,
         "200 / k (Chebyshev)",
     ),
@@ -79,6 +86,7 @@ INEQUALITIES = (
         "Lemma 4's proof: ||(A - A_k) R R^T V_k||_F <= 0.5 eps ||A - A_k||_F",
         "cross",
         lambda eps: 0.5 * eps,
+        lambda value: value / 0.5,
         0.01,
         "800 (Markov)",
     ),
@@ -86,6 +94,7 @@ INEQUALITIES = (
         "Lemma 4: ||E||_F <= 4 eps ||A - A_k||_F",
         "error",
         lambda eps: 4 * eps,
+        lambda value: value / 4,
         0.03,
         "800 (Markov)",
     ),
@@ -142,7 +151,7 @@ def judge_lemmas(draws: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
             for inequality in INEQUALITIES
             for eps in EPS_VALUES
         ],
-        "moments": [_judge_moments(setting) for setting in draws],
+        "moments": [judge_moments(setting) for setting in draws],
     }
 
 
@@ -196,12 +205,17 @@ def _smallest_ratio(
     return fine
 
 
-def _judge_moments(setting: Mapping[str, Any]) -> dict[str, Any]:
+def judge_moments(setting: Mapping[str, Any]) -> dict[str, Any]:
     """Return the moments of Lemmas 1.2 and 1.3 over the draws, as multiples of their bounds.
 
     Lemma 1.2 is measured with S = A - A_k and T = V_k, where S T = 0: t / (2 k) times the mean of
     ||S R R^T T||^2 / ||S||^2. Lemma 1.3: the mean of ||C R||^2 / ||C||^2, and t / 2 times its
     variance. The paper prints this variance as that of ||C R||, without the square.
+
+    Parameters
+    ----------
+    setting : mapping
+        One of the draws that `judge_lemmas` takes.
     """
     t = setting["k"] * setting["ratio"]
     product = setting["values"]["cross"] ** 2 * t / (2 * setting["k"])

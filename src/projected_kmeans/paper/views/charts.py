@@ -20,6 +20,8 @@ FORMATS = ("png", "svg")
 INSTALL = "pip install 'projected_kmeans[paper]'"
 DOTS_PER_INCH = 100
 PANEL_INCHES = (4.0, 3.2)
+LEGEND_INCHES = 0.5
+LEGEND_COLUMNS = 4
 PNG_COLOURS = 256
 MAX_LABELS = 10
 
@@ -30,7 +32,10 @@ class NoFigures(ValueError):
 
 @dataclass(frozen=True)
 class Series:
-    """One line of a panel, with a band around it if low and high are given."""
+    """One line of a panel, with a band around it if low and high are given.
+
+    Lines take colours in turn, unless ``colour`` is the number of one.
+    """
 
     label: str
     x: Sequence[float]
@@ -38,6 +43,7 @@ class Series:
     low: Sequence[float] | None = None
     high: Sequence[float] | None = None
     style: str = "-"
+    colour: int | None = None
 
 
 @dataclass(frozen=True)
@@ -55,11 +61,15 @@ class Panel:
 
 @dataclass(frozen=True)
 class Chart:
-    """Panels in ``n_columns`` columns and as many rows as needed."""
+    """Panels in ``n_columns`` columns and as many rows as needed.
+
+    With ``shared_legend`` all panels have the same series, and one legend below them names these.
+    """
 
     name: str
     panels: tuple[Panel, ...]
     n_columns: int = 3
+    shared_legend: bool = False
 
 
 def save_chart(chart: Chart, folder: Path, formats: Sequence[str] = FORMATS) -> list[Path]:
@@ -110,20 +120,33 @@ def _draw(chart: Chart) -> Any:
 
     n_columns = min(chart.n_columns, len(chart.panels))
     n_rows = -(-len(chart.panels) // n_columns)
-    figure = Figure(figsize=(PANEL_INCHES[0] * n_columns, PANEL_INCHES[1] * n_rows))
+    extra = LEGEND_INCHES if chart.shared_legend else 0.0
+    figure = Figure(figsize=(PANEL_INCHES[0] * n_columns, PANEL_INCHES[1] * n_rows + extra))
     figure.set_layout_engine("constrained")
     axes = figure.subplots(n_rows, n_columns, squeeze=False).ravel()
     for one, panel in zip(axes, chart.panels, strict=False):
         _draw_panel(one, panel)
+        if not chart.shared_legend and _is_labelled(panel):
+            one.legend(fontsize=7)
     for one in axes[len(chart.panels) :]:
         one.set_axis_off()
+    if chart.shared_legend:
+        lines, labels = axes[0].get_legend_handles_labels()
+        figure.legend(lines, labels, loc="outside lower center", ncols=LEGEND_COLUMNS, fontsize=8)
     return figure
 
 
 def _draw_panel(axes: Any, panel: Panel) -> None:
     for series in panel.series:
+        colour = {} if series.colour is None else {"color": f"C{series.colour}"}
         (line,) = axes.plot(
-            series.x, series.y, series.style, label=series.label, markersize=3, linewidth=1.3
+            series.x,
+            series.y,
+            series.style,
+            label=series.label,
+            markersize=3,
+            linewidth=1.3,
+            **colour,
         )
         if series.low is not None and series.high is not None:
             axes.fill_between(
@@ -142,8 +165,10 @@ def _draw_panel(axes: Any, panel: Panel) -> None:
     if panel.log_y:
         axes.set_yscale("log")
     axes.grid(alpha=0.25, linewidth=0.5)
-    if any(series.label for series in panel.series) or panel.levels:
-        axes.legend(fontsize=7)
+
+
+def _is_labelled(panel: Panel) -> bool:
+    return bool(panel.levels) or any(series.label for series in panel.series)
 
 
 def _label_points(axes: Any, panel: Panel) -> None:

@@ -10,13 +10,24 @@ from pathlib import Path
 from types import MappingProxyType
 
 from projected_kmeans.output_files import write_atomically
-from projected_kmeans.paper.views import figure1, mailman, table1, table2, theorem
+from projected_kmeans.paper.views import (
+    beyond,
+    figure1,
+    mailman,
+    optimum,
+    table1,
+    table2,
+    theorem,
+)
 from projected_kmeans.paper.views.charts import save_chart
 from projected_kmeans.paper.views.tables import as_csv, as_latex, as_markdown
 from projected_kmeans.paper.views.view import Document, View
 
 VIEWS: Mapping[str, View] = MappingProxyType(
-    {module.VIEW.name: module.VIEW for module in (table1, table2, figure1, mailman, theorem)}
+    {
+        module.VIEW.name: module.VIEW
+        for module in (table1, table2, figure1, mailman, theorem, optimum, beyond)
+    }
 )
 
 

@@ -97,8 +97,9 @@ def _render_section(document: Document) -> str:
 def _describe_origin(document: Document) -> str:
     """Return the sentence on where and how the numbers were measured."""
     machine = document["machine"]
+    processor = machine.get("processor", machine["architecture"])
     return (
         f"*Measured in {document['seconds']:.0f} s with key {document['key']}, version "
-        f"{document['version']}, on {machine['processors']} processors ({machine['architecture']}, "
+        f"{document['version']}, on {machine['processors']} processors ({processor}, "
         f"{machine['instruction_set']}); `{COMMAND} {document['experiment']}`.*"
     )

@@ -8,10 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import scipy.stats
-
-from projected_kmeans.paper.experiments.theorem_statements import CONFIDENCE
 from projected_kmeans.paper.views.charts import Chart, Panel, Series
+from projected_kmeans.paper.views.moments import sum_up_moments
 from projected_kmeans.paper.views.tables import Table, format_verdict
 from projected_kmeans.paper.views.view import Document, View
 from projected_kmeans.projections.target_dimension import target_dimension
@@ -38,7 +36,7 @@ def _tabulate(document: Document) -> list[Table]:
 def _tabulate_statements(results: Mapping[str, Any]) -> Table:
     lemmas = results["lemmas"]
     rows = [_sum_up_constants(one) for one in lemmas["constants"] if one["eps"] == SHOWN_EPS]
-    rows += _sum_up_moments(lemmas["moments"])
+    rows += sum_up_moments(lemmas["moments"])
     rows.append(_sum_up_theorem(results["theorem"]))
     header = ("statement", "bound on failures or value", "measured", "verdict")
     title = f"Statement, bound, measured, verdict, at eps = {SHOWN_EPS:g}"
@@ -59,57 +57,6 @@ def _sum_up_constants(one: Mapping[str, Any]) -> tuple[str, ...]:
         measured,
         one["verdict"],
     )
-
-
-def _sum_up_moments(moments: Sequence[Mapping[str, Any]]) -> list[tuple[str, ...]]:
-    rows: list[tuple[str, ...]] = []
-    product = max((one["product"] for one in moments), key=lambda value: value["mean"])
-    rows.append(
-        (
-            "Lemma 1.2: E ||S T - S R R^T T||_F^2 <= (2/t) ||S||_F^2 ||T||_F^2",
-            "1 times the right side",
-            f"at most {product['mean']:.3f} times it (S = A - A_k, T = V_k)",
-            format_verdict(product["low"] <= 1),
-        )
-    )
-    for name, matrix in (("tail", "A - A_k"), ("whole", "A")):
-        means = [one[f"{name}_mean"] for one in moments]
-        covered = sum(value["low"] <= 1 <= value["high"] for value in means)
-        low, high = min(one["mean"] for one in means), max(one["mean"] for one in means)
-        rows.append(
-            (
-                f"Lemma 1.3, C = {matrix}: E ||C R||_F^2 = ||C||_F^2",
-                "1",
-                f"{low:.4f} to {high:.4f}; 1 is in {covered} of {len(means)} separate 95 % "
-                f"intervals, farthest off by {_farthest(means):.2f} of the joint ones",
-                format_verdict(_farthest(means) <= 1),
-            )
-        )
-        spread = max((one[f"{name}_variance"] for one in moments), key=lambda value: value["mean"])
-        rows.append(
-            (
-                f"Lemma 1.3, C = {matrix}: Var ||C R||_F^2 <= 2 ||C||_F^4 / t (printed without the "
-                "square)",
-                "1 times the right side",
-                f"at most {spread['mean']:.3f} times it ({spread['low']:.3f} to "
-                f"{spread['high']:.3f})",
-                format_verdict(spread["low"] <= 1),
-            )
-        )
-    return rows
-
-
-def _farthest(means: Sequence[Mapping[str, float]]) -> float:
-    """Return the maximum distance of 1 from a mean, in half-widths of joint 95 % intervals.
-
-    All settings share the same draws of R, so that their separate intervals tend to miss 1
-    together, and counting the misses proves nothing. Bonferroni's intervals hold jointly, whatever
-    the dependence.
-    """
-    separate = float(scipy.stats.norm.ppf((1 + CONFIDENCE) / 2))
-    joint = float(scipy.stats.norm.ppf(1 - (1 - CONFIDENCE) / (2 * len(means))))
-    widening = joint / separate
-    return max(abs(one["mean"] - 1) / ((one["high"] - one["mean"]) * widening) for one in means)
 
 
 def _sum_up_theorem(theorem: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
