@@ -44,6 +44,9 @@ from projected_kmeans.projections.map_protocol import fit_shape
 KEY = 7
 SHAPES = ((20_000, 4_096), (50_000, 1_024))
 DIMENSIONS = (1, 4, 16, 32, 64, 100, 200, 400)
+ONE_THREAD = ((12_000, 3_840),)
+ONE_THREAD_DIMENSIONS = (16, 64, 100, 200, 400)
+ONE_THREAD_SYSTEMS = ("read", "sign", "sparse sign, s=8", "sparse sign, s=1", "numpy A @ R")
 FEW_ROWS = (*((n, 100) for n in (1, 2, 4, 8, 16, 64)), (1, 1), (8, 1), (1, 2), (8, 2))
 WIDE = 1_000_000
 
@@ -94,6 +97,25 @@ def dense_works(data: Any, t: int, n_threads: int) -> dict[str, Callable[[], obj
             works[name] = lambda peer=peer: peer.transform(data)
     works["numpy A @ R"] = lambda: data.astype(np.float32, copy=False) @ matrix
     return works
+
+
+def bench_one_thread(repeats: int, shapes: Any, dimensions: Any) -> list[Any]:
+    """Time the sign maps and BLAS on float32 rows and one thread."""
+    rows = []
+    stream = np.random.default_rng(0)
+    for n, d in shapes:
+        data = stream.integers(0, 256, (n, d)).astype(np.float32)
+        for t in dimensions:
+            with threadpool_limits(1):
+                all_works = dense_works(data, t, 1)
+                works = {name: all_works[name] for name in ONE_THREAD_SYSTEMS}
+                seconds = time_together(works, repeats)
+            rows += [
+                {"case": "one thread", "n": n, "d": d, "t": t, "system": name, "seconds": best}
+                for name, best in seconds.items()
+            ]
+            print_case(rows[-len(works) :], data.nbytes)
+    return rows
 
 
 def bench_few_rows(repeats: int, n_threads: int) -> list[Any]:
@@ -229,6 +251,11 @@ def main() -> None:
         ),
         "dense uint8": partial(
             bench_dense, dtype="uint8", shapes=shapes[:1], dimensions=(64, 100, 200)
+        ),
+        "one thread": lambda repeats, n_threads: bench_one_thread(
+            repeats,
+            [(n // 10, d) for n, d in ONE_THREAD] if options.quick else ONE_THREAD,
+            dimensions if options.quick else ONE_THREAD_DIMENSIONS,
         ),
         "few rows": lambda repeats, n_threads: bench_few_rows(3 * repeats, n_threads),
         "CSR": bench_sparse,

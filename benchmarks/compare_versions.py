@@ -196,8 +196,8 @@ def main() -> None:
     """Compare two builds, or serve as one of them."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--before", help="the Python interpreter of the other build")
-    parser.add_argument("--launches", type=int, default=4, help="times that builds are started")
-    parser.add_argument("--rounds", type=int, default=3, help="turns of each build in a launch")
+    parser.add_argument("--launches", type=int, default=10, help="times that builds are started")
+    parser.add_argument("--rounds", type=int, default=2, help="turns of each build in a launch")
     parser.add_argument("--quick", action="store_true", help="few rows, one launch, two rounds")
     parser.add_argument("--only", default="", help="a text in the names of works; stores nothing")
     parser.add_argument("--serve", type=Path, help=argparse.SUPPRESS)

@@ -10,14 +10,17 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from busy_tables import render_busy
 from certificate_tables import render_certificates
 from cost_tables import render_costs
 from file_tables import render_files
 from fit_chart import draw_fits
 from fit_tables import render_fits
 from kmeans_tables import render_kmeans
+from many_tables import render_many
 from measuring import RESULTS, format_table
 from stream_tables import render_stream
+from wide_tables import render_wide
 
 PAGE = Path(__file__).parents[1] / "docs" / "benchmarks.md"
 FILES_PAGE, SCALE_PAGE = PAGE.with_name("files.md"), PAGE.with_name("scale.md")
@@ -43,6 +46,8 @@ def render_projection(document: dict[str, Any]) -> str:
         "**Speed of the sign product divided by that of numpy's `A @ R`** (R is in memory; the "
         "time to make it is not counted).",
         ratio_table(document["rows"], "dense float32", "sign", "numpy A @ R"),
+        "**The same on one thread.**",
+        ratio_table(document["rows"], "one thread", "sign", "numpy A @ R"),
         "**The same for uint8 rows**, where numpy has to convert them to float32 first.",
         ratio_table(document["rows"], "dense uint8", "sign", "numpy A @ R"),
         "**Time of all maps divided by the time to read A from memory** (float32).",
@@ -133,6 +138,15 @@ def render_page(folder: Path) -> str:
         image = IMAGE.relative_to(PAGE.parent).as_posix()
         section = render_fits(json.loads(fit.read_text()), describe, image)
         parts.append(("\n" if len(parts) > 1 else "") + section)
+    for name, render in (
+        ("busy", render_busy),
+        ("wide", render_wide),
+        ("many_clusters", render_many),
+    ):
+        path = folder / f"{name}.json"
+        if path.is_file():
+            document = json.loads(path.read_text())
+            parts.append(("\n" if len(parts) > 1 else "") + render(document, describe(document)))
     return "\n".join([*parts, ""])
 
 
