@@ -51,12 +51,14 @@ bench: $(VENV)/.peers
 
 reproduce: $(VENV)/.built
 	$(BIN)/projected-kmeans reproduce all --out build/reproduction --page docs/reproduction.md
+	$(BIN)/python tools/reductions_page.py
 
 # The notice on MkDocs 2 does not concern a build that asks for MkDocs 1, as pyproject.toml does.
 docs: $(VENV)/.built
 	$(BIN)/python man/manual_page.py
 	$(BIN)/python tools/cli_page.py
 	$(BIN)/python tools/reference_page.py
+	$(BIN)/python tools/reductions_page.py
 	$(BIN)/python campaigns/reliability_page.py
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 	@echo "open build/site/index.html"
