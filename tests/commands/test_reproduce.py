@@ -57,7 +57,7 @@ TINY: dict[str, Any] = {
         instance_dimensions=(2, 34),
         random_shape=(40, 260),
     ),
-    "optimum": optimum.Sizes(("iris",), (2,), 1, 1, 3),
+    "optimum": optimum.Sizes(("iris",), (5,), 1, 1, 3),
     "beyond": beyond.Sizes(("ORL",), (10, 50), 1, 1),
 }
 

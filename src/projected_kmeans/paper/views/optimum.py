@@ -162,7 +162,7 @@ def _tabulate_lemmas(results: Mapping[str, Any]) -> Table:
         (
             one["statement"],
             f"fails at most {one['allowed']:.0%}, c = {one['argued_c']:g}",
-            ", ".join(f"{name} {_show_constant(one['c'].get(name))}" for name in names),
+            ", ".join(f"{name} {_show_constant(one['c'][name])}" for name in names),
             one["verdict"],
         )
         for one in results["lemmas"]
