@@ -13,13 +13,13 @@ from tests.support.commands import ROWS, Call, check_refusal
 
 
 def test_the_table_marks_the_suggestion(call: Call, data: Path) -> None:
-    """The table marks the number that the sentence below it names."""
+    """The table marks the number that the sentence above it names."""
     run = call("choose-k", data, "--range", "2:6")
     assert (run.code, run.err) == (0, "")
     assert "3 clusters: gap statistic and silhouette agree" in run.out
     marked = [line for line in run.out.splitlines() if "<-" in line]
     assert len(marked) == 1
-    assert marked[0].split()[1] == "3"
+    assert marked[0].split()[:2] == ["3", "<-"]
 
 
 def test_the_command_says_what_the_library_does(call: Call, data: Path, tmp_path: Path) -> None:
@@ -48,6 +48,21 @@ def test_the_table_shows_what_is_proven(call: Call, data: Path) -> None:
     assert "best possible" not in without.out
     assert "lower bound" in without.out
     assert "no clustering into" not in without.out
+
+
+def test_the_answer_comes_first_then_ten_numbers(
+    call: Call, data: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Ten numbers around the answer are listed, all with --all, and no digit is cut off."""
+    monkeypatch.setenv("COLUMNS", "30")
+    few = call("choose-k", data, "--range", "2:16", "--no-prove").out
+    lines = few.splitlines()
+    assert lines[0].startswith("3 clusters: gap statistic and silhouette agree")
+    assert [line.split()[0] for line in lines if " ± " in line] == [str(k) for k in range(2, 12)]
+    assert "--all lists all 15 numbers" in few
+    many = call("choose-k", data, "--range", "2:16", "--no-prove", "--all").out
+    assert many.count(" ± ") == 15
+    assert "…" not in few + many
 
 
 @pytest.mark.parametrize("text", ["5", "5:2", "1:4", "2:9:0", "2:3:4:5", "a:b"])

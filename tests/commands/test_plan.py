@@ -17,7 +17,7 @@ def test_the_command_prints_the_plan(call: Call, tmp_path: Path) -> None:
     arguments = ("plan", str(tmp_path / "rows.npy"), "-k", "4")
     table = call(*arguments)
     assert "svd (chosen)" in table.out
-    assert all(name in table.out for name in ("sign", "sparse-sign", "none", "gap"))
+    assert all(name in table.out for name in ("sign", "sparse-sign", "none", "inertia"))
     stored = json.loads(call(*arguments, "--json").out)
     assert stored["chosen"]["approach"]["projection"] == "svd"
     assert len(stored["alternatives"]) == 3

@@ -5,9 +5,17 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
+import pytest
 import sklearn
 
-from projected_kmeans import ProjectedKMeans, load_model, save_model
+from projected_kmeans import (
+    ProjectedKMeans,
+    certify,
+    choose_n_clusters,
+    load_model,
+    plan_fit,
+    save_model,
+)
 
 ROWS = np.random.default_rng(0).normal(size=(60, 5))
 
@@ -56,3 +64,25 @@ def test_text_is_shown_alone_if_scikit_learn_is_told_so() -> None:
     """The display option of scikit-learn decides whether there is HTML."""
     with sklearn.config_context(display="text"):
         assert set(ProjectedKMeans()._repr_mimebundle_()) == {"text/plain"}
+
+
+@pytest.mark.parametrize("kind", ["plan", "counts", "certificate", "model"])
+def test_results_are_plain_tables(kind: str) -> None:
+    """A result is a line as text, and a table with neither script nor style sheet as HTML."""
+    model = ProjectedKMeans(3, random_state=0).fit(ROWS)
+    result = {
+        "plan": lambda: plan_fit(ROWS, 3, random_state=0),
+        "counts": lambda: choose_n_clusters(ROWS, range(2, 20), prove=False, random_state=0),
+        "certificate": lambda: certify(ROWS, model.labels_),
+        "model": lambda: model,
+    }[kind]()
+    shown = result._repr_html_().partition("<style>")[0]  # scikit-learn's diagram comes after it
+    assert shown.count("<table") == shown.count("</table>") == 1
+    for word in ("<script", "<dl", "display:", "class="):
+        assert word not in shown
+    if kind != "model":
+        assert "\n" not in repr(result)
+        assert len(repr(result)) < 300
+        assert repr(result)[1:-1].partition(": ")[2].startswith(result.describe())
+    if kind == "counts":
+        assert shown.count("<tr>") == 11  # a head and ten numbers

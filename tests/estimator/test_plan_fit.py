@@ -12,18 +12,18 @@ from tests.support.stored_rows import SpyRows
 
 
 def test_a_plan_does_what_fit_does() -> None:
-    """The chosen way is the fit's, the gaps are those of a sample, and the sentence has it all."""
+    """The chosen way is the fit's, changes are those of a sample, the sentence has it all."""
     X, _ = draw_blobs(d=100)
     plan = plan_fit(X, 4, random_state=0)
     model = ProjectedKMeans(4, random_state=0).fit(X)
     assert plan.chosen.approach == model.approach_
     assert plan.sizes == Sizes(*X.shape, 4, 8)
     assert [option.name for option in plan.alternatives] == ["sign", "sparse-sign", "none"]
-    assert plan.alternatives[-1].gap == 0.0
-    assert all(-0.5 < option.gap < 0.5 for option in (plan.chosen, *plan.alternatives))
+    assert plan.alternatives[-1].inertia_change == 0.0
+    assert all(-0.5 < option.inertia_change < 0.5 for option in (plan.chosen, *plan.alternatives))
     assert plan.describe().startswith("cluster in 14 dimensions (svd), as 14 principal directions")
     blind = plan_fit(X, 4, probe=False)
-    assert (blind.chosen.gap, blind.sample_rows) == (None, 0)
+    assert (blind.chosen.inertia_change, blind.sample_rows) == (None, 0)
 
 
 def test_a_plan_without_projection() -> None:
@@ -42,7 +42,9 @@ def test_a_plan_reads_a_sample_of_a_source() -> None:
     expected = plan_fit(X, 4, random_state=0)
     assert (plan.stored, expected.stored) == (True, False)
     assert plan.chosen.approach == expected.chosen.approach
-    assert [one.gap for one in plan.alternatives] == [one.gap for one in expected.alternatives]
+    assert [one.inertia_change for one in plan.alternatives] == [
+        one.inertia_change for one in expected.alternatives
+    ]
     assert spy.walked == []
     blind = SpyRows(X)
     plan_fit(blind, 4, probe=False)

@@ -121,7 +121,7 @@ def test_an_error_in_the_callback_is_the_callers() -> None:
 def test_progress_is_logged(
     verbose: int, level: int, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """Progress goes to the logger "projected_kmeans" and never to the terminal."""
+    """A program that shows the logger "projected_kmeans" gets progress there and no lines."""
     X, _ = draw_blobs()
     with caplog.at_level(logging.DEBUG, logger="projected_kmeans"):
         ProjectedKMeans(5, random_state=0, verbose=verbose).fit(X)
@@ -129,6 +129,21 @@ def test_progress_is_logged(
     assert records
     assert {record.levelno for record in records} == {level}
     assert any("lift" in record.getMessage() for record in records)
+    assert capfd.readouterr() == ("", "")
+
+
+def test_progress_is_printed_without_set_up(capfd: pytest.CaptureFixture[str]) -> None:
+    """verbose=1 prints a line for each step, however many restarts; verbose=0 prints nothing."""
+    X, _ = draw_blobs(gap=0.2)
+    options = {"n_init": 6, "projection": "sign", "random_state": 0}
+    loud = ProjectedKMeans(5, verbose=1, **options).fit(X)
+    out, err = capfd.readouterr()
+    assert out == ""
+    lines = err.splitlines()
+    assert [line.split()[0] for line in lines] == ["check", "reduce", "cluster", "lift", "polish"]
+    assert lines[2].startswith("cluster  6 restarts, ")
+    assert f"lowest inertia {loud.inertia_:.6g}" in lines[-1]
+    assert_same_fit(loud, ProjectedKMeans(5, **options).fit(X))
     assert capfd.readouterr() == ("", "")
 
 

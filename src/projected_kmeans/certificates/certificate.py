@@ -19,6 +19,7 @@ from projected_kmeans.certificates.bound_trace import Trace, find_damage
 from projected_kmeans.certificates.lower_bounds import LowerBound, kmeans_lower_bound
 from projected_kmeans.keys import RandomState
 from projected_kmeans.passes.scoring import measure_inertia
+from projected_kmeans.result_tables import list_facts
 from projected_kmeans.results import FitState, Labels
 
 # float64 has fewer digits below this number.
@@ -28,7 +29,7 @@ SMALLEST_INERTIA = sys.float_info.min
 OPTIMAL_RATIO = 1 + 1e-6
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Certificate:
     """How far a clustering can be from the best one with the same number of clusters.
 
@@ -197,6 +198,22 @@ class Certificate:
             return f"{self._describe_bound()}; {asked} is met"
         why = "the time was over" if self.ended == "time" else "nothing gained any more"
         return f"{self._describe_bound()}; {asked} is not met, because {why}"
+
+    def __repr__(self) -> str:
+        """Return the certificate in a line."""
+        return f"<Certificate: {self.describe()}>"
+
+    def _repr_html_(self) -> str:
+        kind = "certain" if self.certain else f"probability {self.confidence:g}"
+        return list_facts(
+            {
+                "certificate": self.describe(),
+                "inertia": f"{self.inertia:.6g}",
+                "lower bound": f"{self.lower_bound:.6g} ({self.method}, {kind})",
+                "ratio": f"{self.ratio:.6g}",
+                "seconds": f"{self.seconds:.3g}",
+            }
+        )
 
     def _describe_bound(self) -> str:
         if self.inertia <= 0 and self.inertia_error <= 0:

@@ -6,6 +6,8 @@ The rule reads curves that were measured elsewhere; it looks at no row.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context
+from html import escape
 from typing import Any
 
 import numpy as np
@@ -13,6 +15,7 @@ from numpy.typing import NDArray
 
 from projected_kmeans.certificates.certificate import Certificate
 from projected_kmeans.certificates.lower_bounds import LowerBound
+from projected_kmeans.result_tables import ResultTable
 from projected_kmeans.results import Floats
 
 # The gap must exceed that of one cluster by 4 standard errors, because the largest noise among a
@@ -32,7 +35,11 @@ SLOPE_WINDOW = 5
 MIN_SILHOUETTE_RATIO = 1.25
 
 
-@dataclass(frozen=True, eq=False)
+# A display lists this many numbers, around the suggestion.
+SHOWN_COUNTS = 10
+
+
+@dataclass(frozen=True, eq=False, repr=False)
 class ClusterCounts:
     """Numbers of clusters compared on one sketch of the rows.
 
@@ -112,6 +119,51 @@ class ClusterCounts:
             return proofs[int(np.searchsorted(self.n_clusters, self.suggestion))].describe()
         return f"the weakest proof: {max(proofs, key=lambda proof: proof.ratio).describe()}"
 
+    def tabulate(self, limit: int | None = None) -> ResultTable:
+        """Return the scores as a table of texts, the suggestion marked.
+
+        Parameters
+        ----------
+        limit : int, optional
+            The most numbers to list: those around the suggestion, else around the highest
+            silhouette. By default all are listed.
+        """
+        counts = self.n_clusters.tolist()
+        at = int(np.argmax(self.silhouette))
+        if self.suggestion is not None:
+            at = counts.index(self.suggestion)
+        wanted = len(counts) if limit is None else min(limit, len(counts))
+        first = min(max(0, at - wanted // 2), len(counts) - wanted)
+        bounds = ("lower bound", [f"{bound:.5g}" for bound in self.lower_bound])
+        if self.proven_bound is not None and self.proven_inertia is not None:
+            pairs = zip(self.proven_bound, self.proven_inertia, strict=True)
+            bounds = ("best possible", [write_interval(low, high) for low, high in pairs])
+        rows = tuple(
+            (
+                str(counts[i]),
+                f"{self.inertia[i]:.5g}",
+                f"{self.normalized_inertia[i]:.4f}",
+                bounds[1][i],
+                f"{self.silhouette[i]:.3f}",
+                f"{self.gap[i]:.4f} ± {self.gap_error[i]:.4f}",
+            )
+            for i in range(first, first + wanted)
+        )
+        title = f"numbers of clusters, on a sketch of {self.n_components} dimensions"
+        if wanted < len(counts):
+            title += f"; {wanted} of {len(counts)} numbers"
+        heads = ("k", "inertia", "share", bounds[0], "silhouette", "gap statistic")
+        return ResultTable(title, heads, rows, None if self.suggestion is None else at - first)
+
+    def __repr__(self) -> str:
+        """Return the suggestion and what was compared in a line."""
+        compared = f"{len(self.n_clusters)} numbers from {self.n_clusters[0]} to"
+        return f"<ClusterCounts: {self.reason}; {compared} {self.n_clusters[-1]}>"
+
+    def _repr_html_(self) -> str:
+        told = f'<p style="margin:0 0 0.4em"><b>{escape(self.reason)}</b></p>'
+        return told + self.tabulate(SHOWN_COUNTS).to_html()
+
     def to_document(self) -> dict[str, Any]:
         """Return the fields as JSON can hold them: curves as lists, infinite entries as None."""
         document: dict[str, Any] = {}
@@ -120,6 +172,19 @@ class ClusterCounts:
                 value = [entry if np.isfinite(entry) else None for entry in value.tolist()]
             document[name] = value
         return document
+
+
+def write_interval(low: float, high: float) -> str:
+    """Return an interval with five digits, rounded outwards so that it stays true.
+
+    Examples
+    --------
+    >>> write_interval(118.23456, 120.00001), write_interval(0.0, 0.0)
+    ('118.23 to 120.01', '0 to 0')
+    """
+    down, up = Context(prec=5, rounding=ROUND_FLOOR), Context(prec=5, rounding=ROUND_CEILING)
+    ends = (down.create_decimal(float(low)), up.create_decimal(float(high)))
+    return " to ".join(f"{float(end):.5g}" for end in ends)
 
 
 def judge(curves: ClusterCounts) -> ClusterCounts:

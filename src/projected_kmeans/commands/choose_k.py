@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import Any
 
 import click
-from rich.console import Console
 
 from projected_kmeans.choosing_k.choose_n_clusters import choose_n_clusters
+from projected_kmeans.choosing_k.cluster_counts import SHOWN_COUNTS
 from projected_kmeans.commands.data import open_data, unwrap
 from projected_kmeans.commands.options import (
     AUTO_COUNT,
@@ -28,7 +28,7 @@ from projected_kmeans.commands.options import (
     threads_option,
 )
 from projected_kmeans.commands.progress import show_progress
-from projected_kmeans.commands.summaries import compare_counts
+from projected_kmeans.commands.summaries import draw_table, print_table
 from projected_kmeans.output_files import open_output_folder, write_atomically, write_json
 
 
@@ -78,6 +78,7 @@ def read_range(text: str) -> range:
     type=click.Path(),
     help="Write the scores to this file, .json or .csv.",
 )
+@click.option("--all", "show_all", is_flag=True, help="List all numbers, not only ten.")
 @quiet_option
 @json_option
 def choose_k(
@@ -88,6 +89,7 @@ def choose_k(
     seed: int,
     n_threads: int | None,
     out: str | None,
+    show_all: bool,
     quiet: bool,
     as_json: bool,
     **options: Any,
@@ -95,10 +97,11 @@ def choose_k(
     """Compare numbers of clusters for the rows of DATA.
 
     The rows are reduced once, to a sketch, and clustered there into every number of clusters of the
-    range. The table shows for each number the inertia in the sketch; its share of the inertia of a
-    single cluster; a lower bound on the inertia of any clustering; the silhouette; and the gap
-    statistic, which compares with random rows, with its error. A sentence says which number is
-    suggested and how clear that is, or that no number stands out.
+    range. A sentence says which number is suggested and how clear that is, or that no number stands
+    out. The table below it lists ten numbers around that one (--all lists all): the inertia in the
+    sketch; its share of the inertia of a single cluster; a lower bound on the inertia of any
+    clustering; the silhouette; and the gap statistic, which compares with random rows, with its
+    error.
 
     For up to 1,000 rows, fewer if the range is long, the best possible inertia of the rows
     themselves is proven to lie in an interval, which the table shows instead of the lower bound.
@@ -129,10 +132,12 @@ def choose_k(
     if as_json:
         click.echo(json.dumps(document))
     elif not (quiet and out is not None):  # without a file, the table is the requested output
-        Console().print(compare_counts(choice))
         click.echo(choice.describe())
         if choice.describe_proof():
             click.echo(choice.describe_proof())
+        print_table(draw_table(choice.tabulate(None if show_all else SHOWN_COUNTS), "<-"))
+        if not show_all and len(choice.n_clusters) > SHOWN_COUNTS:
+            click.echo(f"--all lists all {len(choice.n_clusters)} numbers")
         if out is not None:
             click.echo(f"written to {out}")
 

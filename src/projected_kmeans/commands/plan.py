@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import click
-from rich.console import Console
 
 from projected_kmeans.commands.data import open_data, unwrap
 from projected_kmeans.commands.options import (
@@ -23,7 +22,7 @@ from projected_kmeans.commands.options import (
     memory_option,
     threads_option,
 )
-from projected_kmeans.commands.summaries import compare_options
+from projected_kmeans.commands.summaries import draw_table, print_table
 from projected_kmeans.estimator.plan_fit import plan_fit
 
 
@@ -59,8 +58,8 @@ def plan(
     """Show what fit would do with DATA, and its cost in time and memory.
 
     The table shows the approach that fit would take, then the alternatives. For each it has the
-    seconds on this machine, the memory beyond the data, and the gap: how far the inertia is above
-    that without projection, measured on a sample of up to 4096 rows.
+    seconds on this machine, the memory beyond the data, and how far the inertia is above that
+    without projection, measured on a sample of up to 4096 rows.
 
     Of a large file, and of any file with --memory-limit, only the sample is read. With
     --memory-limit, the memory shown is what counts against the limit.
@@ -78,4 +77,4 @@ def plan(
         click.echo(json.dumps({"data": Path(data).name, **asdict(found)}))
     else:
         click.echo(found.describe())
-        Console().print(compare_options(found))
+        print_table(draw_table(found.tabulate(), "(chosen)"))

@@ -12,20 +12,10 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, SpinnerColumn, TaskID, TextColumn
 
 from projected_kmeans.results import FitState
+from projected_kmeans.running.progress_lines import UNITS
 
 __all__ = ["describe_pace", "show_progress"]
 
-# What each step counts.
-UNITS = {
-    "check": "rows",
-    "reduce": "rows",
-    "seed": "centers",
-    "cluster": "passes",
-    "lift": "rows",
-    "polish": "passes",
-    "predict": "rows",
-    "choose": "clusterings",
-}
 # Steps that always count to their end. The others may converge earlier, so that the time left is a
 # maximum.
 FIXED = {"check", "reduce", "seed", "lift", "predict"}

@@ -6,18 +6,19 @@ Returns text and tables; the commands print them.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from decimal import ROUND_CEILING, ROUND_FLOOR, Context
 from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
 from rich.markup import escape
+from rich.measure import Measurement
 from rich.table import Table
 
 from projected_kmeans.certificates.certificate import Certificate
-from projected_kmeans.choosing_k.cluster_counts import ClusterCounts
 from projected_kmeans.estimator.cluster_descriptions import ClusterDescription
-from projected_kmeans.estimator.plan_fit import Plan
+from projected_kmeans.result_tables import ResultTable
 
 if TYPE_CHECKING:  # the demo loads scikit-learn's KMeans, which takes time
     from projected_kmeans.demo.comparison import DemoResult
@@ -27,6 +28,9 @@ T_SOURCES = {
     "boutsidis2010": "by the paper's rule t = c k / eps^2",
     "n_features": "the number of columns, because t = k / eps^2 is more",
 }
+
+# The widest table in characters; wider ones are folded.
+MAX_WIDTH = 1000
 
 STEPS = ("convert", "check", "reduce", "seed", "cluster", "lift", "polish")
 
@@ -79,61 +83,22 @@ def summarize_certificate(certificate: Certificate) -> str:
     return "\n".join([sentence, *told])
 
 
-def compare_options(plan: Plan) -> Table:
-    """Return a table of the approaches that a plan compared, the chosen one first."""
-    table = Table(
-        title=f"{plan.sizes.n_rows} x {plan.sizes.n_columns}, k = {plan.sizes.n_clusters}",
-        caption=f"gaps: {plan.sample_rows} rows in {plan.sample_clusters} clusters"
-        if plan.sample_rows
-        else None,
-    )
-    for name in ("projection", "t", "restarts", "polish", "seconds", "MB", "gap"):
-        table.add_column(name, justify="left" if name == "projection" else "right")
-    for option in (plan.chosen, *plan.alternatives):
-        way, cost = option.approach, option.forecast
-        table.add_row(
-            f"{option.name} (chosen)" if option is plan.chosen else option.name,
-            str(way.n_components),
-            str(way.n_init),
-            str(way.polish_iter),
-            f"{cost.total:.3g}",
-            f"{cost.megabytes:.3g}",
-            "" if option.gap is None else f"{100 * option.gap:+.2f} %",
-        )
+def draw_table(content: ResultTable, mark: str) -> Table:
+    """Return a table of texts as one for the terminal; `mark` stands beside the answer."""
+    table = Table(title=content.title, title_justify="left", box=SIMPLE_HEAD, pad_edge=False)
+    for place, head in enumerate(content.heads):
+        table.add_column(head, justify="right" if place else "left", no_wrap=True)
+    for index, row in enumerate(content.rows):
+        first = f"{row[0]} {mark}" if index == content.marked else row[0]
+        table.add_row(escape(first), *map(escape, row[1:]))
     return table
 
 
-def compare_counts(choice: ClusterCounts) -> Table:
-    """Return a table of the scores of each number of clusters; an arrow marks the suggestion."""
-    table = Table(title=f"numbers of clusters, on a sketch of {choice.n_components} dimensions")
-    bounds = ("lower bound", [f"{bound:.6g}" for bound in choice.lower_bound])
-    if choice.proven_bound is not None and choice.proven_inertia is not None:
-        pairs = zip(choice.proven_bound, choice.proven_inertia, strict=True)
-        bounds = ("best possible", [write_interval(low, high) for low, high in pairs])
-    for name in ("k", "inertia", "share", bounds[0], "silhouette", "gap", "error", ""):
-        table.add_column(name, justify="right")
-    rows = zip(
-        choice.n_clusters,
-        choice.inertia,
-        choice.normalized_inertia,
-        bounds[1],
-        choice.silhouette,
-        choice.gap,
-        choice.gap_error,
-        strict=True,
-    )
-    for count, inertia, share, bound, silhouette, gap, error in rows:
-        table.add_row(
-            str(count),
-            f"{inertia:.6g}",
-            f"{share:.4f}",
-            bound,
-            f"{silhouette:.3f}",
-            f"{gap:.4f}",
-            f"{error:.4f}",
-            "<-" if count == choice.suggestion else "",
-        )
-    return table
+def print_table(table: Table) -> None:
+    """Print a table; one that is wider than the terminal keeps all its digits."""
+    console = Console()
+    needed = Measurement.get(console, console.options.update(max_width=MAX_WIDTH), table).maximum
+    Console(width=max(console.width, needed)).print(table)
 
 
 def list_descriptions(described: Sequence[ClusterDescription]) -> Table:
@@ -155,19 +120,6 @@ def list_descriptions(described: Sequence[ClusterDescription]) -> Table:
             escape("\n".join(map(str, one.representatives))),
         )
     return table
-
-
-def write_interval(low: float, high: float) -> str:
-    """Return an interval with five digits, rounded outwards so that it stays true.
-
-    Examples
-    --------
-    >>> write_interval(118.23456, 120.00001), write_interval(0.0, 0.0)
-    ('118.23 to 120.01', '0 to 0')
-    """
-    down, up = Context(prec=5, rounding=ROUND_FLOOR), Context(prec=5, rounding=ROUND_CEILING)
-    ends = (down.create_decimal(float(low)), up.create_decimal(float(high)))
-    return " to ".join(f"{float(end):.5g}" for end in ends)
 
 
 def compare_runs(result: DemoResult) -> Table:

@@ -5,17 +5,11 @@ Needs no extra package. The whole report of a fit is made by the package `report
 
 from __future__ import annotations
 
-from html import escape
-
 from sklearn.base import BaseEstimator
 from sklearn.utils import estimator_html_repr
 
 from projected_kmeans.estimator.fitted_model import FittedModel
-
-STYLE = (
-    "display:grid;grid-template-columns:max-content 1fr;gap:0.15em 1em;margin:0 0 0.8em;"
-    "font:0.9em/1.5 system-ui,sans-serif"
-)
+from projected_kmeans.result_tables import list_facts
 
 
 def show_html(
@@ -38,7 +32,7 @@ def show_html(
 
 
 def list_results(model: FittedModel, planned_seconds: float | None) -> str:
-    """Return the results of a fit as a short HTML list."""
+    """Return the results of a fit as a short HTML table."""
     k, d = model.centers.shape
     rows = "" if model.labels is None else f" of {len(model.labels):,} rows"
     lines = {
@@ -52,8 +46,4 @@ def list_results(model: FittedModel, planned_seconds: float | None) -> str:
         took = sum(model.seconds.values())
         lines["seconds"] = f"{took:.3g}, {planned_seconds:.3g} planned"
         lines["report"] = "model.to_html(X, 'report.html')"
-    items = "".join(
-        f"<dt style='opacity:0.75'>{escape(name)}</dt><dd style='margin:0'>{escape(text)}</dd>"
-        for name, text in lines.items()
-    )
-    return f'<dl style="{STYLE}">{items}</dl>'
+    return list_facts(lines)

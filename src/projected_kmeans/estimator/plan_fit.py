@@ -25,6 +25,7 @@ from projected_kmeans.planning.recipe import Recipe, resolve_recipe
 from projected_kmeans.planning.settings import Settings, check_parameters
 from projected_kmeans.planning.sizes import Sizes
 from projected_kmeans.projections.named_maps import MAPS
+from projected_kmeans.result_tables import ResultTable
 from projected_kmeans.sources.protocol import RowSource
 
 # What is compared: principal directions, the paper's signs, a cheaper map, and no map at all.
@@ -49,7 +50,7 @@ class Option:
         counts against that limit.
     memory : MemoryPlan
         The size of blocks that are read, and whether the sketch is kept in a temporary file.
-    gap : float or None
+    inertia_change : float or None
         Inertia on a sample of the rows, divided by the inertia without projection, minus 1. It is
         negative if the inertia was lower. None if it was not measured.
     """
@@ -57,7 +58,7 @@ class Option:
     approach: Approach
     forecast: Forecast
     memory: MemoryPlan
-    gap: float | None
+    inertia_change: float | None
 
     @property
     def name(self) -> str:
@@ -65,7 +66,7 @@ class Option:
         return self.approach.projection or "none"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Plan:
     """What `ProjectedKMeans.fit` would do, and the alternatives.
 
@@ -80,7 +81,7 @@ class Plan:
     alternatives : tuple of Option
         The other maps, and no map. Those that need more than ``memory_limit`` are left out.
     sample_rows, sample_clusters : int
-        Numbers of rows and clusters with which gaps were measured.
+        Numbers of rows and clusters with which changes of inertia were measured.
 
     Examples
     --------
@@ -102,11 +103,32 @@ class Plan:
         """Return the plan as a sentence."""
         way, cost = self.chosen.approach, self.chosen.forecast
         where = f"in {way.n_components} dimensions ({way.projection or 'no projection'})"
-        gap = "" if self.chosen.gap is None else f", inertia {100 * self.chosen.gap:+.2g} %"
+        change = self.chosen.inertia_change
+        told = "" if change is None else f", inertia {100 * change:+.2g} %"
         return (
             f"cluster {where}, as {way.reason}; about {cost.total:.2g} s and "
-            f"{cost.megabytes:.3g} MB beyond the data{gap}{self._describe_storage()}"
+            f"{cost.megabytes:.3g} MB beyond the data{told}{self._describe_storage()}"
         )
+
+    def tabulate(self) -> ResultTable:
+        """Return the chosen way and the alternatives as a table of texts."""
+        sizes = self.sizes
+        title = f"{sizes.n_rows:,} x {sizes.n_columns:,}, k = {sizes.n_clusters:,}"
+        if self.sample_rows:
+            title += (
+                f"; inertia against no projection on {self.sample_rows:,} rows in "
+                f"{self.sample_clusters:,} clusters"
+            )
+        heads = ("projection", "t", "restarts", "polish", "seconds", "MB", "inertia")
+        options = (self.chosen, *self.alternatives)
+        return ResultTable(title, heads, tuple(map(_list_cells, options)), marked=0)
+
+    def __repr__(self) -> str:
+        """Return the plan in a line."""
+        return f"<Plan: {self.describe()}>"
+
+    def _repr_html_(self) -> str:
+        return self.tabulate().to_html()
 
     def _describe_storage(self) -> str:
         """Return what is read in blocks and what is kept in a file, or nothing."""
@@ -128,8 +150,8 @@ def plan_fit(
     n_clusters : int, default=8
         k.
     probe : bool, default=True
-        Whether to measure on a sample of up to 4,096 rows what each option loses. If not, ``gap``
-        is None and no entry of X is read.
+        Whether to measure on a sample of up to 4,096 rows what each option loses. If not,
+        ``inertia_change`` is None and no entry of X is read.
     **parameters : optional
         Parameters of `ProjectedKMeans`.
 
@@ -160,12 +182,25 @@ def plan_fit(
     ways = [each.approach for each in recipes]
     sample = _draw_sample(rows, sizes, recipe.key) if probe else np.empty((0, sizes.n_columns))
     n_few = min(model.n_clusters, max(1, sample.shape[0] // ROWS_PER_PROBE_CLUSTER))
-    gaps = _measure_gaps(model, sample, n_few, ways) if probe else [None] * len(ways)
+    changes = _measure_changes(model, sample, n_few, ways) if probe else [None] * len(ways)
     options = [
-        Option(each.approach, _forecast(sizes, each), each.memory, gap)
-        for each, gap in zip(recipes, gaps, strict=True)
+        Option(each.approach, _forecast(sizes, each), each.memory, change)
+        for each, change in zip(recipes, changes, strict=True)
     ]
     return Plan(sizes, stored, options[0], tuple(options[1:]), sample.shape[0], n_few)
+
+
+def _list_cells(option: Option) -> tuple[str, ...]:
+    way, cost, change = option.approach, option.forecast, option.inertia_change
+    return (
+        option.name,
+        str(way.n_components),
+        str(way.n_init),
+        str(way.polish_iter),
+        f"{cost.total:.3g}",
+        f"{cost.megabytes:.3g}",
+        "" if change is None else f"{100 * change:+.2f} %",
+    )
 
 
 def _forecast(sizes: Sizes, recipe: Recipe) -> Forecast:
@@ -201,7 +236,7 @@ def _draw_sample(rows: BlockSource, sizes: Sizes, key: int) -> Any:
     return rows.select(np.sort(open_stream(key, PROBE).choice(n_rows, wanted, replace=False)))
 
 
-def _measure_gaps(
+def _measure_changes(
     model: ProjectedKMeans, sample: Any, n_clusters: int, ways: Sequence[Approach]
 ) -> list[float | None]:
     """Return the inertia of each way divided by that without projection, minus 1."""

@@ -209,8 +209,9 @@ class ProjectedKMeans(
         Called with a `FitState` after every unit of work. If it returns a true value, the fit stops
         and keeps the best result so far.
     verbose : int, default=0
-        Above 0, progress is logged at level INFO to the logger "projected_kmeans": the current
-        step, its rate, and the maximum time that it will still take.
+        Above 0, progress is printed to the standard error stream: a line for each step, and one
+        every five seconds in a long step. A program that shows level INFO of the logger
+        "projected_kmeans" gets every unit of work there instead, and nothing is printed.
 
     Attributes
     ----------
@@ -438,7 +439,7 @@ class ProjectedKMeans(
         self._forecast = partial(forecast, sizes, recipe.approach, recipe.n_threads)
         with (
             catch_interrupts(monitor.interrupt),
-            open_run(self.get_params(deep=False), recipe, rows, weights, monitor) as run,
+            open_run(vars(settings), recipe, rows, weights, monitor) as run,
             open_storage(recipe.memory, run) as storage,
         ):
             finished = recall_result(run, recipe.projection, rows.shape, self.n_clusters)
@@ -456,6 +457,7 @@ class ProjectedKMeans(
                 storage.check_files()
                 finished = finish_run(run, found)
 
+        monitor.finish()
         self._keep(rows, sizes, recipe, finished, monitor)
         return self
 

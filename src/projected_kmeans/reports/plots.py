@@ -32,8 +32,8 @@ ACCENT, BOUND, QUIET = "#0072b2", "#d55e00", "#8a94a3"
 # Centers have numbers on the map if there are at most this many; more would hide the rows.
 MAX_NUMBERED_CENTERS = 60
 
-# The plot of the proven interval begins at this share of the inertia or below, so that a gap of
-# rounding errors does not fill it.
+# The plot of the proven interval begins at this share of the inertia or below, so that
+# rounding errors do not fill it.
 HIGHEST_START = 0.999
 
 

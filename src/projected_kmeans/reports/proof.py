@@ -89,7 +89,7 @@ def describe_proof(report: Report) -> ProofTexts | None:
     inertia = report.facts.results.inertia
     caption = (
         "The line at 100 % is the inertia of this clustering, the steps are the best bound proven "
-        "by then, and the smallest possible inertia lies in the shaded gap between them."
+        "by then, and the smallest possible inertia lies in the shaded area between them."
     )
     first, last = points[0], points[-1]
     words = (

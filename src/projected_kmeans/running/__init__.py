@@ -8,6 +8,7 @@ Modules
 -------
 run                 `Run`: monitor and checkpoint of one run, which travel together
 monitor             `Monitor`: clock, log and callback; `Plateau`: stop when passes gain too little
+progress_lines      what ``verbose=1`` prints if the program shows no log
 interrupts          Ctrl-C as a wish to stop
 deadlines           a time limit that is checked between blocks of work
 checkpoint          `Checkpoint`: which values wait, when they are written, how they are read

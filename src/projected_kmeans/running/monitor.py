@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 
 from projected_kmeans.results import FitState, OnPass
+from projected_kmeans.running.progress_lines import ProgressLines, wants_lines
 
 logger = logging.getLogger("projected_kmeans")
 
@@ -31,7 +32,8 @@ class Monitor:
     callback : callable, optional
         Called with a `FitState` after every unit of work; the fit stops if it returns true.
     verbose : int, default=0
-        0 logs at level DEBUG, anything above at level INFO, to the logger "projected_kmeans".
+        0 logs at level DEBUG, anything above at level INFO, to the logger "projected_kmeans". If
+        the program has set up no logging that shows level INFO, anything above 0 prints lines.
     time_budget : float, optional
         The fit is asked to stop after this many seconds.
 
@@ -65,6 +67,7 @@ class Monitor:
         self.trace: list[FitState] = []
         self._callback = callback
         self._level = logging.INFO if verbose else logging.DEBUG
+        self._lines = ProgressLines() if wants_lines(logger, verbose) else None
         self._budget = math.inf if time_budget is None else time_budget
         self._start = time.perf_counter()
         self._has_result = False
@@ -110,9 +113,16 @@ class Monitor:
         if inertia is not None:
             self.trace.append(state)
         self._log_progress(state)
+        if self._lines is not None:
+            self._lines.follow(state)
         if self._callback is not None and self._callback(state):
             self._stop("callback")
         return self.is_over()
+
+    def finish(self) -> None:
+        """Print the line of the last step, if lines are printed."""
+        if self._lines is not None:
+            self._lines.finish()
 
     def is_over(self) -> bool:
         """Return whether to stop; may be asked at any time, also in the middle of a unit."""
