@@ -254,5 +254,5 @@ def test_numbers_of_clusters_of_sparse_files(call: Call, twins: Path) -> None:
         for name in ("rows.npy", "rows.npz")
     )
     assert "silhouette" in " ".join(dense)
-    assert dense[-2] == sparse[-2]
-    assert all(lines[-1].startswith("the weakest proof: ") for lines in (dense, sparse))
+    assert dense[0] == sparse[0]
+    assert all(lines[1].startswith("the weakest proof: ") for lines in (dense, sparse))

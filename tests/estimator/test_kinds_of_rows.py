@@ -119,7 +119,7 @@ def test_too_few_distinct_rows_give_a_warning(options: dict[str, Any]) -> None:
     """Fewer distinct rows than clusters give a ConvergenceWarning and a fit with empty clusters."""
     X = np.repeat([[0.0, 0.0, 0.0], [1.0, 1.0, 1.0]], 6, axis=0)
     model = ProjectedKMeans(4, random_state=0, **options)
-    sentence = r"Found 2 distinct clusters, fewer than n_clusters=4.*use fewer clusters"
+    sentence = r"distinct clusters \(2\) found smaller than n_clusters \(4\).*use fewer clusters"
     with pytest.warns(ConvergenceWarning, match=sentence):
         model.fit(X)
     assert model.inertia_ == 0

@@ -176,7 +176,7 @@ def test_empty_clusters_and_empty_rows() -> None:
     rows = scipy.sparse.csr_array(np.repeat(np.eye(3, 40), [5, 5, 5], axis=0) * [1.0] * 40)
     rows = scipy.sparse.vstack([rows, scipy.sparse.csr_array((5, 40))]).tocsr()
     for form in (rows, rows.toarray()):
-        with pytest.warns(match="Found 4 distinct clusters"):
+        with pytest.warns(match=r"Number of distinct clusters \(4\)"):
             model = ProjectedKMeans(6, random_state=0, n_components=8).fit(form)
         assert model.inertia_ == pytest.approx(0, abs=1e-20)
 

@@ -29,15 +29,16 @@ def warn_of_fit(
     """
     n_found, n_clusters = int(np.count_nonzero(found.mass > 0)), recipe.n_clusters
     if n_found < n_clusters:
-        reason = "there are too few distinct rows; use fewer clusters"
+        reason = "Possibly due to duplicate points in X: use fewer clusters"
         if recipe.own_solver is not None:
             name = name_solver(recipe.own_solver)
-            reason = f"the solver {name} returned no more; use fewer clusters or another solver"
+            reason = f"The solver {name} returned no more: use fewer clusters or another solver"
         if np.count_nonzero(sketched.mass > 0) > n_found:
-            reason = "the fit ended before it converged; raise max_iter"
+            reason = "The fit ended before it converged: raise max_iter"
         warnings.warn(
-            f"Found {n_found} distinct clusters, fewer than n_clusters={n_clusters}, because "
-            f"{reason}",
+            # scikit-learn's words, so that filters of warnings that programs have go on to work.
+            f"Number of distinct clusters ({n_found}) found smaller than n_clusters "
+            f"({n_clusters}). {reason}",
             ConvergenceWarning,
             stacklevel=STACK_LEVEL,
         )
