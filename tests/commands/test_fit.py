@@ -58,6 +58,18 @@ def test_fit_passes_every_option(call: Call, data: Path) -> None:
     assert expected.items() <= json.loads(run.out)["parameters"].items()
 
 
+def test_limits_of_cluster_sizes(call: Call, data: Path) -> None:
+    """Clusters keep the limits that options give, and impossible ones are refused."""
+    sizes = ["--min-cluster-size", 10, "--max-cluster-size", 18]
+    for options, wanted in ((["--balanced"], {15}), (sizes, set(range(10, 19)))):
+        run = call("fit", data, "-k", 4, *options, "--json")
+        assert run.code == 0, run
+        assert set(json.loads(run.out)["results"]["cluster_sizes"]) <= wanted
+    check_refusal(
+        call("fit", data, "-k", 4, "--max-cluster-size", 14), "max_cluster_size=14 have no room"
+    )
+
+
 def test_defaults_are_the_estimators(call: Call, data: Path) -> None:
     """Flags that are left out mean what the estimator's own defaults mean, but for the seed."""
     parameters = json.loads(call("fit", data, "-k", 3, "--json").out)["parameters"]

@@ -54,6 +54,9 @@ class Certificate:
     ended : {"", "met", "time", "no gain"}
         Whether the guarantee is met by a certain bound, and if not, what ended the work: the time
         was over, or nothing gained any more.
+    of_any_size : bool
+        Whether the clusters of the clustering keep limits of their sizes. The bound is one for
+        clusters of any size, and so for clusters within limits, too.
     trace : tuple of (float, float)
         As in `LowerBound`. Two certificates are equal also if only their traces differ.
 
@@ -80,6 +83,7 @@ class Certificate:
     better_labels: Labels | None = field(default=None, compare=False, repr=False)
     guarantee: float = 0.0
     ended: str = ""
+    of_any_size: bool = False
     trace: Trace = field(default=(), compare=False, repr=False)
 
     @classmethod
@@ -228,6 +232,7 @@ class Certificate:
             nothing = "no bound above 0 was found, so nothing is proven about the inertia"
             return f"{nothing} ({reasons})" if reasons else nothing
         groups = f"{self.n_clusters:,} groups" if self.n_clusters else "as many groups"
+        groups += " of any size" if self.of_any_size else ""
         rows = f" for all {self.n_rows:,} rows" if self.n_rows else ""
         how = f"({self.method} bound)"
         if not self.certain:

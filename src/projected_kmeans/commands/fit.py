@@ -17,6 +17,7 @@ from projected_kmeans.commands.data import open_data
 from projected_kmeans.commands.fit_delivery import Delivery, Wanted
 from projected_kmeans.commands.fit_outputs import open_outputs, resolve_image_shape
 from projected_kmeans.commands.label_files import find_truth
+from projected_kmeans.commands.limit_options import limit_options
 from projected_kmeans.commands.options import (
     AUTO_COUNT,
     checkpoint_option,
@@ -145,6 +146,7 @@ from projected_kmeans.projections.named_maps import MAPS
     show_default=True,
     help="Set this share of the rows aside, those farthest from all centers: label -1.",
 )
+@limit_options
 @proof_options
 @threads_option
 @click.option(
@@ -209,6 +211,7 @@ def fit(
       projected-kmeans fit digits.npy -k 10 --guarantee "1 %"
       projected-kmeans fit faces.mat -k 40 --as-in-paper --eps 0.3
       projected-kmeans fit table.csv -k 5 --trim 0.01 --out-labels clusters.csv
+      projected-kmeans fit table.csv -k 5 --balanced --out-labels clusters.csv
       projected-kmeans fit table.csv -k 5 --id-column name --representatives nearest.csv
     """
     if labels is not None and parameters["label_column"] is not None:

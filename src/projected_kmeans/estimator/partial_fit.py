@@ -14,7 +14,7 @@ from projected_kmeans.checks import check_components
 from projected_kmeans.fit.storage import open_storage
 from projected_kmeans.keys import resolve_key
 from projected_kmeans.planning.memory_plan import plan_labels
-from projected_kmeans.planning.settings import Settings
+from projected_kmeans.planning.settings import Settings, limits_sizes
 from projected_kmeans.results import Floats
 from projected_kmeans.solvers.own_solvers import check_weighted_solver
 from projected_kmeans.streaming.row_stream import RowStream
@@ -59,6 +59,11 @@ def check_stream(stream: RowStream | None, settings: Settings) -> None:
         raise ValueError(
             f"trim={settings.trim:g} needs all rows, which a stream does not keep; call fit, or "
             "use trim=0"
+        )
+    if limits_sizes(settings):
+        raise ValueError(
+            "min_cluster_size, max_cluster_size and balanced need all rows, which a stream does "
+            "not keep; call fit, or leave them out"
         )
     if stream is None:
         return

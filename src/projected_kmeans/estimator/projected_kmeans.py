@@ -51,6 +51,7 @@ from projected_kmeans.estimator.prediction import (
 from projected_kmeans.estimator.representatives import Representatives, find_representatives
 from projected_kmeans.fit.fit_checkpoint import Finished, finish_run, open_run, recall_result
 from projected_kmeans.fit.fit_warnings import warn_of_fit, warn_of_gamma, warn_of_guarantee
+from projected_kmeans.fit.limited_sizes import limit_sizes
 from projected_kmeans.fit.pipeline import cluster_sketch, lift_partition, polish_partition
 from projected_kmeans.fit.proving import certify_partition
 from projected_kmeans.fit.reduction import reduce_rows
@@ -60,7 +61,7 @@ from projected_kmeans.keys import RandomState
 from projected_kmeans.passes.scoring import largest_inertia, normalize
 from projected_kmeans.planning.approach import Approach
 from projected_kmeans.planning.forecast import Forecast, forecast
-from projected_kmeans.planning.recipe import Recipe, resolve_recipe
+from projected_kmeans.planning.recipe import Recipe, read_limits, resolve_recipe
 from projected_kmeans.planning.settings import Settings, check_parameters, check_sizes
 from projected_kmeans.planning.sizes import Sizes
 from projected_kmeans.results import FitState
@@ -177,6 +178,14 @@ class ProjectedKMeans(
         (trimmed k-means): label -1. Centers and inertia are those of the other rows. The farthest
         rows are found exactly and counted down to a whole row; of equally far rows the later ones
         are set aside first. Not for ``partial_fit``, and not with a certificate.
+    min_cluster_size, max_cluster_size : float, optional
+        Limits of the size of every cluster, in rows, or in weight if ``sample_weight`` is given.
+        The fit then alternates between the best assignment of all rows within the limits and means;
+        see the notes. Limits that cannot be kept are refused. Not with ``trim``, ``partial_fit``,
+        or the solvers "exact" and "sdp".
+    balanced : bool, default=False
+        Whether clusters are as equal in size as they can be: their numbers of rows differ by at
+        most one. With weights, a cluster differs from the even share by at most the heaviest row.
     certificate : {"auto", "spectral", "full", "semidefinite"} or None, default=None
         Method that proves how far the inertia is from the lowest possible one, see
         `kmeans_lower_bound`. None computes no proof and costs nothing.
@@ -300,6 +309,14 @@ class ProjectedKMeans(
     if the solver has a parameter of this name, and refused if not. Labels must be integers from 0
     to k - 1.
 
+    With limits of cluster sizes, ``labels_`` keep them, and ``inertia_`` is that of ``labels_``.
+    `predict` still gives the nearest center, also for the rows of the fit, so that its clusters may
+    have other sizes; ``-score`` may be below ``inertia_``. For rows without weights an assignment
+    is the best possible for its centers (a transportation problem, solved exactly), and takes 8
+    bytes of memory for each row and cluster. A certificate bounds the inertia of k clusters of any
+    size from below, hence that within limits, too: its ratio is an upper limit in both cases, but
+    often cannot come near 1 if the limits cost much.
+
     Ctrl-C during a fit in the main thread stops the fit after the current pass; it keeps the best
     result so far and warns. A second Ctrl-C, or one before the first pass of the solver has ended,
     raises KeyboardInterrupt. If the program has its own handler for Ctrl-C, that stays in place.
@@ -360,6 +377,9 @@ class ProjectedKMeans(
         polish_iter: int | str = "auto",
         polish_candidates: int | str | None = "auto",
         trim: float = 0.0,
+        min_cluster_size: float | None = None,
+        max_cluster_size: float | None = None,
+        balanced: bool = False,
         certificate: str | None = None,
         certificate_time: float | None = None,
         guarantee: float | None = None,
@@ -385,6 +405,9 @@ class ProjectedKMeans(
         self.polish_iter = polish_iter
         self.polish_candidates = polish_candidates
         self.trim = trim
+        self.min_cluster_size = min_cluster_size
+        self.max_cluster_size = max_cluster_size
+        self.balanced = balanced
         self.certificate = certificate
         self.certificate_time = certificate_time
         self.guarantee = guarantee
@@ -431,8 +454,11 @@ class ProjectedKMeans(
         rows = open_input(self, X, reset=True, client=client)
         check_sizes(settings, *rows.shape)
         weights = open_weights(sample_weight, rows, client)
+        limits = read_limits(settings, rows.shape[0], weights)
         sizes = Sizes.of(rows, self.n_clusters)
-        recipe = resolve_recipe(settings, sizes, stored=not rows.resident, distant=rows.distant)
+        recipe = resolve_recipe(
+            settings, sizes, stored=not rows.resident, distant=rows.distant, limits=limits
+        )
         monitor = Monitor(self.callback, self.verbose, self.time_budget)
 
         # Set before the work, because a live page shows the forecast while the fit runs.
@@ -449,6 +475,7 @@ class ProjectedKMeans(
                 reduced = reduce_rows(recipe, source, near, run, storage)
                 original, sketch = reduced
                 finalists = cluster_sketch(recipe, original, sketch, run)
+                finalists = limit_sizes(recipe, sketch, finalists, run)
                 lifted = lift_partition(original, sketch, finalists, run)
                 polished = polish_partition(recipe, original, sketch, lifted, run)
                 found = Finished(lifted.sketched, polished)

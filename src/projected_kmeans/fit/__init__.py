@@ -7,6 +7,7 @@
       weigh_near_rows   setting_aside    rows that seem far get the weight 0, if asked for
       reduce_rows       reduction        check every row, map it to few dimensions
       cluster_sketch    pipeline         seed and run the solver, several times
+      limit_sizes       limited_sizes    passes in which clusters keep limits of sizes, if asked for
       lift_partition    pipeline         centers and inertia in the original space
       polish_partition  pipeline         a few more passes there
       trim_partition    setting_aside    far rows are chosen anew, if asked for
@@ -22,6 +23,7 @@ reduction        READ, REDUCE: rows are checked and mapped to few dimensions
 first_centers    SEED: all that ``init`` may be: a name, centers, row indices, a callable
 pipeline         CLUSTER, LIFT, POLISH
 sketch_solvers   CLUSTER by a solver that gets the sketch as a whole, also one of the caller
+limited_sizes    CLUSTER with limits of cluster sizes
 setting_aside    which rows are too far from all others to be clustered
 proving          CERTIFY: proofs and further clusterings in turn, until a guarantee is met
 fit_checkpoint   which fit a checkpoint belongs to; its result; what its map has learnt

@@ -21,6 +21,7 @@ from projected_kmeans.passes.candidate_search import (
 )
 from projected_kmeans.passes.center_graph import find_neighbours
 from projected_kmeans.passes.frame import Frame
+from projected_kmeans.passes.limited_search import LimitedSearch
 from projected_kmeans.passes.listed_search import CenterLists, ListedSearch
 from projected_kmeans.passes.problem import Problem
 from projected_kmeans.passes.stored_partitions import is_partition
@@ -124,10 +125,13 @@ def polish_partition(
 
     A pass looks at all centers, or only at the centers nearest to each row in the sketch. If
     nothing was projected, rows then get the labels of their nearest centers, except for those of a
-    solver of the caller: it may have aimed at something else.
+    solver of the caller: it may have aimed at something else; and except if clusters have limits of
+    their sizes.
     """
     found = _polish(recipe, original, sketch, lifted, run)
-    keeps_labels = recipe.own_solver is not None and recipe.approach.polish_iter == 0
+    keeps_labels = recipe.limits is not None or (
+        recipe.own_solver is not None and recipe.approach.polish_iter == 0
+    )
     return found if sketch is not original or keeps_labels else settle_labels(original, found)
 
 
@@ -137,10 +141,13 @@ def _polish(
     approach, start = recipe.approach, lifted.original
     if approach.polish_iter == 0 or run.monitor.stopped:
         return start
-    source, search = original.source, None
+    source = original.source
+    search: LimitedSearch | ListedSearch | CandidateSearch | None = None
     pass_bytes = source.stored_row_bytes * source.shape[0]
     with run.monitor.step("polish", approach.polish_iter, unit_bytes=pass_bytes):
-        if approach.polish_candidates:
+        if recipe.limits is not None:
+            search = LimitedSearch(original, recipe.limits)
+        elif approach.polish_candidates:
             search = _open_search(approach.polish_candidates, original, sketch, lifted.sketched)
         found = run_to_plateau(
             original,
@@ -152,7 +159,7 @@ def _polish(
             start=start,
             search=search,
         )
-    if search is not None:
+    if search is not None and not isinstance(search, LimitedSearch):
         run.monitor.note(
             "polish: %d distances in %d columns; full passes would take %d a row",
             search.n_distances,

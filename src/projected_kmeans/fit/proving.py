@@ -21,6 +21,7 @@ from projected_kmeans.certificates.semidefinite.primal_rounding import describe,
 from projected_kmeans.certificates.semidefinite.proof_plan import GOAL
 from projected_kmeans.certificates.unit_centers import to_unit_centers
 from projected_kmeans.fit.fit_checkpoint import Finished
+from projected_kmeans.fit.limited_sizes import limit_sizes
 from projected_kmeans.fit.pipeline import cluster_sketch, lift_partition, polish_partition
 from projected_kmeans.fit.reduction import Reduced
 from projected_kmeans.keys import CERTIFICATE, open_stream
@@ -101,7 +102,8 @@ class _Proving:
         )
         if original.spherical:
             bound = to_unit_centers(bound, rows, original.weights)
-        if bound.better_labels is not None and self._settings.solver in ("auto", "sdp"):
+        free = self._recipe.limits is None  # a proof does not know of limits of cluster sizes
+        if bound.better_labels is not None and free and self._settings.solver in ("auto", "sdp"):
             self._take_labels(bound.better_labels)
             bound = replace(bound, better_labels=None)
         self._bound = bound if self._bound is None else _join(self._bound, bound)
@@ -121,6 +123,7 @@ class _Proving:
         assert self._bound is not None
         best = self._best.polished
         certificate = Certificate.of(best.inertia, best.inertia_error, self._bound)
+        certificate = replace(certificate, of_any_size=self._recipe.limits is not None)
         if self._settings.guarantee is not None:
             why = "time" if self._deadline.is_over else "no gain"
             certificate = certificate.judge(self._settings.guarantee, why)
@@ -142,6 +145,7 @@ class _Proving:
         run = Run(self._run.monitor)  # a checkpoint knows one clustering only
         original, sketch = self._reduced
         finalists = cluster_sketch(recipe, original, sketch, run)
+        finalists = limit_sizes(recipe, sketch, finalists, run)
         lifted = lift_partition(original, sketch, finalists, run)
         return Finished(lifted.sketched, polish_partition(recipe, original, sketch, lifted, run))
 

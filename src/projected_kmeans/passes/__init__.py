@@ -17,6 +17,16 @@ candidate_search
     `CandidateSearch`: the nearest of a few candidate centers of each row, for polish passes.
 listed_search
     `ListedSearch`: the nearest of the centers around a row's cluster, for very many clusters.
+limited_search
+    `LimitedSearch`: the assignment of least inertia within limits of cluster sizes.
+size_limits
+    `SizeLimits`: how small and how large clusters may be, and whether that is possible.
+cluster_prices
+    Prices of clusters, at which rows that choose for themselves nearly keep the limits.
+size_repair
+    The few moves that are left then, by shortest paths: the exact optimum for rows of equal weight.
+weighted_sizes
+    Labels within limits of weight, where rows cannot be divided.
 center_graph
     Which centers are near each other, found among the centers of near cells.
 cluster_sums
@@ -92,6 +102,13 @@ the 32 or 64 centers around its present one. All rows of a cluster share that li
 rows are sorted by label and multiplied with the packed centers of their list. That costs n K
 products for any k, and no list a row. What a row gets depends on the row, its label and the centers
 alone, so blocks and threads do not matter. Rows that should go farther do so over several passes.
+
+**Limits of sizes.** The best assignment within limits is a transportation problem. General solvers
+walk over n k arcs. Here the dual is climbed in k prices, by Newton steps that take the n k
+distances as one array; a few rows for each cluster are then in the wrong place. The cheapest moves
+between clusters make a graph with k + 1 nodes, in which shortest paths move these rows. The optimum
+is exact, and at 60,000 rows and 100 clusters it takes about as long as measuring the distances in
+300 columns.
 
 **Short way to the kernel.** From `Search.assign` to the native call there are at most four Python
 frames for rows in memory: the search, the function that prepares the pass, the walk of the block

@@ -17,7 +17,12 @@ from projected_kmeans.planning.cell_plan import (
     takes_cells,
 )
 from projected_kmeans.planning.map_choice import MapChoice, choose_map
-from projected_kmeans.planning.settings import OWN_SOLVER, SKETCH_SOLVERS, Settings
+from projected_kmeans.planning.settings import (
+    OWN_SOLVER,
+    SKETCH_SOLVERS,
+    Settings,
+    limits_sizes,
+)
 from projected_kmeans.planning.sizes import Sizes
 
 # The work of a fit is counted in multiplications of one full pass: rows x clusters x dimensions.
@@ -91,6 +96,8 @@ class Approach:
         Centers that a polish pass looks at for each row; 0 for all.
     reason : str
         Why this projection.
+    limits_sizes : bool
+        Whether clusters keep limits of their sizes.
     """
 
     projection: str | None
@@ -103,6 +110,7 @@ class Approach:
     polish_iter: int
     polish_candidates: int
     reason: str
+    limits_sizes: bool = False
 
 
 def choose_approach(settings: Settings, sizes: Sizes) -> Approach:
@@ -215,7 +223,7 @@ def _apply_settings(settings: Settings, planned: Approach) -> Approach:
     if fixed.get("solver") == OWN_SOLVER:
         # What such a solver aims at is not known, so that its labels stay as they are.
         fixed.setdefault("polish_iter", 0)
-    approach = replace(planned, **fixed)
+    approach = replace(planned, limits_sizes=limits_sizes(settings), **fixed)
     single_run = fixed.get("n_init") == 1
     if "solver" in fixed or (single_run and approach.min_breathing_gain > 0):
         approach = replace(approach, min_breathing_gain=math.inf)

@@ -19,6 +19,10 @@ WEIGHT_BYTES = 8
 # Bytes of a row's entry in the list of one candidate of the polish passes.
 CANDIDATE_BYTES = 2
 
+# Bytes of a row's distance to one center, where clusters keep limits of their sizes. A block of
+# distances is there twice.
+LIMITED_BYTES = 8
+
 # Sets of k centers with d float64 entries, and of their sums: if one partition is lifted, and if
 # several finalists are lifted together, as those of dense rows are. Wide sparse rows in memory take
 # about 3 sets, because they are summed a few clusters at a time; stored ones take 8.
@@ -75,6 +79,8 @@ def count_bytes(sizes: Sizes, approach: Approach) -> FitBytes:
     in_cells = approach.solver == "cells"
     if sizes.sparse or not in_cells:
         row_bytes += CANDIDATE_BYTES * approach.polish_candidates
+    if approach.limits_sizes:
+        row_bytes += LIMITED_BYTES * sizes.n_clusters
     sketch_columns, directions = approach.n_components, 0
     if approach.projection is not None:
         directions = _count_direction_bytes(sizes, approach)

@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import clone
 
 from projected_kmeans.keys import resolve_key
+from projected_kmeans.passes.size_limits import SizeLimits, resolve_limits
 from projected_kmeans.planning.approach import Approach, choose_approach
 from projected_kmeans.planning.map_choice import DEFAULT_EPS
 from projected_kmeans.planning.memory_plan import MemoryPlan, plan_memory
@@ -16,6 +17,7 @@ from projected_kmeans.planning.settings import OWN_SOLVER, Settings, list_proofs
 from projected_kmeans.planning.sizes import Sizes
 from projected_kmeans.projections.map_protocol import RandomMap, Transformer, fit_shape
 from projected_kmeans.projections.named_maps import MAPS
+from projected_kmeans.results import Floats
 from projected_kmeans.solvers.own_solvers import OwnSolver, name_solver
 
 # Solvers that take the rows of the sketch as one array.
@@ -51,6 +53,8 @@ class Recipe:
         Keeps the run within its limit of memory.
     own_solver : Clusterer, callable or None
         A solver of the caller; None if the approach names the solver.
+    limits : SizeLimits or None
+        How small and how large clusters may be; None for any size.
     """
 
     n_clusters: int
@@ -64,10 +68,16 @@ class Recipe:
     n_threads: int
     memory: MemoryPlan
     own_solver: OwnSolver | None = None
+    limits: SizeLimits | None = None
 
 
 def resolve_recipe(
-    settings: Settings, sizes: Sizes, *, stored: bool = False, distant: bool = False
+    settings: Settings,
+    sizes: Sizes,
+    *,
+    stored: bool = False,
+    distant: bool = False,
+    limits: SizeLimits | None = None,
 ) -> Recipe:
     """Return the recipe for rows of this size.
 
@@ -81,6 +91,8 @@ def resolve_recipe(
         Whether rows are read block by block, rather than in memory already.
     distant : bool, default=False
         Whether rows are on the workers of a Dask cluster.
+    limits : SizeLimits, optional
+        The limits of cluster sizes that the settings mean for these rows, see `read_limits`.
     """
     key = resolve_key(settings.random_state)
     approach = choose_approach(settings, sizes)
@@ -119,6 +131,19 @@ def resolve_recipe(
         n_threads=settings.n_threads or 0,
         memory=memory,
         own_solver=None if isinstance(settings.solver, str) else settings.solver,
+        limits=limits,
+    )
+
+
+def read_limits(settings: Settings, n_rows: int, weights: Floats | None) -> SizeLimits | None:
+    """Return the limits of cluster sizes for rows; raise if no partition can keep them."""
+    return resolve_limits(
+        settings.min_cluster_size,
+        settings.max_cluster_size,
+        balanced=bool(settings.balanced),
+        n_clusters=int(settings.n_clusters),
+        n_rows=n_rows,
+        weights=weights,
     )
 
 

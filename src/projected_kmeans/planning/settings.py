@@ -20,6 +20,7 @@ from projected_kmeans.checks import (
     check_clusters,
     check_components,
     check_count,
+    check_flag,
     check_not_negative,
     check_threads,
 )
@@ -75,6 +76,9 @@ class Settings:
     polish_iter: int | str = "auto"
     polish_candidates: int | str | None = "auto"
     trim: float = 0.0
+    min_cluster_size: float | None = None
+    max_cluster_size: float | None = None
+    balanced: bool = False
     certificate: str | None = None
     certificate_time: float | None = None
     guarantee: float | None = None
@@ -116,6 +120,7 @@ def check_parameters(settings: Settings) -> None:
     else:
         check_own_solver(settings.solver)
     _check_trim(settings)
+    _check_limits(settings)
     if settings.time_budget is not None:
         check_not_negative("time_budget", settings.time_budget)
     parse_memory(settings.memory_limit)
@@ -148,6 +153,47 @@ def _check_trim(settings: Settings) -> None:
             "a bound would hold for the rows that are kept and not for the best choice of them; "
             "use trim=0, or certify the kept rows"
         )
+
+
+def _check_limits(settings: Settings) -> None:
+    """Raise if limits of cluster sizes are no sizes, or do not go with the other settings."""
+    given = {
+        name: getattr(settings, name)
+        for name in ("min_cluster_size", "max_cluster_size")
+        if getattr(settings, name) is not None
+    }
+    check_flag("balanced", settings.balanced)
+    for name, size in given.items():
+        check_not_negative(name, size)
+    if not limits_sizes(settings):
+        return
+    if settings.balanced and given:
+        name, size = next(iter(given.items()))
+        raise ValueError(
+            f"balanced=True sets both limits of cluster sizes, got {name}={size:g} as well; "
+            "use one of them"
+        )
+    if len(given) == 2 and given["min_cluster_size"] > given["max_cluster_size"]:
+        raise ValueError(
+            f"min_cluster_size={given['min_cluster_size']:g} is above "
+            f"max_cluster_size={given['max_cluster_size']:g}; exchange them"
+        )
+    if settings.trim:
+        raise ValueError(
+            f"trim={settings.trim:g} goes with no limits of cluster sizes; use trim=0, or cluster "
+            "the kept rows once more with the limits"
+        )
+    if settings.solver in ("exact", "sdp"):
+        raise ValueError(
+            f"solver={settings.solver!r} finds the best clusters of any size, not those within "
+            "limits; use solver='auto'"
+        )
+
+
+def limits_sizes(settings: Settings) -> bool:
+    """Return whether the caller limits the sizes of clusters."""
+    limits = settings.min_cluster_size, settings.max_cluster_size
+    return bool(settings.balanced) or any(limit is not None for limit in limits)
 
 
 def check_sizes(settings: Settings, n_samples: int, n_features: int) -> None:

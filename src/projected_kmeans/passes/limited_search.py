@@ -1,0 +1,101 @@
+"""The assignment of least inertia in which every cluster keeps limits of its size."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import issparse
+
+from projected_kmeans import _native
+from projected_kmeans.blocks.element_types import compute_type
+from projected_kmeans.blocks.tasks import Block, Task, fill
+from projected_kmeans.passes.cluster_prices import find_prices
+from projected_kmeans.passes.frame import LIMITS, Frame
+from projected_kmeans.passes.problem import Problem
+from projected_kmeans.passes.size_limits import SizeLimits
+from projected_kmeans.passes.size_repair import repair_sizes
+from projected_kmeans.passes.weighted_sizes import fit_weights
+from projected_kmeans.results import Floats, Labels
+
+# Rows that are measured at a time.
+PART_ROWS = 4096
+
+# Distances of float64 rows are kept in float32 from this many on, 32 MB of float64.
+MAX_DOUBLES = 2**22
+
+
+class LimitedSearch:
+    """Finds the best clusters of all rows together, within limits of sizes; a `Search`.
+
+    Without weights the assignment is optimal for the given centers, up to the rounding of
+    distances. With weights a row cannot be divided, and the best assignment is hard to find; then
+    the assignment is near the best, and within the limits. Distances of all rows to all centers are
+    in memory at once: 4 bytes each.
+
+    Parameters
+    ----------
+    problem : Problem
+        The rows.
+    limits : SizeLimits
+        The limits.
+    """
+
+    def __init__(self, problem: Problem, limits: SizeLimits) -> None:
+        self._problem, self._limits = problem, limits
+
+    def assign(
+        self,
+        centers: Floats,
+        labels: Labels,
+        *,
+        keep_ties: bool,
+        then: Sequence[Task] = (),
+    ) -> None:
+        """Overwrite labels. If limits of weight cannot be met, labels within them are kept."""
+        distances = _measure_all(self._problem, centers)
+        weights = self._problem.weights
+        if weights is None:
+            choice = find_prices(distances, None, self._limits)
+            labels[:] = repair_sizes(distances, choice, self._limits).labels
+        else:
+            labels[:] = fit_weights(distances, weights, self._limits, labels)
+        if then:
+            self._problem.source.walk(*then)
+
+    def rows_reassigned(self, rows: NDArray[np.int64], targets: Labels) -> None:
+        """Do nothing: every pass looks at all rows and centers."""
+
+
+def _measure_all(problem: Problem, centers: Floats) -> NDArray[Any]:
+    """Return the squared distances of rows to centers (n, k), in a unit of their own."""
+    source = problem.source
+    n_rows, k = source.shape[0], len(centers)
+    dtype = compute_type(source.dtype)
+    frame = Frame.around(centers, dtype, problem.ranges)
+    kept = dtype if n_rows * k <= MAX_DOUBLES else np.dtype(np.float32)
+    # In a frame distances are as large as their type allows. Here they are at most some 2 ** 60, so
+    # that float32 holds those of float64 rows, and sums and products of prices do not overflow.
+    unit = 2.0 ** (92 - LIMITS[dtype].maxexp)
+    distances = np.empty((n_rows, k), dtype=kept)
+    source.walk(Task(partial(_measure, frame, unit, problem.n_threads), (fill(distances),)))
+    return distances
+
+
+def _measure(
+    frame: Frame, unit: float, n_threads: int, block: Block, distances: NDArray[Any]
+) -> None:
+    # Some rows at a time, because the kernel writes the distances to a center side by side. Parts
+    # of sparse rows would be copies.
+    n_rows = block.rows.shape[0]
+    length = n_rows if issparse(block.rows) else PART_ROWS
+    for start in range(0, n_rows, length):
+        whole = length >= n_rows
+        rows = block.rows if whole else block.rows[start : start + length]
+        out = np.empty((len(frame.centers), rows.shape[0]), dtype=frame.centers.dtype)
+        _native.squared_distances(rows, frame.origin, frame.scale, frame.centers, out, n_threads)
+        out *= out.dtype.type(unit)
+        distances[start : start + length] = out.T

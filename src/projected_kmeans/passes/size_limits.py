@@ -1,0 +1,117 @@
+"""How small and how large clusters may be, in rows or in weight."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from projected_kmeans.results import Floats
+
+# Limits of weight are compared with sums of weights, which are rounded.
+ROUNDING = 1e-9
+
+
+@dataclass(frozen=True)
+class SizeLimits:
+    """The smallest and the largest size of a cluster.
+
+    Attributes
+    ----------
+    minimum : float
+        Number of rows, or weight, that every cluster has at least.
+    maximum : float
+        Number of rows, or weight, that every cluster has at most.
+
+    Examples
+    --------
+    >>> SizeLimits(2, 4).hold(np.array([2.0, 4.0])), SizeLimits(2, 4).hold(np.array([1.0, 5.0]))
+    (True, False)
+    """
+
+    minimum: float
+    maximum: float
+
+    def hold(self, mass: Floats) -> bool:
+        """Return whether sizes of clusters are within the limits, up to rounding of sums."""
+        low, high = self.minimum * (1 - ROUNDING), self.maximum * (1 + ROUNDING)
+        return bool(np.all(mass >= low) and np.all(mass <= high))
+
+
+def resolve_limits(
+    minimum: float | None,
+    maximum: float | None,
+    *,
+    balanced: bool,
+    n_clusters: int,
+    n_rows: int,
+    weights: Floats | None,
+) -> SizeLimits | None:
+    """Return the limits that a caller asked for; None if there are none.
+
+    Raise one sentence if no partition can keep them. Without weights the test is exact. With
+    weights it is not, because to fill clusters with heavy rows is a packing problem.
+
+    Parameters
+    ----------
+    minimum, maximum : float or None
+        As `ProjectedKMeans` gets them.
+    balanced : bool
+        Whether sizes are to be as equal as they can be: they differ by at most one row, or by at
+        most twice the weight of the heaviest row.
+    n_clusters : int
+        k.
+    n_rows : int
+        n.
+    weights : ndarray of float64 (n,) or None
+        The weights of the rows.
+
+    Examples
+    --------
+    >>> resolve_limits(None, None, balanced=True, n_clusters=3, n_rows=10, weights=None)
+    SizeLimits(minimum=3, maximum=4)
+    """
+    if minimum is None and maximum is None and not balanced:
+        return None
+    if weights is None:
+        return _limit_rows(minimum, maximum, balanced, n_clusters, n_rows)
+    total, heaviest = math.fsum(weights), float(np.max(weights))
+    even = total / n_clusters
+    if balanced:
+        return SizeLimits(max(0.0, even - heaviest), even + heaviest)
+    limits = SizeLimits(minimum or 0.0, total if maximum is None else float(maximum))
+    _check_total(limits, n_clusters, total, "weight,")
+    if heaviest > limits.maximum:
+        raise ValueError(
+            f"max_cluster_size={limits.maximum:g} is below the weight {heaviest:g} of a single "
+            "row; use a larger limit, or split the row into several of smaller weight"
+        )
+    return limits
+
+
+def _limit_rows(
+    minimum: float | None, maximum: float | None, balanced: bool, n_clusters: int, n_rows: int
+) -> SizeLimits:
+    """Return limits in whole rows; every cluster has a row at least."""
+    if balanced:
+        return SizeLimits(n_rows // n_clusters, -(-n_rows // n_clusters))
+    low = max(1, math.ceil(minimum or 0))
+    high = n_rows if maximum is None else min(n_rows, math.floor(maximum))
+    limits = SizeLimits(low, high)
+    _check_total(limits, n_clusters, n_rows, "rows,")
+    return limits
+
+
+def _check_total(limits: SizeLimits, n_clusters: int, total: float, word: str) -> None:
+    """Raise if so many clusters of these sizes cannot hold just all rows."""
+    if limits.minimum * n_clusters > total * (1 + ROUNDING):
+        raise ValueError(
+            f"n_clusters={n_clusters} with min_cluster_size={limits.minimum:g} need more than all "
+            f"{word} {total:g} in total; use at most {total / n_clusters:g}"
+        )
+    if limits.maximum * n_clusters < total * (1 - ROUNDING):
+        raise ValueError(
+            f"n_clusters={n_clusters} with max_cluster_size={limits.maximum:g} have no room for "
+            f"all {word} {total:g} in total; use at least {total / n_clusters:g}"
+        )
