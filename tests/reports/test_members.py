@@ -42,3 +42,11 @@ def test_columns_in_which_a_center_stands_out_come_first() -> None:
     moved = next(one for one in found.members if one.cluster == model.labels_[0])
     assert moved.columns[0].name == "d"
     assert moved.typical[0].values[0] == X[moved.typical[0].row, 3]
+
+
+def test_square_pictures_in_colour_are_found() -> None:
+    """Smooth pictures with three colours a pixel are told from random numbers of that size."""
+    steps = np.random.default_rng(0).normal(size=(200, 12, 12, 3))
+    smooth = np.cumsum(np.cumsum(steps, axis=1), axis=2)
+    assert guess_image_shape(smooth.reshape(200, -1), None) == (12, 12, 3)
+    assert guess_image_shape(steps.reshape(200, -1), None) is None

@@ -73,6 +73,7 @@ def _load(source: RowSource) -> ArrayRows:
     with source:
         loaded = ArrayRows(source.read(0, source.shape[0]))
         loaded.feature_names, loaded.labels = source.feature_names, source.labels
+        loaded.row_ids, loaded.image_shape = source.row_ids, source.image_shape
         loaded.origin = source
         return loaded
 

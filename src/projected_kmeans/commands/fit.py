@@ -231,7 +231,7 @@ def fit(
                 open_client(scheduler, n_workers) as client,
             ):
                 truth = find_truth(labels, truths, rows)
-                shape = resolve_image_shape(image_shape, choice["image_size"], rows.shape[1])
+                shape = resolve_image_shape(image_shape, rows)
                 chosen = set_dimensions(model, rows.shape[1]) if as_in_paper else None
                 with show_progress(quiet=wanted.quiet) as callback:
                     model.set_params(callback=outputs.listen(callback)).fit(rows, client=client)

@@ -149,7 +149,7 @@ def open_outputs(
 
 
 def resolve_image_shape(
-    image_shape: ImageShape | str | None, image_size: tuple[int, int] | None, n_features: int
+    image_shape: ImageShape | str | None, rows: RowSource
 ) -> ImageShape | str | None:
     """Return the shape of rows that are images, checked before the fit; "auto" if still unknown.
 
@@ -157,22 +157,12 @@ def resolve_image_shape(
     ----------
     image_shape : tuple of int, "auto" or None
         The value of ``--image-shape``.
-    image_size : (int, int) or None
-        Width and height to which ``--image-size`` resized the images.
-    n_features : int
-        Columns of the rows.
-
-    Examples
-    --------
-    >>> resolve_image_shape("auto", (32, 16), 1536)
-    (16, 32, 3)
+    rows : RowSource
+        Rows of image files know their shape.
     """
-    if image_shape == "auto" and image_size is not None:
-        width, height = image_size
-        image_shape = (height, width) if width * height == n_features else (height, width, 3)
-    return (
-        image_shape if isinstance(image_shape, str) else check_image_shape(image_shape, n_features)
-    )
+    if isinstance(image_shape, str):
+        return image_shape if rows.image_shape is None else rows.image_shape
+    return check_image_shape(image_shape, rows.shape[1])
 
 
 def _check_page(path: Path) -> Path:

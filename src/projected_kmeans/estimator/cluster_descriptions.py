@@ -81,12 +81,7 @@ def describe_model(
     """Return the descriptions of all clusters; see `ProjectedKMeans.describe_clusters`."""
     check_count("n_columns", n_columns)
     check_count("n_representatives", n_representatives)
-    n_features = model.centers.shape[1]
-    names = model.feature_names if feature_names is None else tuple(feature_names)
-    if names is not None and len(names) != n_features:
-        raise ValueError(
-            f"feature_names has {len(names)} entries for {n_features} columns; give one for each"
-        )
+    names = check_feature_names(model, feature_names)
     with open_checked(model, X, sample_weight) as problem:
         n_rows, sparse = problem.source.shape[0], problem.source.sparse
         known = check_ids(index_of(X) if ids is None else ids, n_rows)
@@ -96,6 +91,19 @@ def describe_model(
         _describe(cluster, measured, nearest, names, n_columns, sparse=sparse)
         for cluster in range(len(model.centers))
     )
+
+
+def check_feature_names(
+    model: FittedModel, feature_names: Sequence[str] | None
+) -> tuple[str, ...] | None:
+    """Return the names of the columns, by default those of the fit; raise unless one for each."""
+    names = model.feature_names if feature_names is None else tuple(map(str, feature_names))
+    n_features = model.centers.shape[1]
+    if names is not None and len(names) != n_features:
+        raise ValueError(
+            f"feature_names has {len(names)} entries for {n_features} columns; give one for each"
+        )
+    return names
 
 
 def _describe(

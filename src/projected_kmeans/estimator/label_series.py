@@ -9,6 +9,7 @@ import sys
 from typing import Any
 
 from projected_kmeans.results import Labels
+from projected_kmeans.sources.protocol import is_row_source
 
 SERIES_NAME = "label"
 
@@ -38,7 +39,12 @@ def label_like(labels: Labels, X: Any) -> Any:
 
 
 def index_of(X: Any) -> Any:
-    """Return the index of a pandas DataFrame, whose entries identify its rows; else None."""
+    """Return what identifies the rows: the index of a pandas DataFrame, the ids of a row source.
+
+    None if nothing does.
+    """
+    if is_row_source(X):
+        return X.row_ids
     return X.index if _is_frame(X, "pandas") else None
 
 

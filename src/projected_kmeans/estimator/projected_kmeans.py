@@ -666,7 +666,7 @@ class ProjectedKMeans(
             Number of rows for each center.
         ids : sequence, optional
             What the caller calls the rows, one for each row; by default the index of a pandas
-            DataFrame.
+            DataFrame, or the ``row_ids`` of a row source, such as the names of image files.
 
         Returns
         -------
@@ -713,7 +713,7 @@ class ProjectedKMeans(
             The names of the columns, such as the words of a vocabulary; by default those that the
             model knows.
         ids : sequence, optional
-            What the caller calls the rows; by default the index of a pandas DataFrame.
+            What the caller calls the rows; by default as for `representatives`.
         sample_weight : array-like (n,), optional
             Weight of every row.
         n_columns : int, default=6
@@ -842,6 +842,8 @@ class ProjectedKMeans(
         name: str = "X",
         sample_weight: ArrayLike | None = None,
         image_shape: Sequence[int] | str | None = "auto",
+        feature_names: Sequence[str] | None = None,
+        ids: Sequence[Any] | None = None,
     ) -> str:
         """Return the report of the fit as one HTML page, and write it to ``path`` if that is given.
 
@@ -858,8 +860,14 @@ class ProjectedKMeans(
         sample_weight : array-like (n,), optional
             The weights of the fit.
         image_shape : (height, width), (height, width, 3), "auto" or None, default="auto"
-            The shape of rows that are pictures. "auto" finds out whether rows are square pictures;
-            None shows numbers.
+            The shape of rows that are pictures. "auto" takes that of image files, or else finds
+            out whether rows are square pictures, grey or in colour; None shows numbers.
+        feature_names : sequence of str, optional
+            The names of the columns, such as the words of a vocabulary; by default those that the
+            model knows.
+        ids : sequence, optional
+            What the caller calls the rows; by default the index of a pandas DataFrame, or the
+            ``row_ids`` of a row source, such as the names of image files.
 
         Returns
         -------
@@ -878,7 +886,14 @@ class ProjectedKMeans(
         from projected_kmeans.reports.build import to_html
 
         return to_html(
-            self, X, path, name=name, sample_weight=sample_weight, image_shape=image_shape
+            self,
+            X,
+            path,
+            name=name,
+            sample_weight=sample_weight,
+            image_shape=image_shape,
+            feature_names=feature_names,
+            ids=ids,
         )
 
     @property

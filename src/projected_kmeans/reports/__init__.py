@@ -7,6 +7,7 @@ Modules, in the order in which a report is made:
 - ``rows``: distances of all rows in one walk; a map and a dimension curve from a sample.
 - ``clusters``: sizes and spreads of clusters, and the rows that represent each cluster.
 - ``members``: how a row is shown: as a picture, or by the columns in which its center stands out.
+- ``row_names``: what rows are called: the names of files, the ids of a table.
 - ``pictures``: rows as grey or coloured tiles, PNG files.
 - ``pass_lines``: the inertia after every pass, one line for each restart.
 - ``theorem``: what Theorem 1 of the paper promises for given sizes.

@@ -15,8 +15,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from projected_kmeans.blocks.block_source import BlockSource
-from projected_kmeans.blocks.inputs import check_weights
+from projected_kmeans.blocks.inputs import is_dask, open_weights
 from projected_kmeans.blocks.unit_length import UnitRows
+from projected_kmeans.estimator.cluster_descriptions import check_feature_names
 from projected_kmeans.estimator.fit_document import describe_fit
 from projected_kmeans.estimator.fitted_model import FittedModel
 from projected_kmeans.estimator.prediction import open_source
@@ -32,6 +33,7 @@ from projected_kmeans.reports.files import list_clusters, read_facts
 from projected_kmeans.reports.members import check_image_shape, guess_image_shape
 from projected_kmeans.reports.page import render_report, write_page
 from projected_kmeans.reports.pass_lines import collect_passes
+from projected_kmeans.reports.row_names import PickIds, name_rows, open_names
 from projected_kmeans.reports.rows import (
     MAX_MAP_ROWS,
     map_rows,
@@ -41,6 +43,7 @@ from projected_kmeans.reports.rows import (
 )
 from projected_kmeans.reports.values import FitFacts, Report
 from projected_kmeans.sources.array_source import as_row_source
+from projected_kmeans.sources.protocol import is_row_source
 
 
 def describe_report(
@@ -54,6 +57,7 @@ def describe_report(
     image_shape: Sequence[int] | str | None = "auto",
     cluster_names: Sequence[str] | None = None,
     command: str | None = None,
+    ids: Sequence[Any] | PickIds | None = None,
 ) -> Report:
     """Return the report of a fit.
 
@@ -79,6 +83,9 @@ def describe_report(
         Names of the clusters, shown beside their numbers.
     command : str, optional
         The command that made the fit.
+    ids : sequence or callable, optional
+        The names of the rows, one for each, or a function from some rows to their names; by default
+        those that X knows, such as the names of image files.
 
     Examples
     --------
@@ -90,6 +97,7 @@ def describe_report(
     [(2, 0.5), (2, 0.5)]
     """
     fitted = read_fitted_model(model)
+    fitted = replace(fitted, labels=None if fitted.labels is None else np.asarray(fitted.labels))
     if fitted.labels is None:
         raise ValueError(
             "a loaded model has no labels to report; use 'projected-kmeans report' on its folder"
@@ -116,10 +124,15 @@ def describe_report(
                 f"X has {source.shape[0]} rows and the model was fitted to {len(fitted.labels)}; "
                 "give the rows of the fit"
             )
-        names = fitted.feature_names if feature_names is None else feature_names
-        rows = _read_rows(fitted, model.projection_, source, sample_weight, names, image_shape)
-        described = _add_rows(report, fitted, rows, cluster_names)
-    return replace(described, fingerprint=as_row_source(X).identity())
+        names = check_feature_names(fitted, feature_names)
+        shape = _known_shape(X) if isinstance(image_shape, str) else image_shape
+        pick = open_names(ids, X, source.shape[0])
+        rows = _read_rows(
+            fitted, model.projection_, source, sample_weight, names, shape or image_shape
+        )
+        described = name_rows(_add_rows(report, fitted, rows, cluster_names), pick)
+    # Dask's rows would all be computed for a fingerprint.
+    return described if is_dask(X) else replace(described, fingerprint=_identify(X))
 
 
 def to_html(
@@ -130,6 +143,8 @@ def to_html(
     name: str = "X",
     sample_weight: ArrayLike | None = None,
     image_shape: Sequence[int] | str | None = "auto",
+    feature_names: Sequence[str] | None = None,
+    ids: Sequence[Any] | None = None,
 ) -> str:
     """Return the report of a fit as one HTML page, and write it if a path is given.
 
@@ -137,11 +152,17 @@ def to_html(
     ----------
     model : ProjectedKMeans
         A fitted estimator.
-    X, path, name, sample_weight, image_shape
+    X, path, name, sample_weight, image_shape, feature_names, ids
         As in `ProjectedKMeans.to_html`.
     """
     report = describe_report(
-        model, X, name=name, sample_weight=sample_weight, image_shape=image_shape
+        model,
+        X,
+        name=name,
+        sample_weight=sample_weight,
+        image_shape=image_shape,
+        feature_names=feature_names,
+        ids=ids,
     )
     page = render_report(report)
     if path is not None:
@@ -154,7 +175,9 @@ def _describe_facts(
 ) -> FitFacts:
     if document is None:
         rows = X
-        if not hasattr(X, "dtype"):  # None, a list or a table: the type in which it was clustered
+        # None, a list, a table, or Dask's rows, whose number may be unknown: the type in which
+        # they were clustered.
+        if not hasattr(X, "dtype") or is_dask(X):
             shape = (len(model.labels_), model.n_features_in_)
             rows = np.broadcast_to(model.cluster_centers_.dtype.type(0), shape)
         document = describe_fit(model, rows, name=name)
@@ -171,7 +194,7 @@ def _read_rows(
     image_shape: Sequence[int] | str | None,
 ) -> ReportRows:
     """Measure all rows in one walk, and draw the sample."""
-    weights = check_weights(sample_weight, source)
+    weights = open_weights(sample_weight, source)
     shape = None
     if not isinstance(image_shape, str):
         shape = check_image_shape(image_shape, source.shape[1])
@@ -187,6 +210,15 @@ def _read_rows(
     if image_shape == "auto":
         shape = guess_image_shape(sample.rows, names)
     return ReportRows(seen, sample, max_rows, walk, names, shape)
+
+
+def _known_shape(X: Any) -> tuple[int, ...] | None:
+    """Return the shape of rows that are read from image files, else None."""
+    return X.image_shape if is_row_source(X) else None
+
+
+def _identify(X: Any) -> str:
+    return as_row_source(X).identity()
 
 
 def _add_rows(

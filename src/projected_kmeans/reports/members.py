@@ -65,7 +65,9 @@ def check_image_shape(image_shape: Any, n_features: int) -> ImageShape | None:
 
 
 def guess_image_shape(rows: Any, names: Sequence[str] | None) -> ImageShape | None:
-    """Return the shape of rows that look like square pictures, else None.
+    """Return the shape of rows that look like square pictures, grey or in colour, else None.
+
+    Colours are those of a pixel side by side: red, green, blue.
 
     Parameters
     ----------
@@ -82,15 +84,19 @@ def guess_image_shape(rows: Any, names: Sequence[str] | None) -> ImageShape | No
     (64, 64)
     >>> guess_image_shape(np.random.default_rng(0).normal(size=(200, 64)), None)
     """
-    side = math.isqrt(rows.shape[1])
-    square = side * side == rows.shape[1] and side >= MIN_SIDE
-    if scipy.sparse.issparse(rows) or names is not None or not square:
+    if scipy.sparse.issparse(rows) or names is not None:
         return None
-    pixels = rows[:500].astype(np.float64).reshape(-1, side, side)
-    pixels -= pixels.mean(axis=0)
-    beside = _correlate(pixels[:, :, 1:], pixels[:, :, :-1])
-    below = _correlate(pixels[:, 1:], pixels[:, :-1])
-    return (side, side) if min(beside, below) >= MIN_CORRELATION else None
+    for colours in ((), (3,)):
+        shape = (side := math.isqrt(rows.shape[1] // math.prod(colours)), side, *colours)
+        if side < MIN_SIDE or math.prod(shape) != rows.shape[1]:
+            continue
+        pixels = rows[:500].astype(np.float64).reshape(-1, *shape)
+        pixels -= pixels.mean(axis=0)
+        beside = _correlate(pixels[:, :, 1:], pixels[:, :, :-1])
+        below = _correlate(pixels[:, 1:], pixels[:, :-1])
+        if min(beside, below) >= MIN_CORRELATION:
+            return shape
+    return None
 
 
 def find_columns(

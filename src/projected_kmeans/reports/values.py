@@ -145,12 +145,13 @@ class ClusterFacts:
 
 @dataclass(frozen=True)
 class Member:
-    """A row of a cluster: its index, its distance to the center, and its picture or values."""
+    """A row of a cluster: its index and distance to the center, its picture or values, its name."""
 
     row: Count
     distance: NotNegative
     picture: str | None = None
     values: tuple[Finite, ...] = ()
+    name: str | None = None
 
 
 @dataclass(frozen=True)
@@ -186,6 +187,8 @@ class RowMap:
         The coordinates of the centers of all clusters, in the order of their labels.
     kept : float
         The share of the sketch's variance that lies along the two directions.
+    names : tuple of str
+        The names of the rows, such as those of their files; empty if rows have none.
     """
 
     rows: tuple[Count, ...]
@@ -195,9 +198,11 @@ class RowMap:
     center_x: tuple[Finite, ...]
     center_y: tuple[Finite, ...]
     kept: Share
+    names: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         lengths = {len(self.rows), len(self.clusters), len(self.x), len(self.y)}
+        lengths |= {len(self.names)} if self.names else set()
         if len(lengths) > 1 or len(self.center_x) != len(self.center_y):
             raise ValueError("the columns of the map have different lengths")
 

@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 from projected_kmeans.sources.file_reader import Reader, explain_errors
 from projected_kmeans.sources.file_source import FileRows
 from projected_kmeans.sources.folder_source import JoinedRows
-from projected_kmeans.sources.protocol import RowSource
 
 
 @dataclass(frozen=True)
@@ -35,7 +34,7 @@ class Choice:
 
 # From files in the order of their rows, the extension that names their format, and a choice, to
 # their row source.
-Opener: TypeAlias = Callable[[Sequence[Path], str, Choice], RowSource]
+Opener: TypeAlias = "Callable[[Sequence[Path], str, Choice], FileRows | JoinedRows]"
 
 
 @dataclass(frozen=True)
@@ -81,6 +80,8 @@ class Format:
     modules : tuple of str
         The modules of native libraries that parse files of this format. If there are any, files
         are read by another process, which a damaged file may crash; see `reader_process`.
+    file_is_row : bool
+        Whether each file is one row, so that its name identifies the row.
     """
 
     extensions: tuple[str, ...]
@@ -91,12 +92,13 @@ class Format:
     named_columns: NamedColumns | None = None
     is_store: Callable[[Path], bool] | None = None
     modules: tuple[str, ...] = ()
+    file_is_row: bool = False
 
 
 def each_file(open_reader: Callable[[Path, Choice], Reader]) -> Opener:
     """Return the opener of a format in which every file has a reader of its own."""
 
-    def open_all(files: Sequence[Path], extension: str, choice: Choice) -> RowSource:
+    def open_all(files: Sequence[Path], extension: str, choice: Choice) -> FileRows | JoinedRows:
         sources = []
         for file in files:
             with explain_errors(file, extension):
@@ -111,7 +113,7 @@ def each_file(open_reader: Callable[[Path, Choice], Reader]) -> Opener:
 def files_together(open_reader: Callable[[Sequence[Path], Choice], Reader]) -> Opener:
     """Return the opener of a format in which one reader reads all files of a folder."""
 
-    def open_all(files: Sequence[Path], extension: str, choice: Choice) -> RowSource:
+    def open_all(files: Sequence[Path], extension: str, choice: Choice) -> FileRows | JoinedRows:
         return FileRows(files, extension, choice, open_reader(files, choice))
 
     return open_all

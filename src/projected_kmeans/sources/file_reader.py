@@ -37,6 +37,7 @@ class Reader(Protocol):
     forward_only: bool
     feature_names: tuple[str, ...] | None
     labels: NDArray[Any] | None
+    image_shape: tuple[int, ...] | None
 
     def read(self, start: int, stop: int) -> Any:
         """Return the rows start, ..., stop - 1 in any layout; the range is checked already."""

@@ -1,10 +1,13 @@
-"""Which files a path stands for, and of which format they are."""
+"""Which files a path stands for, how they are called, and of which format they are."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
 
 from projected_kmeans.sources.format_table import FORMATS, TABLE
 from projected_kmeans.sources.protocol import UnreadableFile
@@ -57,6 +60,38 @@ def unknown_format(path: Path, extension: str, known: Iterable[str]) -> Unreadab
     """Return the error to raise for an extension that is not known."""
     what = f"{path} has the unknown format {extension!r}" if extension else f"{path} has no format"
     return UnreadableFile(f"{what}; use one of {', '.join(known)}")
+
+
+def name_files(path: Path, files: Sequence[Path]) -> tuple[str, ...]:
+    """Return the names of the files that a path stands for, relative to it if it is a folder.
+
+    Examples
+    --------
+    >>> name_files(Path("pets"), [Path("pets/cats/1.png"), Path("pets/cats/2.png")])
+    ('cats/1.png', 'cats/2.png')
+    """
+    folder = path.parent if list(files) == [path] else path
+    return tuple(file.relative_to(folder).as_posix() for file in files)
+
+
+def name_folders(path: Path, files: Sequence[Path]) -> NDArray[np.str_]:
+    """Return for each file the name of the folder inside ``path`` that it lies in.
+
+    Of folders in folders the outermost counts, as in other programs that read labels so.
+
+    Examples
+    --------
+    >>> name_folders(Path("pets"), [Path("pets/cats/1.png"), Path("pets/dogs/old/1.png")]).tolist()
+    ['cats', 'dogs']
+    """
+    names = [Path(name).parts for name in name_files(path, files)]
+    for name in names:
+        if len(name) == 1:
+            raise UnreadableFile(
+                f"{name[0]} lies in no folder inside {path}, so that it has no label; put each "
+                "image into the folder of its label"
+            )
+    return np.array([name[0] for name in names])
 
 
 def _guess_extension(path: Path) -> str:

@@ -50,6 +50,7 @@ class FileRows(SourceDefaults):
         self.forward_only = reader.forward_only
         self.feature_names = reader.feature_names
         self.labels = reader.labels
+        self.image_shape = reader.image_shape
         self._choice = repr(choice)
         self._reader = reader
 

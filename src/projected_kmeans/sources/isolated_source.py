@@ -112,6 +112,8 @@ class IsolatedRows(SourceDefaults):
         names = opened.facts["feature_names"]
         self.feature_names = None if names is None else tuple(names)
         self.labels = opened.labels
+        shape = opened.facts["image_shape"]
+        self.image_shape = None if shape is None else tuple(shape)
 
     def read(self, start: int, stop: int) -> Rows:
         """Return the rows start, ..., stop - 1; raise if the file has other rows by now."""

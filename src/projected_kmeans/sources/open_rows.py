@@ -13,7 +13,9 @@ from numpy.typing import NDArray
 
 from projected_kmeans.sources.file_format import Choice
 from projected_kmeans.sources.file_reader import explain_errors
-from projected_kmeans.sources.file_search import find_files
+from projected_kmeans.sources.file_search import find_files, name_files, name_folders
+from projected_kmeans.sources.file_source import FileRows
+from projected_kmeans.sources.folder_source import JoinedRows
 from projected_kmeans.sources.format_table import FORMATS
 from projected_kmeans.sources.isolated_source import IsolatedRows
 from projected_kmeans.sources.protocol import RowSource, UnreadableFile
@@ -48,6 +50,7 @@ def open_rows(
     drop: Sequence[str] | None = None,
     image_size: tuple[int, int] | None = None,
     n_features: int | None = None,
+    folder_labels: bool = False,
 ) -> RowSource:
     r"""Open a data file, or a folder of files of one format, as a source of row ranges.
 
@@ -66,11 +69,14 @@ def open_rows(
         Width and height to which images are resized; None needs images of one size.
     n_features : int or None
         The number of columns of svmlight rows; None goes by the largest index.
+    folder_labels : bool, default=False
+        Whether ``labels`` are the names of the folders inside ``path`` in which images lie.
 
     Returns
     -------
     RowSource
-        Opening reads the shape, the type and the names, and no rows if the format allows it.
+        Opening reads the shape, the type and the names, and no rows if the format allows it. The
+        ``row_ids`` of images are the names of their files, relative to ``path``.
 
     Examples
     --------
@@ -94,10 +100,20 @@ def open_rows(
             raise UnreadableFile(
                 f"{path} is read as {extension}, so {name}={value!r} cannot be chosen; leave it out"
             )
+    labels = name_folders(Path(path), found) if folder_labels else None
+    if folder_labels and not entry.file_is_row:
+        raise UnreadableFile(
+            f"{path} is read as {extension}, so folder_labels=True cannot be chosen; leave it out"
+        )
+    source: IsolatedRows | FileRows | JoinedRows
     if entry.modules and can_isolate():
-        return IsolatedRows(files, extension, choice, str(path))
-    with explain_errors(Path(path), extension):
-        return entry.open(files, extension, choice)
+        source = IsolatedRows(files, extension, choice, str(path))
+    else:
+        with explain_errors(Path(path), extension):
+            source = entry.open(files, extension, choice)
+    if entry.file_is_row:
+        source.row_ids, source.labels = name_files(Path(path), found), labels
+    return source
 
 
 def read_matrix(

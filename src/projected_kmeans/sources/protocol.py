@@ -7,6 +7,7 @@ table, in a file, in a folder of files. This module opens no file and knows no f
 from __future__ import annotations
 
 import inspect
+from collections.abc import Sequence
 from types import TracebackType
 from typing import Any, Protocol, Self, TypeAlias, TypeGuard, runtime_checkable
 
@@ -17,7 +18,10 @@ from numpy.typing import NDArray
 from projected_kmeans.one_line import one_line
 
 # What a row source has beside `read` and `identity`.
-MEMBERS = ("shape", "dtype", "sparse", "forward_only", "feature_names", "labels", "close")
+MEMBERS = (
+    *("shape", "dtype", "sparse", "forward_only", "feature_names", "labels"),
+    *("row_ids", "image_shape", "close"),
+)
 MISSING = object()
 
 Rows: TypeAlias = "NDArray[Any] | scipy.sparse.csr_array[Any]"
@@ -75,6 +79,14 @@ class RowSource(Protocol):
     def labels(self) -> NDArray[Any] | None:
         """A label for each row, or None if the data has none."""
 
+    @property
+    def row_ids(self) -> Sequence[Any] | None:
+        """What identifies each row, such as the name of its file; None if the data has nothing."""
+
+    @property
+    def image_shape(self) -> tuple[int, ...] | None:
+        """Height and width of rows that are images, and 3 if they have colours; else None."""
+
     def read(self, start: int, stop: int) -> Rows:
         """Return the rows start, ..., stop - 1: CSR, or a C-contiguous array.
 
@@ -102,14 +114,16 @@ class RowSource(Protocol):
 class SourceDefaults:
     """What a row source has unless its class says otherwise; readers of files inherit it too.
 
-    The rows are dense, have neither names nor labels, can be read in any order at the same cost,
-    and hold nothing open. A source is a context manager that closes itself.
+    The rows are dense, have neither names nor labels nor ids, are not images, can be read in any
+    order at the same cost, and hold nothing open. A source is a context manager that closes itself.
     """
 
     sparse: bool = False
     forward_only: bool = False
     feature_names: tuple[str, ...] | None = None
     labels: NDArray[Any] | None = None
+    row_ids: Sequence[Any] | None = None
+    image_shape: tuple[int, ...] | None = None
 
     def close(self) -> None:
         """Do nothing, because nothing is held open between two reads."""

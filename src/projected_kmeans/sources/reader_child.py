@@ -111,6 +111,7 @@ class OpenFiles:
             "sparse": source.sparse,
             "forward_only": source.forward_only,
             "feature_names": source.feature_names,
+            "image_shape": source.image_shape,
             "file_bytes": size,
         }
         return facts, [] if source.labels is None else [np.asarray(source.labels)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from pathlib import Path
 
 import numpy as np
@@ -59,3 +60,31 @@ def test_only_listed_decoders_run(tmp_path: Path) -> None:
     """Pillow goes by the content of a file; PostScript would be run by Ghostscript."""
     (tmp_path / "a.png").write_bytes(b"%!PS-Adobe-3.0 EPSF-3.0\n%%BoundingBox: 0 0 4 4\n%%EOF\n")
     assert "cannot identify image file" in reading_error(tmp_path / "a.png")
+
+
+def test_images_know_their_names_and_shape(tmp_path: Path) -> None:
+    """Rows are called by their files, relative to the folder; a copy in a process knows it, too."""
+    for name in ("cats/1.png", "dogs/old/1.png"):
+        (tmp_path / name).parent.mkdir(parents=True)
+        Image.fromarray(np.full((4, 3, 3), len(name), np.uint8)).save(tmp_path / name)
+    source = open_rows(tmp_path, folder_labels=True)
+    copied = pickle.loads(pickle.dumps(source))
+    for one in (source, copied):
+        assert one.row_ids == ("cats/1.png", "dogs/old/1.png")
+        assert one.labels.tolist() == ["cats", "dogs"]
+        assert one.image_shape == (4, 3, 3)
+    assert open_rows(tmp_path).labels is None
+    only = open_rows(tmp_path / "cats/1.png")
+    assert only.row_ids == ("1.png",)
+    grey = open_rows(tmp_path / "cats", image_size=(2, 5))
+    assert grey.image_shape == (5, 2, 3)
+
+
+def test_folder_labels_need_folders_of_images(folder: Path, tmp_path: Path) -> None:
+    """An image outside of all folders, and a format with many rows in a file, are refused."""
+    with pytest.raises(UnreadableFile, match=r"image000\.png lies in no folder inside"):
+        open_rows(folder, image_size=(2, 3), folder_labels=True)
+    (tmp_path / "texts" / "a").mkdir(parents=True)
+    np.save(tmp_path / "texts" / "a" / "rows.npy", np.eye(3))
+    with pytest.raises(UnreadableFile, match="folder_labels=True cannot be chosen"):
+        open_rows(tmp_path / "texts", folder_labels=True)

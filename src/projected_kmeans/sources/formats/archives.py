@@ -22,6 +22,7 @@ from projected_kmeans.sources.sparse_layout import check_sparse, is_sparse
 
 MATRIX_NAMES = ("X", "x", "data", "fea", "features")
 LABEL_NAMES = ("y", "Y", "gnd", "labels", "target")
+COLUMN_NAMES = ("feature_names", "vocabulary", "columns", "words", "terms")
 
 
 @dataclass(frozen=True)
@@ -30,11 +31,11 @@ class Variable:
 
     name: str
     shape: tuple[int, ...]
-    kind: str  # "number", "sparse" or "other"
+    kind: str  # "number", "sparse", "text" or "other"
 
     def is_matrix(self) -> bool:
         """Return whether it can hold rows."""
-        return self.kind != "other" and len(self.shape) == 2
+        return self.kind in ("number", "sparse") and len(self.shape) == 2
 
     def is_vector(self) -> bool:
         """Return whether it can hold labels."""
@@ -80,6 +81,14 @@ class Archive:
                     return np.asarray(self.load(self.path, name)).reshape(-1)
         return None
 
+    def find_names(self, n_columns: int) -> tuple[str, ...] | None:
+        """Return the names of this number of columns if a usual name has them, else None."""
+        for name in COLUMN_NAMES:
+            for one in self.variables:
+                if one.name == name and one.kind == "text" and one.shape == (n_columns,):
+                    return tuple(self.load(self.path, name).tolist())
+        return None
+
     def load_labels(self) -> NDArray[Any]:
         """Return the vector with a usual name, or the only vector."""
         vectors = [one for one in self.variables if one.is_vector()]
@@ -112,6 +121,7 @@ class LoadedRows(SourceDefaults):
         self.dtype = rows.dtype
         self.sparse = bool(is_sparse(rows))
         self.labels = archive.find_labels(self.shape[0])
+        self.feature_names = archive.find_names(self.shape[1])
 
     def read(self, start: int, stop: int) -> Any:
         """Return rows of the array in memory."""

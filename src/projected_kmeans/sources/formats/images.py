@@ -6,6 +6,7 @@ them.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -67,7 +68,8 @@ class ImageRows(SourceDefaults):
             if mode not in GREY_MODES:
                 self._mode = "RGB"
         width, height = size or first or (0, 0)
-        self.shape = (len(self._paths), width * height * (3 if self._mode == "RGB" else 1))
+        self.image_shape = (height, width, 3) if self._mode == "RGB" else (height, width)
+        self.shape = (len(self._paths), math.prod(self.image_shape))
 
     def read(self, start: int, stop: int) -> NDArray[np.uint8]:
         """Return images of a range as rows."""
@@ -105,4 +107,5 @@ IMAGES = Format(
     files_together(lambda files, choice: ImageRows(files, choice.image_size)),
     choices=("image_size",),
     modules=("PIL.Image",),
+    file_is_row=True,
 )

@@ -23,6 +23,9 @@ from projected_kmeans.sources.protocol import UnreadableFile, check_matrix
 # The arrays that scipy.sparse.save_npz writes for every sparse format, and the name under which
 # the matrix that they describe is chosen here.
 SPARSE_MEMBERS = {"format", "shape", "data"}
+# The parts of CSR rows that were saved one by one, without a format.
+CSR_MEMBERS = {"data", "indices", "indptr", "shape"}
+SPARSE_PARTS = {*SPARSE_MEMBERS, *CSR_MEMBERS, "row", "col", "coords", "offsets", "_is_array"}
 SPARSE_NAME = "the matrix"
 
 # In a zip file, the header in front of a member has 30 bytes, then the member's name and an extra
@@ -38,11 +41,13 @@ def list_npz(path: Path) -> Archive:
         for member in members.namelist():
             with members.open(member) as handle:
                 shape, dtype, _ = read_npy_header(handle)
-            kind = "number" if dtype.kind in "biufc" else "other"
+            kind = "number" if dtype.kind in "biufc" else "text" if dtype.kind == "U" else "other"
             variables.append(Variable(member.removesuffix(".npy"), shape, kind))
-    if {one.name for one in variables} >= SPARSE_MEMBERS:
+    names = {one.name for one in variables}
+    if names >= SPARSE_MEMBERS or names >= CSR_MEMBERS:
         shape = tuple(_load_member(path, "shape").tolist())
-        variables = [Variable(SPARSE_NAME, shape, "sparse")]
+        others = [one for one in variables if one.name not in SPARSE_PARTS]
+        variables = [Variable(SPARSE_NAME, shape, "sparse"), *others]
     return Archive(path, tuple(variables), _load_member)
 
 
@@ -55,16 +60,26 @@ def _open_reader(path: Path, choice: Choice) -> Reader:
     if mapped is None:
         return LoadedRows(archive, chosen.name)
     check_matrix(mapped.shape, mapped.dtype, f"{chosen.name} in {path}")
-    return MappedRows(mapped, archive.find_labels(mapped.shape[0]))
+    rows = MappedRows(mapped, archive.find_labels(mapped.shape[0]))
+    rows.feature_names = archive.find_names(mapped.shape[1])
+    return rows
 
 
 def _load_member(path: Path, name: str) -> Any:
     if name == SPARSE_NAME:
         _check_sizes(path, None)
-        return scipy.sparse.load_npz(path)
+        return _load_sparse(path)
     _check_sizes(path, name)
     with np.load(path, allow_pickle=False) as arrays:
         return np.asarray(arrays[name])
+
+
+def _load_sparse(path: Path) -> Any:
+    with np.load(path, allow_pickle=False) as arrays:
+        if "format" not in arrays:
+            parts = (arrays["data"], arrays["indices"], arrays["indptr"])
+            return scipy.sparse.csr_array(parts, shape=tuple(arrays["shape"].tolist()))
+    return scipy.sparse.load_npz(path)
 
 
 def _check_sizes(path: Path, name: str | None) -> None:

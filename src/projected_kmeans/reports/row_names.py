@@ -1,0 +1,60 @@
+"""What the rows of a report are called: the names of files, the ids of a table.
+
+Adds names to a report that is measured already; only the rows that it shows are looked up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, TypeAlias
+
+from projected_kmeans.estimator.label_series import index_of
+from projected_kmeans.estimator.representatives import check_ids
+from projected_kmeans.reports.values import Member, Report
+
+# From indices of rows to their ids.
+PickIds: TypeAlias = Callable[[Sequence[int]], Mapping[int, Any]]
+
+
+def open_names(ids: Sequence[Any] | PickIds | None, X: Any, n_rows: int) -> PickIds | None:
+    """Return what finds the ids of some rows; None if rows have none.
+
+    Parameters
+    ----------
+    ids : sequence, callable or None
+        One id for each row, or what finds ids; None takes those that X knows.
+    X : object
+        The rows.
+    n_rows : int
+        Their number.
+    """
+    if callable(ids):
+        return ids
+    known = check_ids(index_of(X) if ids is None else ids, n_rows)
+    return None if known is None else lambda rows: {row: known[row] for row in rows}
+
+
+def name_rows(report: Report, pick: PickIds | None) -> Report:
+    """Return the report with the names of its members and of the rows on its map.
+
+    A table of pandas without an index of its own numbers its rows; such numbers are no names.
+    """
+    members = [one for group in report.members for one in (*group.typical, *group.outlying)]
+    drawn = () if report.row_map is None else report.row_map.rows
+    rows = sorted({*drawn, *(one.row for one in members)})
+    found = {} if pick is None else {row: str(name) for row, name in pick(rows).items()}
+    if all(name == str(row) for row, name in found.items()):
+        return report
+
+    def name(some: Sequence[Member]) -> tuple[Member, ...]:
+        return tuple(replace(one, name=found[one.row]) for one in some)
+
+    groups = (
+        replace(group, typical=name(group.typical), outlying=name(group.outlying))
+        for group in report.members
+    )
+    row_map = report.row_map
+    if row_map is not None:
+        row_map = replace(row_map, names=tuple(found[row] for row in row_map.rows))
+    return replace(report, members=tuple(groups), row_map=row_map)
