@@ -6,10 +6,11 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from projected_kmeans.estimator.model_files import load_model
-from tests.support.commands import Call
+from tests.support.commands import TRUTH, Call
 
 
 def test_report_from_a_folder_a_result_and_json(call: Call, model: Path, tmp_path: Path) -> None:
@@ -21,6 +22,27 @@ def test_report_from_a_folder_a_result_and_json(call: Call, model: Path, tmp_pat
     (model / "report.json").unlink()
     call("report", model, "--out", tmp_path / "less.html")
     assert "made without the rows" in (tmp_path / "less.html").read_text("utf-8")
+
+
+def test_the_title_is_that_of_the_data_or_a_name(call: Call, data: Path, tmp_path: Path) -> None:
+    """The title is the name of DATA; --name of fit or of report gives another one."""
+    page = tmp_path / "page.html"
+    call("fit", data, "-k", 3, "-q", "--report", page)
+    assert "<h1>rows.npy</h1>" in page.read_text("utf-8")
+    call("fit", data, "-k", 3, "-q", "--report", page, "--name", "My rows", "--out", tmp_path / "a")
+    assert "<h1>My rows</h1>" in page.read_text("utf-8")
+    call("report", tmp_path / "a", "--out", page, "--name", "R & D")
+    assert "<h1>R &amp; D</h1>" in page.read_text("utf-8")
+
+
+def test_known_labels_are_shown(call: Call, data: Path, tmp_path: Path) -> None:
+    """The report of a fit with true labels has the main label of each cluster."""
+    page = tmp_path / "page.html"
+    np.savetxt(tmp_path / "truth.csv", TRUTH, fmt="kind%d")
+    call("fit", data, "-k", 3, "-q", "--labels", tmp_path / "truth.csv", "--report", page)
+    text = page.read_text("utf-8")
+    assert "Main label" in text
+    assert all(f">kind{label}<" in text for label in range(3))
 
 
 def test_a_loaded_model_has_no_labels_to_report(model: Path) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+import scipy.sparse
 
 from projected_kmeans import ProjectedKMeans
 from projected_kmeans.demo.comparison import run_demo, write_demo
@@ -18,9 +19,9 @@ from projected_kmeans.reports.live_fit import watch_fit
 from projected_kmeans.reports.page import render_report, write_page
 from projected_kmeans.reports.page_server import PageServer
 from projected_kmeans.reports.rows import MAX_MAP_ROWS
-from projected_kmeans.reports.values import ClusterFacts, DataFacts, Report, RowMap
+from projected_kmeans.reports.values import ClusterFacts, DataFacts, Report, RowMap, SilhouetteFacts
 from projected_kmeans.results import FitState
-from tests.support.browser import IS_INSTALLED, PHONE, Browser
+from tests.support.browser import DESK, IS_INSTALLED, PHONE, Browser
 
 pytestmark = pytest.mark.skipif(
     not IS_INSTALLED,
@@ -29,6 +30,11 @@ pytestmark = pytest.mark.skipif(
 )
 
 EVIL = "<script>alert(1)</script>"
+
+# Members of a cluster are folded; some are opened.
+OPEN_MEMBERS = (
+    "for (const one of [...document.querySelectorAll('.member')].slice(0, 2)) one.open = true"
+)
 
 # The view of the map, for versions of Bokeh that keep views in a list or by name.
 FIRST_PLOT = "const view = Object.values(Bokeh.index)[0] || [...Bokeh.index][0];"
@@ -62,13 +68,44 @@ def table(tmp_path_factory: pytest.TempPathFactory) -> str:
     return page.as_uri()
 
 
-@pytest.mark.parametrize("page", ["demo", "table"])
+@pytest.fixture(scope="module")
+def texts(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """Return the address of a report of sparse rows with a vocabulary and true labels."""
+    stream = np.random.default_rng(0)
+    topics = np.repeat(np.arange(6), 50)
+    rows = scipy.sparse.random(300, 200, density=0.03, format="csr", random_state=1).tolil()
+    for row, topic in enumerate(topics):
+        rows[row, 20 * topic + stream.integers(20, size=6)] = 2.0
+    model = ProjectedKMeans(6, random_state=0).fit(rows.tocsr())
+    page = tmp_path_factory.mktemp("texts") / "report.html"
+    model.to_html(
+        rows.tocsr(), page, feature_names=[f"word{i}" for i in range(200)], true_labels=topics
+    )
+    return page.as_uri()
+
+
+@pytest.fixture(scope="module")
+def cosine(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """Return the address of a report of directions in 30 clusters, some of which overlap."""
+    stream = np.random.default_rng(1)
+    rows = stream.normal(size=(30, 40))[np.arange(600) % 30] + 0.7 * stream.normal(size=(600, 40))
+    model = ProjectedKMeans(30, metric="cosine", random_state=0, n_init=1).fit(rows)
+    page = tmp_path_factory.mktemp("cosine") / "report.html"
+    model.to_html(rows, page, name="embeddings")
+    return page.as_uri()
+
+
+PAGES = ("demo", "table", "texts", "cosine")
+
+
+@pytest.mark.parametrize("page", PAGES)
 def test_a_page_is_whole_at_a_desk(
     browser: Browser, request: pytest.FixtureRequest, page: str
 ) -> None:
     """No error, no request, no overflow, and no barrier in light and in dark."""
     address = request.getfixturevalue(page)
     browser.show(address)
+    browser.run(OPEN_MEMBERS)
     assert browser.overflow() <= 0
     assert browser.barriers() == []
     browser.set_mode("dark")  # changes colours and nothing else
@@ -78,13 +115,14 @@ def test_a_page_is_whole_at_a_desk(
     assert browser.requests() == [address]
 
 
-@pytest.mark.parametrize("page", ["demo", "table"])
+@pytest.mark.parametrize("page", PAGES)
 def test_a_page_is_whole_on_a_phone(
     browser: Browser, request: pytest.FixtureRequest, page: str
 ) -> None:
     """No error, no request and no overflow on a narrow screen in dark mode."""
     address = request.getfixturevalue(page)
     browser.show(address, PHONE, "dark")
+    browser.run(OPEN_MEMBERS)
     assert browser.errors() == []
     assert browser.requests() == [address]
     assert browser.overflow() <= 0
@@ -166,6 +204,27 @@ def test_hovering_the_map_tells_row_and_cluster(browser: Browser, table: str) ->
     assert text.split() == [str(found["row"]), str(found["cluster"])]
 
 
+@pytest.mark.parametrize("size", [DESK, PHONE], ids=["desk", "phone"])
+def test_numbers_on_the_map_do_not_overlap(
+    browser: Browser, cosine: str, size: tuple[int, int]
+) -> None:
+    """All numbers of centers are apart at any width, and after a zoom."""
+    browser.show(cosine, size)
+    nearest = (
+        f"{FIRST_PLOT} const {{x, y, center_x: cx, center_y: cy}} = view.model.renderers"
+        ".find((one) => one.name === 'map-numbers').data_source.data, frame = view.frame;"
+        "const draw = (a, b) => [...a].map("
+        "  (one, i) => [frame.x_scale.compute(one), frame.y_scale.compute(b[i])]);"
+        "const least = (some) => Math.min(...some.flatMap((one, i) => some.slice(i + 1).map("
+        "  (other) => Math.hypot(one[0] - other[0], one[1] - other[1]))));"
+        "return [least(draw(x, y)), least(draw(cx, cy))]"
+    )
+    apart, centers = browser.run(nearest)
+    assert centers < 20 < 22 < apart
+    browser.driver.find_element("id", "map-zoom-out").click()
+    browser.wait(lambda: browser.run(nearest)[0] > 22 > browser.run(nearest)[1])
+
+
 def test_one_cluster_can_be_shown_alone(browser: Browser, table: str) -> None:
     """Choosing a cluster selects its points on the map; the reset button selects none."""
     from selenium.webdriver.support.ui import Select
@@ -188,6 +247,7 @@ def test_one_cluster_can_be_shown_alone(browser: Browser, table: str) -> None:
 def test_a_script_in_a_name_stays_text(browser: Browser, table: str) -> None:
     """Names that look like scripts are shown as text and do not run."""
     browser.show(table)
+    browser.run(OPEN_MEMBERS)
     assert browser.driver.find_element("tag name", "h1").text == EVIL
     heads = browser.driver.find_elements("css selector", "#members th")
     assert EVIL in [head.text for head in heads]
@@ -210,7 +270,21 @@ def test_a_million_rows_open_in_three_seconds(
             data=DataFacts("million.npy", (1_000_000, 784), "float32"),
             results=replace(report.facts.results, cluster_sizes=(1000,) * 1000, n_components=64),
         ),
-        tuple(ClusterFacts(label, 1000, 5.0, 1.0, 9.0) for label in range(1000)),
+        tuple(
+            ClusterFacts(
+                label,
+                *(1000, 5.0, 1.0, 9.0),
+                summary="high first column, low second column, high third column",
+                representative=label,
+                representative_name=f"folder/of/images/{label:08}.png",
+                silhouette=0.1,
+                nearest=(label + 1) % 1000,
+                majority="some label",
+                purity=0.5,
+            )
+            for label in range(1000)
+        ),
+        silhouette=SilhouetteFacts(0.1, 2000),
         row_map=RowMap(tuple(rows.tolist()), tuple((rows % 1000).tolist()), *coordinates, kept=0.3),
     )
     page = write_page(render_report(large), tmp_path / "million.html")

@@ -165,7 +165,7 @@ def test_extreme_traces_can_be_drawn(proven: Report) -> None:
     results = proven.facts.results
     for inertia, bound, seconds in ((5e-324, 1.7e308, 0.0), (1.7e308, 5e-324, 1e18)):
         proof = CertificateFacts(
-            "", None, True, 1.0, bound, "", trace=((seconds, bound),), deal_ratio=1.7e308
+            "", None, True, 1.0, bound, "", trace=((0.0, 0.0), (seconds, bound)), deal_ratio=1.7e308
         )
         facts = replace(proven.facts, results=replace(results, inertia=inertia, certificate=proof))
         assert 'id="plot-proof"' in render_report(replace(proven, facts=facts))

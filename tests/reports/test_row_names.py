@@ -13,6 +13,7 @@ from PIL import Image
 from projected_kmeans import ProjectedKMeans, open_rows
 from projected_kmeans.reports.build import describe_report
 from projected_kmeans.reports.files import load_report, save_report
+from projected_kmeans.reports.row_names import name_data
 from projected_kmeans.reports.values import Report
 
 
@@ -79,3 +80,17 @@ def test_rows_on_dask_are_reported(rows: np.ndarray) -> None:
     inertias = [[one.inertia for one in report.clusters] for report in (found, expected)]
     np.testing.assert_allclose(inertias[0], inertias[1], rtol=1e-12)
     assert found.facts.data.shape == (40, 3)
+
+
+def test_the_rows_are_called_by_their_file(tmp_path: Path) -> None:
+    """The title of a report is the name of the file or folder of the rows; arrays have none."""
+    rows = np.random.default_rng(0).normal(size=(30, 4))
+    (tmp_path / "parts").mkdir()
+    for name in ("a", "b"):
+        np.save(tmp_path / "parts" / f"{name}.npy", rows)
+    assert name_data(open_rows(tmp_path / "parts" / "a.npy")) == "a.npy"
+    assert name_data(open_rows(tmp_path / "parts")) == "parts"
+    assert name_data(rows) == "X"
+    with open_rows(tmp_path / "parts" / "b.npy") as source:
+        model = ProjectedKMeans(2, random_state=0).fit(source)
+        assert describe_report(model, source).facts.data.name == "b.npy"

@@ -2,50 +2,21 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
-import pytest
 from numpy.typing import NDArray
 
 from projected_kmeans import ProjectedKMeans
-from projected_kmeans.reports.build import describe_report
+from projected_kmeans.reports.curves import PassLine
 from projected_kmeans.reports.sentences import (
-    write_answer,
     write_members_note,
     write_passes_note,
     write_snippet,
     write_theorem_note,
 )
-from projected_kmeans.reports.values import PassLine, Report
-from tests.support.commands import ROWS
-
-
-def test_the_answer_is_two_sentences() -> None:
-    """The answer names clusters, rows, inertia, proof, time and plan."""
-    model = ProjectedKMeans(3, random_state=0, certificate="auto").fit(ROWS)
-    answer = write_answer(describe_report(model, ROWS))
-    for part in ("3 clusters of 60 rows (12 columns)", "proven within", "planned", "certificate"):
-        assert part in answer
-    assert "The fit converged; it took" in answer
-    assert len(re.findall(r"\.(?= |$)", answer)) == 2
-
-
-@pytest.mark.parametrize(
-    ("stopped", "words"),
-    [
-        ("max_iter", "reached its maximum number of passes"),
-        ("time", "was stopped by its time budget"),
-        ("callback", "was stopped early and kept its best result"),
-        ("interrupted", "was interrupted and kept its best result"),
-    ],
-)
-def test_the_answer_says_how_the_fit_ended(report: Report, stopped: str, words: str) -> None:
-    """Every way in which a fit can end has its words."""
-    results = replace(report.facts.results, stopped=stopped)
-    assert words in write_answer(replace(report, facts=replace(report.facts, results=results)))
+from projected_kmeans.reports.values import Report
 
 
 def test_the_snippet_repeats_the_fit(

@@ -181,6 +181,7 @@ def fit(
     report: str | None,
     serve: int | None,
     image_shape: tuple[int, ...] | str | None,
+    name: str | None,
     as_in_paper: bool,
     **parameters: Any,
 ) -> int:
@@ -220,7 +221,7 @@ def fit(
     wanted = Wanted.take(parameters)
     with wanted.open_folders(has_ids=parameters["id_column"] is not None):
         choice, ids, truths = take_choices(data, parameters)
-        name, model = Path(data).name, ProjectedKMeans(**parameters)
+        name, model = name or Path(data).resolve().name, ProjectedKMeans(**parameters)
         # Dask workers read DATA themselves, so that it is not loaded here.
         load = scheduler is None and n_workers is None
         with open_outputs(name, model, out, report, serve) as outputs, ExitStack() as ending:
@@ -240,7 +241,7 @@ def fit(
                 document = describe_fit(model, rows, name=name, accuracy=accuracy)
                 document |= describe_theorem(model, chosen)
                 delivery = Delivery(outputs, document, wanted)
-                written = delivery.write(rows, ids, shape)
+                written = delivery.write(rows, ids, shape, truth)
                 wait = ending.enter_context(outputs.keep_open())
                 delivery.print_summary(written, report)
             if model.stopped_ == "interrupted":

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import click
+from numpy.typing import NDArray
 
 from projected_kmeans.commands.fit_outputs import FitOutputs
 from projected_kmeans.commands.label_files import open_label_folder, write_labels
@@ -91,6 +92,7 @@ class Delivery:
         rows: RowSource,
         ids: SideColumn | None,
         image_shape: tuple[int, ...] | str | None,
+        truth: NDArray[Any] | None,
     ) -> tuple[Path, ...]:
         """Write the fit and then its report, whose failure must not lose the fit; return files."""
         files = self.outputs.save(self.document, rows)
@@ -105,7 +107,7 @@ class Delivery:
             found = self.outputs.model.representatives(rows, wanted.n_representatives)
             write_representatives(wanted.representatives, found, ids, spreadsheet_safe=safe)
         try:
-            return files + self.outputs.report(self.document, rows, image_shape)
+            return files + self.outputs.report(self.document, rows, image_shape, truth)
         except BaseException:
             self.print_summary(files, None)
             raise

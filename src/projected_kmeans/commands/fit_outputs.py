@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import click
+from numpy.typing import NDArray
 
 from projected_kmeans.commands.command_table import PROGRAM
 from projected_kmeans.estimator.model_files import save_fit
@@ -77,7 +78,11 @@ class FitOutputs:
         return save_fit(self.model, document, self.folder, rows.feature_names)
 
     def report(
-        self, document: Mapping[str, Any], rows: RowSource, image_shape: ImageShape | str | None
+        self,
+        document: Mapping[str, Any],
+        rows: RowSource,
+        image_shape: ImageShape | str | None,
+        truth: NDArray[Any] | None = None,
     ) -> tuple[Path, ...]:
         """Write the reports and pages that were asked for; return the files in the folder.
 
@@ -89,6 +94,8 @@ class FitOutputs:
             The rows of the fit.
         image_shape : tuple of int, "auto" or None
             The shape of rows that are images, as `describe_report` takes it.
+        truth : ndarray (n,), optional
+            True labels of the rows.
         """
         if self.folder is None and self.page is None and self.live is None:
             return ()
@@ -99,6 +106,7 @@ class FitOutputs:
             feature_names=rows.feature_names,
             image_shape=image_shape,
             command=_command(),
+            true_labels=truth,
         )
         files = () if self.folder is None else (save_report(report, self.folder),)
         if self.page is not None or self.live is not None:

@@ -245,6 +245,11 @@ port_option = click.option(
 )
 
 
+name_option = click.option(
+    "--name", metavar="TEXT", help="Title of the report; by default the name of DATA."
+)
+
+
 def report_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add the options of the live page and the report of a fit."""
     for option in (
@@ -268,6 +273,7 @@ def report_options(command: Callable[..., Any]) -> Callable[..., Any]:
         click.option(
             "--report", metavar="FILE", help="Write the report of the fit as one HTML page."
         ),
+        name_option,
     ):
         command = option(command)
     return command

@@ -20,6 +20,7 @@ from projected_kmeans.estimator.label_series import index_of, is_polars
 from projected_kmeans.estimator.prediction import open_checked
 from projected_kmeans.estimator.representatives import Representatives, check_ids
 from projected_kmeans.passes.cluster_columns import ClusterColumns, measure_columns
+from projected_kmeans.results import Floats
 
 # The number of columns in the name of a cluster.
 NAMED_COLUMNS = 3
@@ -116,11 +117,8 @@ def _describe(
     sparse: bool,
 ) -> ClusterDescription:
     scores = measured.correlate(cluster)
-    # A sparse column is mostly zero: that a word is missing says little about a text.
-    strength = scores if sparse else np.abs(scores)
-    best = np.argsort(-strength, kind="stable")[:n_columns]
-    chosen = [int(column) for column in best if strength[column] >= MIN_CORRELATION]
-    words = [f"column {column}" if names is None else str(names[column]) for column in chosen]
+    chosen = rank_columns(scores, n_columns, sparse=sparse)
+    words = name_columns(chosen, names)
     there = nearest.rows[cluster] >= 0
     shown = nearest.rows if nearest.ids is None else nearest.ids
     return ClusterDescription(
@@ -128,7 +126,7 @@ def _describe(
         rows=int(measured.rows[cluster]),
         share=float(measured.mass[cluster] / measured.mass.sum()),
         spread=float(measured.spread[cluster]),
-        name=_name(words, scores[chosen].tolist(), sparse=sparse),
+        name=name_cluster(words, scores[chosen].tolist(), sparse=sparse),
         columns=tuple(words),
         correlations=tuple(scores[chosen].tolist()),
         values=tuple(measured.means[cluster, chosen].tolist()),
@@ -138,12 +136,29 @@ def _describe(
     )
 
 
-def _name(words: Sequence[str], scores: Sequence[float], *, sparse: bool) -> str:
+def rank_columns(scores: Floats, n_columns: int, *, sparse: bool) -> list[int]:
+    """Return the columns in which a cluster stands out, by their correlations, best first.
+
+    A sparse column is mostly zero: that a word is missing says little about a text, so that only
+    positive correlations of sparse columns count.
+    """
+    strength = scores if sparse else np.abs(scores)
+    telling = np.flatnonzero(strength >= MIN_CORRELATION)
+    order = np.argsort(-strength[telling], kind="stable")[:n_columns]
+    return [int(column) for column in telling[order]]
+
+
+def name_columns(columns: Sequence[int], names: Sequence[str] | None) -> list[str]:
+    """Return the names of some columns; without names they are called by their numbers."""
+    return [f"column {column}" if names is None else str(names[column]) for column in columns]
+
+
+def name_cluster(words: Sequence[str], scores: Sequence[float], *, sparse: bool) -> str:
     """Return the first columns as words: terms as they are, other columns with high or low.
 
     Examples
     --------
-    >>> _name(["age", "visits"], [0.9, -0.4], sparse=False)
+    >>> name_cluster(["age", "visits"], [0.9, -0.4], sparse=False)
     'high age, low visits'
     """
     pairs = list(zip(words, scores, strict=True))[:NAMED_COLUMNS]

@@ -839,11 +839,12 @@ class ProjectedKMeans(
         X: Any = None,
         path: str | os.PathLike[str] | None = None,
         *,
-        name: str = "X",
+        name: str | None = None,
         sample_weight: ArrayLike | None = None,
         image_shape: Sequence[int] | str | None = "auto",
         feature_names: Sequence[str] | None = None,
         ids: Sequence[Any] | None = None,
+        true_labels: ArrayLike | None = None,
     ) -> str:
         """Return the report of the fit as one HTML page, and write it to ``path`` if that is given.
 
@@ -855,8 +856,8 @@ class ProjectedKMeans(
             The rows of the fit. Without them the report has no map, no distances and no members.
         path : str or path, optional
             The file to write.
-        name : str, default="X"
-            The name of the data in the report.
+        name : str, optional
+            The title of the report; by default the name of the file or folder of X, else "X".
         sample_weight : array-like (n,), optional
             The weights of the fit.
         image_shape : (height, width), (height, width, 3), "auto" or None, default="auto"
@@ -868,6 +869,8 @@ class ProjectedKMeans(
         ids : sequence, optional
             What the caller calls the rows; by default the index of a pandas DataFrame, or the
             ``row_ids`` of a row source, such as the names of image files.
+        true_labels : array-like (n,), optional
+            Labels that are known of the rows: each cluster shows its most frequent one.
 
         Returns
         -------
@@ -894,6 +897,7 @@ class ProjectedKMeans(
             image_shape=image_shape,
             feature_names=feature_names,
             ids=ids,
+            true_labels=true_labels,
         )
 
     @property

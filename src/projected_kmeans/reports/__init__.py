@@ -3,17 +3,19 @@
 Modules, in the order in which a report is made:
 
 - ``build``: a fitted model and its rows -> a `Report`; `to_html`.
-- ``values``: `Report` and its parts, frozen values that JSON can hold.
+- ``values``: `Report` and its parts, frozen values that JSON can hold; ``curves`` has two of them.
 - ``rows``: distances of all rows in one walk; a map and a dimension curve from a sample.
 - ``clusters``: sizes and spreads of clusters, and the rows that represent each cluster.
+- ``separation``: how clear clusters are: silhouettes, nearest clusters, variance, true labels.
 - ``members``: how a row is shown: as a picture, or by the columns in which its center stands out.
-- ``row_names``: what rows are called: the names of files, the ids of a table.
+- ``row_names``: what rows are called, each and all: names of files, ids of a table.
 - ``pictures``: rows as grey or coloured tiles, PNG files.
 - ``pass_lines``: the inertia after every pass, one line for each restart.
 - ``theorem``: what Theorem 1 of the paper promises for given sizes.
 - ``files``: ``report.json``, written and read.
 - ``agreement``: whether the parts of a stored report agree with each other.
-- ``sentences``: the texts of the page.
+- ``overview``: the answer of the page in a few sentences, and its most important numbers.
+- ``sentences``: the other texts of the page.
 - ``proof``: the texts and points of what a certificate proves, over time.
 - ``plots``: the plots of the page, by Bokeh.
 - ``page``: a `Report` -> one HTML page, from ``templates/``.

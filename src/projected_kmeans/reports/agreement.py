@@ -23,6 +23,8 @@ def find_contradiction(report: Report) -> str | None:
         return "the rows of the clusters are not cluster_sizes"
     shown = {one.cluster for one in report.members}
     rows = {row.row for one in report.members for row in (*one.typical, *one.outlying)}
+    shown |= {one.nearest for one in report.clusters if one.nearest is not None}
+    rows |= {one.representative for one in report.clusters if one.representative is not None}
     if report.row_map is not None:
         shown |= set(report.row_map.clusters)
         rows |= set(report.row_map.rows)

@@ -33,15 +33,23 @@ from projected_kmeans.reports.files import list_clusters, read_facts
 from projected_kmeans.reports.members import check_image_shape, guess_image_shape
 from projected_kmeans.reports.page import render_report, write_page
 from projected_kmeans.reports.pass_lines import collect_passes
-from projected_kmeans.reports.row_names import PickIds, name_rows, open_names
+from projected_kmeans.reports.row_names import PickIds, name_data, name_rows, open_names
 from projected_kmeans.reports.rows import (
     MAX_MAP_ROWS,
+    find_means,
     map_rows,
     sample_rows,
     trace_dimensions,
     walk_clusters,
 )
-from projected_kmeans.reports.values import FitFacts, Report
+from projected_kmeans.reports.separation import (
+    Separation,
+    explain_variance,
+    find_majorities,
+    find_nearest_clusters,
+    measure_silhouettes,
+)
+from projected_kmeans.reports.values import FitFacts, Report, SilhouetteFacts
 from projected_kmeans.sources.array_source import as_row_source
 from projected_kmeans.sources.protocol import is_row_source
 
@@ -50,13 +58,14 @@ def describe_report(
     model: ProjectedKMeans,
     X: Any = None,
     *,
-    name: str = "X",
+    name: str | None = None,
     document: Mapping[str, Any] | None = None,
     sample_weight: ArrayLike | None = None,
     feature_names: Sequence[str] | None = None,
     image_shape: Sequence[int] | str | None = "auto",
     cluster_names: Sequence[str] | None = None,
     command: str | None = None,
+    true_labels: ArrayLike | None = None,
     ids: Sequence[Any] | PickIds | None = None,
 ) -> Report:
     """Return the report of a fit.
@@ -68,8 +77,8 @@ def describe_report(
     X : array-like, sparse matrix or row source (n, d), optional
         The rows of the fit, which are read once more. Without them the report has no map, no
         distances and no members.
-    name : str, default="X"
-        The name of the data.
+    name : str, optional
+        The name of the data; by default that of its file or folder, else "X".
     document : mapping, optional
         What `describe_fit` returned, if the caller has it already.
     sample_weight : array-like (n,), optional
@@ -83,6 +92,8 @@ def describe_report(
         Names of the clusters, shown beside their numbers.
     command : str, optional
         The command that made the fit.
+    true_labels : array-like (n,), optional
+        Labels that are known of the rows: each cluster shows its most frequent one.
     ids : sequence or callable, optional
         The names of the rows, one for each, or a function from some rows to their names; by default
         those that X knows, such as the names of image files.
@@ -102,20 +113,8 @@ def describe_report(
         raise ValueError(
             "a loaded model has no labels to report; use 'projected-kmeans report' on its folder"
         )
-    facts = _describe_facts(model, X, name, document)
-    report = Report(
-        facts,
-        list_clusters(facts),
-        passes=collect_passes(
-            model.trace_, model.history_, model.approach_.subsample_rows, facts.data.shape[0]
-        ),
-        original_inertia=tuple(
-            state.inertia
-            for state in model.trace_
-            if state.step in ("lift", "polish") and state.inertia is not None
-        ),
-        command=command,
-    )
+    title = name_data(X) if name is None else name
+    report = replace(_begin(model, _describe_facts(model, X, title, document)), command=command)
     if X is None:
         return report
     with open_source(fitted, X) as source:
@@ -130,7 +129,8 @@ def describe_report(
         rows = _read_rows(
             fitted, model.projection_, source, sample_weight, names, shape or image_shape
         )
-        described = name_rows(_add_rows(report, fitted, rows, cluster_names), pick)
+        described = _add_rows(report, fitted, rows, cluster_names, true_labels)
+        described = name_rows(described, pick)
     # Dask's rows would all be computed for a fingerprint.
     return described if is_dask(X) else replace(described, fingerprint=_identify(X))
 
@@ -140,11 +140,12 @@ def to_html(
     X: Any = None,
     path: str | os.PathLike[str] | None = None,
     *,
-    name: str = "X",
+    name: str | None = None,
     sample_weight: ArrayLike | None = None,
     image_shape: Sequence[int] | str | None = "auto",
     feature_names: Sequence[str] | None = None,
     ids: Sequence[Any] | None = None,
+    true_labels: ArrayLike | None = None,
 ) -> str:
     """Return the report of a fit as one HTML page, and write it if a path is given.
 
@@ -152,7 +153,7 @@ def to_html(
     ----------
     model : ProjectedKMeans
         A fitted estimator.
-    X, path, name, sample_weight, image_shape, feature_names, ids
+    X, path, name, sample_weight, image_shape, feature_names, ids, true_labels
         As in `ProjectedKMeans.to_html`.
     """
     report = describe_report(
@@ -163,11 +164,28 @@ def to_html(
         image_shape=image_shape,
         feature_names=feature_names,
         ids=ids,
+        true_labels=true_labels,
     )
     page = render_report(report)
     if path is not None:
         write_page(page, path)
     return page
+
+
+def _begin(model: ProjectedKMeans, facts: FitFacts) -> Report:
+    """Return what a report has without rows."""
+    return Report(
+        facts,
+        list_clusters(facts),
+        passes=collect_passes(
+            model.trace_, model.history_, model.approach_.subsample_rows, facts.data.shape[0]
+        ),
+        original_inertia=tuple(
+            state.inertia
+            for state in model.trace_
+            if state.step in ("lift", "polish") and state.inertia is not None
+        ),
+    )
 
 
 def _describe_facts(
@@ -204,12 +222,13 @@ def _read_rows(
         )
     seen = UnitRows(source) if model.spherical else source
     walk = walk_clusters(seen, model.float64_centers, model.labels, weights, model.n_threads)
+    means = find_means(walk, model.float64_centers, spherical=model.spherical)
     max_rows = count_sampled_rows(source, model.settings.memory_limit)
     drawn = min(MAX_MAP_ROWS, max_rows)
-    sample = sample_rows(seen, model.centers, projection, drawn, model.key, model.labels)
+    sample = sample_rows(seen, model.centers, projection, drawn, model.key, model.labels, means)
     if image_shape == "auto":
         shape = guess_image_shape(sample.rows, names)
-    return ReportRows(seen, sample, max_rows, walk, names, shape)
+    return ReportRows(seen, sample, max_rows, walk, names, shape, means)
 
 
 def _known_shape(X: Any) -> tuple[int, ...] | None:
@@ -222,19 +241,32 @@ def _identify(X: Any) -> str:
 
 
 def _add_rows(
-    report: Report, model: FittedModel, rows: ReportRows, cluster_names: Sequence[str] | None
+    report: Report,
+    model: FittedModel,
+    rows: ReportRows,
+    cluster_names: Sequence[str] | None,
+    true_labels: ArrayLike | None,
 ) -> Report:
     """Return the report with all that is known from the rows."""
-    centers, labels = model.float64_centers, model.labels
+    centers, labels, k = model.float64_centers, model.labels, len(model.centers)
+    assert labels is not None
     chosen = choose_clusters(rows)
     curve = None
     if model.projection_name is not None:
         curve = trace_dimensions(rows.sample, centers, labels, model.n_threads)
+    found = measure_silhouettes(rows.sample, labels, k)
+    separation = Separation(
+        [None] * k if found is None else found.clusters,
+        find_nearest_clusters(centers, rows.walk.rows),
+        [None] * k if true_labels is None else find_majorities(labels, true_labels, k),
+    )
     return replace(
         report,
-        clusters=describe_clusters(rows, centers, chosen, cluster_names),
-        members=describe_members(rows, centers, chosen),
+        clusters=describe_clusters(rows, chosen, cluster_names, separation),
+        members=describe_members(rows, sorted(chosen)),
         row_map=map_rows(rows.sample, labels, model.key),
         curve=curve,
         image_shape=rows.image_shape,
+        explained_variance=explain_variance(rows.walk, rows.means, spherical=model.spherical),
+        silhouette=None if found is None else SilhouetteFacts(found.mean, found.rows),
     )

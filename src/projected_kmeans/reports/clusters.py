@@ -12,6 +12,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from projected_kmeans.blocks.block_source import BlockSource
+from projected_kmeans.passes.cluster_columns import ClusterColumns
+from projected_kmeans.passes.ranked_rows import no_rows
 from projected_kmeans.planning.memory_limit import parse_memory
 from projected_kmeans.reports.members import (
     ImageShape,
@@ -22,6 +24,7 @@ from projected_kmeans.reports.members import (
 )
 from projected_kmeans.reports.pictures import encode_png
 from projected_kmeans.reports.rows import N_MEMBERS, ClusterWalk, SampledRows
+from projected_kmeans.reports.separation import Separation
 from projected_kmeans.reports.values import ClusterFacts, ClusterMembers, ColumnFacts, Member
 from projected_kmeans.results import Floats
 
@@ -52,6 +55,8 @@ class ReportRows(NamedTuple):
         The names of the columns.
     image_shape : tuple of int or None
         The shape of rows that are pictures.
+    means : ndarray (k, d)
+        The means of the clusters.
     """
 
     source: BlockSource
@@ -60,6 +65,21 @@ class ReportRows(NamedTuple):
     walk: ClusterWalk
     names: Sequence[str] | None
     image_shape: ImageShape | None
+    means: Floats
+
+    @property
+    def spread(self) -> Floats:
+        """The root of the (weighted) mean squared distance of each cluster to its center."""
+        mass = np.where(self.walk.mass > 0, self.walk.mass, 1.0)
+        return np.asarray(np.sqrt(self.walk.inertia / mass))
+
+    def measure_columns(self) -> ClusterColumns:
+        """Return the means of clusters and columns; deviations are those of the sample."""
+        walk = self.walk
+        mean = np.average(self.means, axis=0, weights=walk.mass)
+        deviation = deviations_of(self.sample.rows)
+        none = no_rows(len(self.means), 0)
+        return ClusterColumns(walk.rows, walk.mass, self.spread, self.means, mean, deviation, none)
 
 
 def count_sampled_rows(source: BlockSource, memory_limit: int | str | None) -> int:
@@ -90,33 +110,42 @@ def choose_clusters(rows: ReportRows) -> list[int]:
 
 
 def describe_clusters(
-    rows: ReportRows, centers: Floats, chosen: Sequence[int], names: Sequence[str] | None
+    rows: ReportRows, chosen: Sequence[int], names: Sequence[str] | None, separation: Separation
 ) -> tuple[ClusterFacts, ...]:
     """Return the facts of all clusters; the chosen ones have their centers as pictures."""
-    walk, pictured = rows.walk, set(chosen)
-    spread = np.sqrt(walk.inertia / np.where(walk.mass > 0, walk.mass, 1.0))
+    walk, spread, pictured = rows.walk, rows.spread, set(chosen)
     farthest = np.sqrt(np.where(np.isfinite(walk.far[:, 0]), walk.far[:, 0], 0.0))
-    return tuple(
-        ClusterFacts(
+    measured = rows.measure_columns() if rows.image_shape is None else None
+    sparse = rows.source.sparse
+
+    def describe(label: int) -> ClusterFacts:
+        true, typical = separation.majorities[label], int(walk.nearest[label, 0])
+        summary = None
+        if measured is not None and walk.rows[label]:
+            summary = find_columns(measured, label, rows.names, sparse=sparse)[2]
+        return ClusterFacts(
             cluster=label,
             rows=int(walk.rows[label]),
             inertia=float(walk.inertia[label]),
             spread=float(spread[label]),
             farthest=float(farthest[label]),
             name=None if names is None else str(names[label]),
-            picture=_picture(center, rows.image_shape) if label in pictured else None,
+            picture=_picture(rows.means[label], rows.image_shape) if label in pictured else None,
+            summary=summary,
+            representative=typical if typical >= 0 else None,
+            silhouette=separation.silhouettes[label],
+            nearest=separation.nearest[label],
+            majority=None if true is None else true.name,
+            purity=None if true is None else true.share,
         )
-        for label, center in enumerate(centers)
-    )
+
+    return tuple(map(describe, range(len(rows.means))))
 
 
-def describe_members(
-    rows: ReportRows, centers: Floats, chosen: Sequence[int]
-) -> tuple[ClusterMembers, ...]:
+def describe_members(rows: ReportRows, chosen: Sequence[int]) -> tuple[ClusterMembers, ...]:
     """Return typical and outlying rows of the chosen clusters, in the order of these."""
     walk = rows.walk
-    mean = np.average(centers, axis=0, weights=walk.rows)
-    deviation = deviations_of(rows.sample.rows)
+    measured = rows.measure_columns() if rows.image_shape is None else None
     picked = np.concatenate([walk.nearest[chosen], walk.farthest[chosen]], axis=None)
     indices = np.unique(picked[picked >= 0])
     content = rows.source.select(indices)  # all in one read, because files are read forwards
@@ -132,8 +161,9 @@ def describe_members(
     for label in chosen:
         columns: list[int] = []
         facts: tuple[ColumnFacts, ...] = ()
-        if rows.image_shape is None:
-            columns, facts = find_columns(centers[label], mean, deviation, rows.names)
+        if measured is not None:
+            sparse = rows.source.sparse
+            columns, facts, _ = find_columns(measured, label, rows.names, sparse=sparse)
         near = dict(zip(walk.nearest[label].tolist(), walk.near[label].tolist(), strict=True))
         far = dict(zip(walk.farthest[label].tolist(), walk.far[label].tolist(), strict=True))
         typical = tuple(show(row, near[row], columns) for row in near if row >= 0)

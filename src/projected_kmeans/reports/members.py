@@ -13,6 +13,12 @@ import numpy as np
 import scipy.sparse
 from numpy.typing import NDArray
 
+from projected_kmeans.estimator.cluster_descriptions import (
+    name_cluster,
+    name_columns,
+    rank_columns,
+)
+from projected_kmeans.passes.cluster_columns import ClusterColumns
 from projected_kmeans.reports.values import ColumnFacts
 from projected_kmeans.results import Floats
 
@@ -100,40 +106,29 @@ def guess_image_shape(rows: Any, names: Sequence[str] | None) -> ImageShape | No
 
 
 def find_columns(
-    center: Floats, mean: Floats, deviation: Floats | None, names: Sequence[str] | None
-) -> tuple[list[int], tuple[ColumnFacts, ...]]:
-    """Return the indices and facts of the columns in which a center stands out most.
+    measured: ClusterColumns, cluster: int, names: Sequence[str] | None, *, sparse: bool
+) -> tuple[list[int], tuple[ColumnFacts, ...], str | None]:
+    """Return the columns in which a cluster stands out: indices, facts, and a name made of them.
 
     Parameters
     ----------
-    center, mean : ndarray (d,)
-        The mean of a cluster, and the mean of all rows.
-    deviation : ndarray (d,) or None
-        The standard deviations of the columns: differences are divided by them. None looks for the
-        columns that are most above the mean, which suits counts of words.
+    measured : ClusterColumns
+        The means of the clusters, and the mean and deviation of all rows.
+    cluster : int
+        The cluster.
     names : sequence of str or None
         The names of the columns; without names, columns are called by their numbers.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> found = find_columns(np.array([1.0, 9.0]), np.zeros(2), np.ones(2), ["width", "height"])
-    >>> [(column.name, column.value) for column in found[1]]
-    [('height', 9.0), ('width', 1.0)]
+    sparse : bool
+        Whether the rows are sparse, as texts are: only columns above the mean count then.
     """
-    score = center - mean
-    if deviation is not None:
-        score = np.abs(score) / np.where(deviation > 0, deviation, np.inf)
-    best = np.argsort(-score, kind="stable")[:N_COLUMNS]
-    chosen = [int(column) for column in best if score[column] > 0]
-    return chosen, tuple(
-        ColumnFacts(
-            f"column {column}" if names is None else str(names[column]),
-            float(center[column]),
-            float(mean[column]),
-        )
-        for column in chosen
+    scores = measured.correlate(cluster)
+    chosen = rank_columns(scores, N_COLUMNS, sparse=sparse)
+    words = name_columns(chosen, names)
+    facts = tuple(
+        ColumnFacts(word, float(measured.means[cluster, column]), float(measured.mean[column]))
+        for word, column in zip(words, chosen, strict=True)
     )
+    return chosen, facts, name_cluster(words, scores[chosen].tolist(), sparse=sparse) or None
 
 
 def values_of(row: Any, columns: Sequence[int]) -> tuple[float, ...]:
@@ -148,10 +143,15 @@ def flatten_row(row: Any) -> NDArray[Any]:
     return np.ravel(row.toarray() if is_sparse else row)
 
 
-def deviations_of(rows: Any) -> Floats | None:
-    """Return the standard deviation of every column of dense rows; None for sparse rows."""
-    if scipy.sparse.issparse(rows):
-        return None
+def deviations_of(rows: Any) -> Floats:
+    """Return the standard deviation of every column of dense or sparse rows."""
+    is_sparse: bool = scipy.sparse.issparse(rows)
+    if is_sparse:
+        entries = rows.astype(np.float64)
+        mean = np.ravel(entries.mean(axis=0))
+        squares = np.ravel(entries.multiply(entries).mean(axis=0))
+        spread: Floats = np.sqrt(np.maximum(squares - mean**2, 0.0))
+        return spread
     found: Floats = rows.astype(np.float64).std(axis=0)
     return found
 

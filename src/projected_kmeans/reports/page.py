@@ -15,19 +15,20 @@ from typing import Any
 
 from projected_kmeans.optional_packages import load_extra
 from projected_kmeans.output_files import write_atomically
+from projected_kmeans.reports.overview import describe_cards, write_answer
 from projected_kmeans.reports.plots import (
     COLOURS,
     MAX_NUMBERED_CENTERS,
     draw_plots,
     load_script,
+    mark_of,
 )
 from projected_kmeans.reports.proof import describe_proof
 from projected_kmeans.reports.sentences import (
     DASH,
-    describe_cards,
     describe_origin,
     describe_steps,
-    write_answer,
+    write_clusters_note,
     write_curve_note,
     write_map_note,
     write_members_note,
@@ -40,8 +41,12 @@ from projected_kmeans.reports.sentences import (
 from projected_kmeans.reports.theorem import min_dimensions
 from projected_kmeans.reports.values import Report
 
-# The most clusters in the table; more would make the file large and the page slow.
+# The most clusters in the table; more would make the file large and the page slow. The others are
+# listed as text.
 MAX_LISTED_CLUSTERS = 2000
+
+# Up to this number of clusters the table is shown in full; a longer one scrolls.
+MAX_FULL_TABLE = 60
 
 # Smaller numbers are shown as 0: they are rounding errors.
 SHOWN_AS_ZERO = 1e-12
@@ -63,19 +68,26 @@ def render_report(report: Report) -> str:
     """
     clusters, facts = report.clusters, report.facts
     listed = sorted(clusters, key=lambda one: (-one.rows, one.cluster))[:MAX_LISTED_CLUSTERS]
+    shown = {one.cluster for one in listed}
     plots = draw_plots(report)
-    is_cut = len(clusters) > len(listed)
     return render_template(
         "report.html",
         policy=POLICY,
         facts=facts,
         clusters=clusters,
         table=sorted(listed, key=lambda one: one.cluster),
-        table_note=f"Only the {len(listed):,} largest are listed." if is_cut else "",
+        others=[one for one in clusters if one.cluster not in shown],
+        scrolls=len(listed) > MAX_FULL_TABLE,
+        clusters_note=write_clusters_note(report),
+        has_silhouettes=report.silhouette is not None,
+        has_nearest=any(one.nearest is not None for one in clusters),
+        has_labels=any(one.purity is not None for one in clusters),
+        has_meaning=any(
+            one.name or one.picture or one.summary or one.representative is not None
+            for one in clusters
+        ),
         n_rows=facts.data.shape[0],
         total_inertia=sum(one.inertia or 0.0 for one in clusters),
-        has_names=any(one.name for one in clusters),
-        pictured=any(one.picture for one in clusters),
         members=report.members,
         image_shape=report.image_shape,
         row_map=report.row_map,
@@ -132,6 +144,9 @@ def _open_templates() -> Any:
     environment.filters["compact"] = _compact
     environment.filters["share"] = lambda part, whole: f"{part / whole:.1%}" if whole else DASH
     environment.filters["colour"] = lambda label: COLOURS[label % len(COLOURS)]
+    environment.filters["shape"] = mark_of
+    # A rounded value of -0.004 is 0, without a sign.
+    environment.filters["decimals"] = lambda value: f"{round(value, 2) + 0.0:.2f}"
     return environment
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from projected_kmeans.reports.values import PassLine
+from projected_kmeans.reports.curves import PassLine
 from projected_kmeans.results import FitState
 
 

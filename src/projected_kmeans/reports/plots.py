@@ -11,23 +11,17 @@ from collections.abc import Sequence
 from typing import Any
 
 from projected_kmeans.optional_packages import load_extra
+from projected_kmeans.reports.curves import DimensionCurve, PassLine
 from projected_kmeans.reports.proof import ProvenPoint, draw_stairs, list_points
 from projected_kmeans.reports.theorem import draw_guarantee
-from projected_kmeans.reports.values import (
-    CertificateFacts,
-    DimensionCurve,
-    FitFacts,
-    PassLine,
-    Report,
-    RowMap,
-)
+from projected_kmeans.reports.values import CertificateFacts, FitFacts, Report, RowMap
 
 # The colours of Okabe and Ito, which people with colour blindness can tell apart. Black is left
 # out, and so is yellow, which is hard to see on white. Clusters of the same colour have different
 # marks.
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")
 MARKS = ("circle", "triangle", "square", "diamond", "inverted_triangle", "hex", "star")
-ACCENT, BOUND, QUIET = "#0072b2", "#d55e00", "#8a94a3"
+ACCENT, BOUND, QUIET, LEADER = "#0072b2", "#d55e00", "#8a94a3", "#5b6675"
 
 # Centers have numbers on the map if there are at most this many; more would hide the rows.
 MAX_NUMBERED_CENTERS = 60
@@ -115,7 +109,8 @@ def _draw_map(points: RowMap) -> Any:
             "row": list(points.rows),
             "cluster": list(points.clusters),
             "colour": [COLOURS[label % len(COLOURS)] for label in points.clusters],
-            "mark": [_mark(label) for label in points.clusters],
+            **({"name": list(points.names)} if points.names else {}),
+            "mark": [mark_of(label) for label in points.clusters],
         },
         name="rows",
     )
@@ -132,26 +127,40 @@ def _draw_map(points: RowMap) -> Any:
         selection_fill_alpha=0.95,
         name="map-rows",
     )
-    tooltips = [("row", "@row"), ("cluster", "@cluster")]
+    tooltips = [("row", "@name" if points.names else "@row"), ("cluster", "@cluster")]
     figure.add_tools(models.HoverTool(renderers=[rows], tooltips=tooltips))
+    for axis_range in (figure.x_range, figure.y_range):
+        axis_range.renderers = [rows]  # a number that is moved must not move the map
     _number_centers(figure, points)
     return figure
 
 
 def _number_centers(figure: Any, points: RowMap) -> None:
+    """Mark the centers by their numbers.
+
+    The page moves numbers that overlap; a line then leads to the center.
+    """
     if len(points.center_x) > MAX_NUMBERED_CENTERS:
         return
+    models = load_extra("bokeh.models", "report", "a report")
     x, y = list(points.center_x), list(points.center_y)
     text = [str(label) for label in range(len(x))]
-    figure.scatter(x, y, size=20, color="#ffffff", alpha=0.85, line_color="#333b47")
+    data = {"x": x, "y": y, "center_x": x, "center_y": y, "text": text}
+    source = models.ColumnDataSource(data=data)
+    figure.segment("center_x", "center_y", "x", "y", source=source, line_color=LEADER)
+    figure.scatter(
+        "x", "y", source=source, size=20, color="#ffffff", alpha=0.9, line_color="#333b47"
+    )
     figure.text(
-        x,
-        y,
-        text=text,
+        "x",
+        "y",
+        text="text",
+        source=source,
         text_align="center",
         text_baseline="middle",
         text_font_size="11px",
         text_color="#1b2430",
+        name="map-numbers",
     )
 
 
@@ -218,14 +227,15 @@ def _draw_proof(points: Sequence[ProvenPoint], certificate: CertificateFacts | N
     models = load_extra("bokeh.models", "report", "a report")
     lowest = min(points[0].share, HIGHEST_START)
     margin = 5 * (1 - lowest)
+    end = max(points[-1].seconds, 0.0 if certificate is None else certificate.seconds)
     figure = _figure(
         height=340,
         x_axis_label="seconds since the proof began",
         y_axis_label="percent of this clustering's inertia",
+        x_range=(0.0, 1.02 * end or 1.0),
         y_range=(100 * lowest - margin, 100 + margin),
         tools="",
     )
-    end = max(points[-1].seconds, 0.0 if certificate is None else certificate.seconds)
     x, y = draw_stairs(points, end)
     figure.varea(x, y, [100.0] * len(x), fill_color=BOUND, fill_alpha=0.18)
     figure.line([x[0], end], [100.0, 100.0], line_color=ACCENT, line_width=3)
@@ -247,5 +257,6 @@ def _draw_proof(points: Sequence[ProvenPoint], certificate: CertificateFacts | N
     return figure
 
 
-def _mark(label: int) -> str:
+def mark_of(label: int) -> str:
+    """Return the shape of a cluster on the map; clusters of one colour have different shapes."""
     return MARKS[label // len(COLOURS) % len(MARKS)]

@@ -14,6 +14,9 @@ from projected_kmeans.certificates.bound_trace import thin_out
 from projected_kmeans.reports.sentences import write_number, write_seconds
 from projected_kmeans.reports.values import CertificateFacts, Report
 
+# Fewer bounds are not drawn.
+MIN_POINTS = 2
+
 # Rows of the table beside the plot, which is for readers who do not see the plot.
 MAX_LISTED_POINTS = 12
 
@@ -53,9 +56,12 @@ class ProofTexts(NamedTuple):
 
 
 def list_points(report: Report) -> list[ProvenPoint]:
-    """Return the moments when the best bound rose; nothing if there is nothing to draw."""
+    """Return the moments when the best bound rose; nothing if there is nothing to draw.
+
+    A single bound has no history: its sentence says it all.
+    """
     certificate, inertia = report.facts.results.certificate, report.facts.results.inertia
-    if certificate is None or not inertia > 0:
+    if certificate is None or not inertia > 0 or len(certificate.trace) < MIN_POINTS:
         return []
     # A bound may exceed the inertia by the rounding error of the inertia.
     return [

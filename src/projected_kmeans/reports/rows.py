@@ -17,7 +17,8 @@ from projected_kmeans.keys import REPORT_ROWS, open_stream
 from projected_kmeans.passes.assignment import assign_rows, own_distances
 from projected_kmeans.passes.ranked_rows import no_rows, rank_rows
 from projected_kmeans.projections.spectral import SpectralProjection
-from projected_kmeans.reports.values import DimensionCurve, RowMap
+from projected_kmeans.reports.curves import DimensionCurve
+from projected_kmeans.reports.values import RowMap
 from projected_kmeans.results import Floats, Labels
 
 # The most rows on the map: enough to see the clusters, few enough for a small page that zooms
@@ -70,12 +71,16 @@ class SampledRows(NamedTuple):
         The same rows in the sketch; the rows themselves if there is no sketch.
     centers : ndarray (k, t)
         The centers in the sketch.
+    means : ndarray (k, t)
+        The means of the clusters in the sketch. They differ from the centers if these are
+        directions.
     """
 
     indices: NDArray[np.int64]
     rows: Any
     sketch: Any
     centers: Any
+    means: Any
 
 
 def walk_clusters(
@@ -131,6 +136,7 @@ def sample_rows(
     n_rows: int,
     key: int,
     labels: Labels | None = None,
+    means: Floats | None = None,
 ) -> SampledRows:
     """Draw rows uniformly without replacement, and sketch them as the fit did.
 
@@ -148,7 +154,10 @@ def sample_rows(
         Fixes the draws.
     labels : ndarray of int32 (n,), optional
         Rows with a negative label were set aside and are not drawn.
+    means : ndarray (k, d), optional
+        The means of the clusters, if the centers are not their means.
     """
+    means = centers if means is None else means
     total = source.shape[0]
     inside = np.arange(total) if labels is None else np.flatnonzero(labels >= 0)
     stream = open_stream(key, REPORT_ROWS)
@@ -156,17 +165,29 @@ def sample_rows(
     indices = np.sort(drawn)
     rows = source.select(indices)
     if projection is None:
-        return SampledRows(indices, rows, rows, centers)
-    sketch, sketched_centers = (np.asarray(projection.transform(some)) for some in (rows, centers))
-    return SampledRows(indices, rows, sketch, sketched_centers)
+        return SampledRows(indices, rows, rows, centers, means)
+    sketched = (np.asarray(projection.transform(some)) for some in (rows, centers, means))
+    return SampledRows(indices, rows, *sketched)
+
+
+def find_means(walk: ClusterWalk, centers: Floats, *, spherical: bool) -> Floats:
+    """Return the means of the clusters' rows.
+
+    A center that is a direction has length one. The mean of the unit rows of its cluster has the
+    same direction, and its length is their mean cosine to it: 1 - inertia / (2 mass).
+    """
+    if not spherical:
+        return centers
+    mass = np.where(walk.mass > 0, walk.mass, 1.0)
+    return np.asarray(centers * (1 - walk.inertia / (2 * mass))[:, np.newaxis])
 
 
 def map_rows(sample: SampledRows, labels: Labels, key: int) -> RowMap:
-    """Return sampled rows and all centers along the two directions of largest variance."""
+    """Return sampled rows and all means along the two directions of largest variance."""
     width = min(2, sample.sketch.shape[1])
     directions = SpectralProjection(width, random_state=key).fit(sample.sketch)
     x, y = _columns(directions.transform(sample.sketch))
-    center_x, center_y = _columns(directions.transform(sample.centers))
+    center_x, center_y = _columns(directions.transform(sample.means))
     return RowMap(
         rows=tuple(sample.indices.tolist()),
         clusters=tuple(labels[sample.indices].tolist()),

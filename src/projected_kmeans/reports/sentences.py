@@ -1,16 +1,15 @@
-"""The texts of a report: its answer, its notes and its small tables, as plain text.
+"""The texts of a report: its notes and its small tables, as plain text.
 
 The page escapes them.
 """
 
 from __future__ import annotations
 
-import math
 from typing import NamedTuple
 
 from projected_kmeans.estimator.projected_kmeans import ProjectedKMeans
 from projected_kmeans.reports.theorem import min_dimensions
-from projected_kmeans.reports.values import CertificateFacts, FitFacts, Report
+from projected_kmeans.reports.values import FitFacts, Report
 
 # What readers call the maps.
 MAPS = {
@@ -21,27 +20,12 @@ MAPS = {
     "GaussianProjection": "a random Gaussian matrix",
     "ColumnSampling": "sampled columns",
 }
-STOPS = {
-    "converged": "converged",
-    "max_iter": "reached its maximum number of passes",
-    "time": "was stopped by its time budget",
-    "callback": "was stopped early and kept its best result",
-    "interrupted": "was interrupted and kept its best result",
-}
 
 # If the map shows at least this share of the variance, it needs no warning.
 CLEAR_SHARE = 0.9
 
 TIMES, DASH = "\N{MULTIPLICATION SIGN}", "\N{EN DASH}"
 RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
-
-
-class Card(NamedTuple):
-    """A number of the overview, with its name and a note."""
-
-    name: str
-    value: str
-    note: str
 
 
 class Step(NamedTuple):
@@ -68,64 +52,6 @@ def write_number(value: float, digits: int) -> str:
     return f"{mantissa} {TIMES} 10{str(int(exponent)).translate(RAISED)}"
 
 
-def write_answer(report: Report) -> str:
-    """Return the result of the fit in two sentences."""
-    facts = report.facts
-    results = facts.results
-    n, d = facts.data.shape
-    found = (
-        f"{len(report.clusters):,} clusters of {n:,} rows ({d:,} columns) with inertia "
-        f"{write_number(results.inertia, 5)}, {results.normalized_inertia:.3g} of the largest "
-        "possible"
-    )
-    proof = _write_proof(results.certificate)
-    if proof:
-        found += f", {proof}"
-    end = STOPS.get(results.stopped, results.stopped)
-    took = f"{write_seconds(_planned_work(facts))} ({write_seconds(facts.plan.seconds)} planned)"
-    proving = facts.seconds.get("certify")
-    if proving is not None:
-        took += f", and the certificate another {write_seconds(proving)}"
-    return f"{found}. The fit {end}; it took {took}."
-
-
-def describe_cards(report: Report) -> list[Card]:
-    """Return the numbers of the overview."""
-    facts = report.facts
-    results, sizes = facts.results, facts.results.cluster_sizes
-    n, d = facts.data.shape
-    way = "not projected"
-    if results.projection is not None:
-        way = MAPS.get(results.projection, results.projection)
-    cards = [
-        Card("Clusters", f"{len(sizes):,}", f"of {min(sizes):,} to {max(sizes):,} rows"),
-        Card("Rows", f"{n:,}", f"{d:,} columns, {facts.data.dtype}"),
-        Card(
-            "Inertia",
-            write_number(results.inertia, 4),
-            f"{results.normalized_inertia:.4g} normalized",
-        ),
-        Card("Dimensions", f"{results.n_components:,}", way),
-    ]
-    certificate = results.certificate
-    if certificate is not None and certificate.ratio is not None:
-        kind = "certain" if certificate.certain else f"probability {certificate.confidence:g}"
-        cards.append(
-            Card("Proven within", f"{_round_up(certificate.ratio):g} {TIMES}", f"the best, {kind}")
-        )
-    if results.accuracy is not None:
-        cards.append(Card("Accuracy", f"{results.accuracy:.1%}", "rows with the right label"))
-    took = _planned_work(facts)
-    cards.append(Card("Time", write_seconds(took), f"{write_seconds(facts.plan.seconds)} planned"))
-    if facts.original is not None:
-        other = sum(facts.original.seconds.values())
-        times = f"{other / took:.1f} {TIMES}" if took > 0 else DASH
-        cards.append(
-            Card("Faster by", times, f"than {facts.original.name}, {write_seconds(other)}")
-        )
-    return cards
-
-
 def write_map_note(report: Report) -> str:
     """Explain what the map shows."""
     if report.row_map is None:
@@ -141,16 +67,37 @@ def write_map_note(report: Report) -> str:
     )
 
 
+def write_clusters_note(report: Report) -> str:
+    """Explain the columns of the table of clusters."""
+    if report.row_map is None:
+        return "Click a column heading to sort."
+    text = (
+        "Spread is the root of the mean squared distance of a cluster's rows to its center. "
+        "Nearest is the cluster with the nearest center."
+    )
+    if report.silhouette is not None:
+        text += (
+            f" The silhouette, from -1 to 1, is measured on {report.silhouette.rows:,} rows: near "
+            "1 a cluster stands apart, near 0 it touches another one."
+        )
+    if any(one.purity is not None for one in report.clusters):
+        text += " Main label is the most frequent true label and the share of rows that have it."
+    return f"{text} Click a column heading to sort."
+
+
 def write_members_note(report: Report) -> str:
     """Explain which members are shown, and how."""
     shown, total = len(report.members), len(report.clusters)
     look = (
         "Each picture is scaled so that its smallest value is black and its largest white."
         if report.image_shape
-        else "The columns are those in which the center differs most from the mean of all rows."
+        else "The columns are those in which a cluster stands out from all rows."
     )
     some = "" if shown == total else f" Only the {shown} largest of {total:,} clusters are shown."
-    return f"The rows nearest to each center, and the rows farthest from it. {look}{some}"
+    return (
+        f"Open a cluster to see the rows nearest to its center and the rows farthest from it. "
+        f"{look}{some}"
+    )
 
 
 def write_passes_note(report: Report) -> str:
@@ -207,9 +154,14 @@ def write_theorem_note(report: Report) -> str:
 
 
 def write_plan_note(report: Report) -> str:
-    """Return the plan of the fit and its reason."""
-    plan = report.facts.plan
-    return f"Plan: {plan.reason}; {plan.megabytes:.3g} MB of memory beyond the data."
+    """Return in how many dimensions rows were clustered, the plan and its reason."""
+    plan, results = report.facts.plan, report.facts.results
+    where = f"The rows were clustered in {results.n_components:,} dimensions"
+    if results.projection is None:
+        where += ", as they are"
+    else:
+        where += f" ({MAPS.get(results.projection, results.projection)})"
+    return f"{where}. Plan: {plan.reason}; {plan.megabytes:.3g} MB of memory beyond the data."
 
 
 def describe_steps(facts: FitFacts) -> list[Step]:
@@ -264,26 +216,6 @@ def describe_origin(report: Report) -> list[tuple[str, str]]:
     if facts.results.certificate is not None:
         origin.insert(2, ("Certificate", facts.results.certificate.sentence))
     return origin
-
-
-def _write_proof(certificate: CertificateFacts | None) -> str:
-    """Return what a certificate proves; an empty text if it proves nothing."""
-    if certificate is None or certificate.ratio is None:
-        return ""
-    within = f"within {_round_up(certificate.ratio):g} times the best possible"
-    if certificate.certain:
-        return f"proven {within}"
-    return f"{within} with a probability of {100 * certificate.confidence:g} %"
-
-
-def _planned_work(facts: FitFacts) -> float:
-    """Return the seconds of all steps that the plan includes; the certificate is not one."""
-    return sum(time for step, time in facts.seconds.items() if step != "certify")
-
-
-def _round_up(ratio: float) -> float:
-    """Return a proven ratio with three decimals, rounded up so that it stays true."""
-    return math.ceil(ratio * 1000) / 1000 if ratio < 1e12 else ratio
 
 
 def write_seconds(value: float) -> str:

@@ -23,6 +23,7 @@ from projected_kmeans.documents import (
     Share,
     Size,
 )
+from projected_kmeans.reports.curves import DimensionCurve, PassLine
 
 
 @dataclass(frozen=True)
@@ -132,6 +133,16 @@ class ClusterFacts:
         The largest distance.
     name, picture : str or None
         The name of the cluster, and its center as a PNG in base64.
+    summary : str or None
+        The columns or terms in which it stands out, as words.
+    representative, representative_name : int or None, str or None
+        The row nearest to its center, and the name of that row.
+    silhouette : float or None
+        The mean silhouette of its sampled rows.
+    nearest : int or None
+        The cluster whose center is nearest to its center.
+    majority, purity : str or None, float or None
+        The most frequent true label, and the share of its rows that have it.
     """
 
     cluster: Count
@@ -141,6 +152,21 @@ class ClusterFacts:
     farthest: NotNegative | None = None
     name: str | None = None
     picture: str | None = None
+    summary: str | None = None
+    representative: Count | None = None
+    representative_name: str | None = None
+    silhouette: Annotated[float, Meta(ge=-1, le=1)] | None = None
+    nearest: Count | None = None
+    majority: str | None = None
+    purity: Share | None = None
+
+
+@dataclass(frozen=True)
+class SilhouetteFacts:
+    """The mean silhouette of sampled rows, in the original columns, and their number."""
+
+    mean: Annotated[float, Meta(ge=-1, le=1)]
+    rows: Size
 
 
 @dataclass(frozen=True)
@@ -208,59 +234,6 @@ class RowMap:
 
 
 @dataclass(frozen=True)
-class PassLine:
-    """The passes of one restart: their numbers, and the inertia per row after each.
-
-    Attributes
-    ----------
-    restart : int
-        The number of the restart, from 0.
-    rows : int
-        The number of rows of each pass: all rows, or those of a subsample.
-    passes : tuple of int
-        The numbers of the passes, from 1.
-    inertia : tuple of float
-        The inertia on the sketch after each pass, divided by ``rows``.
-    won : bool
-        Whether the fit kept this run.
-    """
-
-    restart: Count
-    rows: Size
-    passes: tuple[Count, ...]
-    inertia: tuple[NotNegative, ...]
-    won: bool
-
-    def __post_init__(self) -> None:
-        if len(self.passes) != len(self.inertia):
-            raise ValueError("a restart has not one inertia for each pass")
-
-
-@dataclass(frozen=True)
-class DimensionCurve:
-    """What fewer dimensions of the same sketch would have cost, measured on a sample of the rows.
-
-    Attributes
-    ----------
-    dimensions : tuple of int
-        Numbers t of dimensions. The first t dimensions of the sketch choose each row's center.
-    ratios : tuple of float
-        The sum of squared distances to these centers, in the original columns, divided by the same
-        sum for the labels of the fit.
-    sample_rows : int
-        The number of rows in the sample.
-    """
-
-    dimensions: tuple[Size, ...]
-    ratios: tuple[NotNegative, ...]
-    sample_rows: Size
-
-    def __post_init__(self) -> None:
-        if len(self.dimensions) != len(self.ratios):
-            raise ValueError("the curve has not one ratio for each dimension")
-
-
-@dataclass(frozen=True)
 class Report:
     """All that the report of a fit shows. Parts that need the rows are empty without them.
 
@@ -286,6 +259,10 @@ class Report:
         The command that made the fit.
     fingerprint : str or None
         A text that differs for different rows.
+    explained_variance : float or None
+        The share of the variance of the rows that the clusters explain.
+    silhouette : SilhouetteFacts or None
+        How clear the clusters are.
     """
 
     facts: FitFacts
@@ -298,3 +275,5 @@ class Report:
     image_shape: tuple[Size, ...] | None = None
     command: str | None = None
     fingerprint: str | None = None
+    explained_variance: Share | None = None
+    silhouette: SilhouetteFacts | None = None

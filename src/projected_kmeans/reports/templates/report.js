@@ -67,6 +67,64 @@ function followSelection(figure) {
   });
 }
 
+// Numbers of centers are this many pixels wide, and may move this many rings away.
+const NUMBER_SIZE = 23;
+const RINGS = 9;
+
+function* listPlaces(x, y) {
+  yield [x, y];
+  for (let ring = 1; ring <= RINGS; ring += 1) {
+    for (let step = 0; step < 6 * ring; step += 1) {
+      const angle = (2 * Math.PI * step) / (6 * ring) - Math.PI / 2;
+      yield [x + ring * 12 * Math.cos(angle), y + ring * 12 * Math.sin(angle)];
+    }
+  }
+}
+
+function placeNumbers(view) {
+  // Each number takes the free place that is nearest to its center.
+  const numbers = view.model.renderers.find((one) => one.name === "map-numbers");
+  if (numbers === undefined) return;
+  const source = numbers.data_source;
+  const {x_scale: xScale, y_scale: yScale} = view.frame;
+  const taken = [];
+  const found = {x: [], y: []};
+  const centers = [...source.data.center_x].map((x, index) => [x, source.data.center_y[index]]);
+  for (const center of centers) {
+    const [x, y] = [xScale.compute(center[0]), yScale.compute(center[1])];
+    let best = [x, y];
+    for (const place of listPlaces(x, y)) {
+      const free = taken.every(([a, b]) => Math.hypot(a - place[0], b - place[1]) >= NUMBER_SIZE);
+      if (free) {
+        best = place;
+        break;
+      }
+    }
+    taken.push(best);
+    found.x.push(xScale.invert(best[0]));
+    found.y.push(yScale.invert(best[1]));
+  }
+  source.data = {...source.data, ...found};
+}
+
+function keepNumbersApart(view) {
+  let waits = false;
+  const later = () => {
+    if (waits) return;
+    waits = true;
+    requestAnimationFrame(() => {
+      waits = false;
+      placeNumbers(view);
+    });
+  };
+  const {x_range: xRange, y_range: yRange, properties} = view.model;
+  for (const property of [
+    xRange.properties.start, xRange.properties.end, yRange.properties.start, yRange.properties.end,
+    properties.inner_width, properties.inner_height,
+  ]) property.change.connect(later);
+  placeNumbers(view);
+}
+
 async function embedPlots() {
   const holder = document.getElementById("plots");
   if (holder === null) return;
@@ -78,7 +136,10 @@ async function embedPlots() {
     fit(figure, element);
     paint(figure);
     figures.push(figure);
-    if (place === "plot-map") followSelection(figure);
+    if (place === "plot-map") {
+      followSelection(figure);
+      keepNumbersApart(views.roots[0]);
+    }
   }
   dark.addEventListener("change", () => figures.forEach(paint));
   document.documentElement.dataset.plots = "ready";
