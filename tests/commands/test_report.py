@@ -42,7 +42,7 @@ def test_known_labels_are_shown(call: Call, data: Path, tmp_path: Path) -> None:
     call("fit", data, "-k", 3, "-q", "--labels", tmp_path / "truth.csv", "--report", page)
     text = page.read_text("utf-8")
     assert "Main label" in text
-    assert all(f">kind{label}<" in text for label in range(3))
+    assert all(f">kind{label} <small>100%<" in text for label in range(3))
 
 
 def test_a_loaded_model_has_no_labels_to_report(model: Path) -> None:
