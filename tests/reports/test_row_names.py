@@ -8,6 +8,7 @@ import dask.array as da
 import numpy as np
 import pandas as pd
 import pytest
+import scipy.io
 from PIL import Image
 
 from projected_kmeans import ProjectedKMeans, open_rows
@@ -94,3 +95,22 @@ def test_the_rows_are_called_by_their_file(tmp_path: Path) -> None:
     with open_rows(tmp_path / "parts" / "b.npy") as source:
         model = ProjectedKMeans(2, random_state=0).fit(source)
         assert describe_report(model, source).facts.data.name == "b.npy"
+
+
+def test_pictures_of_mat_files_stand_upright(tmp_path: Path) -> None:
+    """MATLAB stores pictures column by column, so that a row of a .mat file is turned."""
+    stream = np.random.default_rng(0)
+    pictures = np.cumsum(stream.normal(size=(30, 9, 9)), axis=1).cumsum(axis=2)
+    wide = pictures.reshape(30, 81)
+    scipy.io.savemat(tmp_path / "rows.mat", {"fea": pictures.transpose(0, 2, 1).reshape(30, 81)})
+    model = ProjectedKMeans(2, random_state=0).fit(wide)
+    seen = describe_report(model, wide, image_shape=(9, 9)).clusters
+    with open_rows(tmp_path / "rows.mat") as source:
+        again = ProjectedKMeans(2, init=turn_centers(model)).fit(source)
+        found = describe_report(again, source, image_shape=(9, 9)).clusters
+    assert [one.picture for one in found] == [one.picture for one in seen]
+
+
+def turn_centers(model: ProjectedKMeans) -> np.ndarray:
+    """Return the centers of a model, as its pictures are stored in the .mat file."""
+    return model.cluster_centers_.reshape(-1, 9, 9).transpose(0, 2, 1).reshape(-1, 81)

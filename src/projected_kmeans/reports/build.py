@@ -33,7 +33,13 @@ from projected_kmeans.reports.files import list_clusters, read_facts
 from projected_kmeans.reports.members import check_image_shape, guess_image_shape
 from projected_kmeans.reports.page import render_report, write_page
 from projected_kmeans.reports.pass_lines import collect_passes
-from projected_kmeans.reports.row_names import PickIds, name_data, name_rows, open_names
+from projected_kmeans.reports.row_names import (
+    PickIds,
+    is_columnwise,
+    name_data,
+    name_rows,
+    open_names,
+)
 from projected_kmeans.reports.rows import (
     MAX_MAP_ROWS,
     find_means,
@@ -129,6 +135,7 @@ def describe_report(
         rows = _read_rows(
             fitted, model.projection_, source, sample_weight, names, shape or image_shape
         )
+        rows = rows._replace(columnwise=is_columnwise(X))
         described = _add_rows(report, fitted, rows, cluster_names, true_labels)
         described = name_rows(described, pick)
     # Dask's rows would all be computed for a fingerprint.

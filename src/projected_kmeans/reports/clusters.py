@@ -57,6 +57,8 @@ class ReportRows(NamedTuple):
         The shape of rows that are pictures.
     means : ndarray (k, d)
         The means of the clusters.
+    columnwise : bool
+        Whether pictures are stored column by column.
     """
 
     source: BlockSource
@@ -66,6 +68,16 @@ class ReportRows(NamedTuple):
     names: Sequence[str] | None
     image_shape: ImageShape | None
     means: Floats
+    columnwise: bool = False
+
+    def draw(self, values: Any) -> str | None:
+        """Return a row or a center as a PNG in base64; None if rows are not pictures."""
+        if self.image_shape is None:
+            return None
+        flat = flatten_row(values)
+        if self.columnwise and len(self.image_shape) == 2:
+            flat = np.ravel(flat.reshape(self.image_shape[::-1]).T)
+        return encode_png(flat, self.image_shape)
 
     @property
     def spread(self) -> Floats:
@@ -130,7 +142,7 @@ def describe_clusters(
             spread=float(spread[label]),
             farthest=float(farthest[label]),
             name=None if names is None else str(names[label]),
-            picture=_picture(rows.means[label], rows.image_shape) if label in pictured else None,
+            picture=rows.draw(rows.means[label]) if label in pictured else None,
             summary=summary,
             representative=typical if typical >= 0 else None,
             silhouette=separation.silhouettes[label],
@@ -155,7 +167,7 @@ def describe_members(rows: ReportRows, chosen: Sequence[int]) -> tuple[ClusterMe
         place = places[row]
         look = content[[place]] if rows.source.sparse else content[place]
         values = values_of(look, columns)
-        return Member(row, math.sqrt(max(square, 0.0)), _picture(look, rows.image_shape), values)
+        return Member(row, math.sqrt(max(square, 0.0)), rows.draw(look), values)
 
     found = []
     for label in chosen:
@@ -172,7 +184,3 @@ def describe_members(rows: ReportRows, chosen: Sequence[int]) -> tuple[ClusterMe
         )
         found.append(ClusterMembers(label, typical, outlying, facts))
     return tuple(found)
-
-
-def _picture(values: Any, shape: ImageShape | None) -> str | None:
-    return None if shape is None else encode_png(flatten_row(values), shape)

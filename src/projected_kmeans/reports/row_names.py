@@ -1,5 +1,6 @@
 """What the rows of a report are called, each and all: names of files, ids of a table.
 
+Also tells what else their files say about them.
 Adds names to a report that is measured already; only the rows that it shows are looked up.
 """
 
@@ -46,6 +47,13 @@ def name_data(X: Any) -> str:
     if not isinstance(X, FileRows | IsolatedRows | JoinedRows):
         return "X"
     return X.files[0].name if len(X.files) == 1 else X.files[0].resolve().parent.name
+
+
+def is_columnwise(X: Any) -> bool:
+    """Return whether rows that are pictures are stored column by column, as MATLAB does."""
+    if isinstance(X, ArrayRows):
+        return is_columnwise(X.origin)
+    return isinstance(X, FileRows | IsolatedRows | JoinedRows) and X.format == ".mat"
 
 
 def name_rows(report: Report, pick: PickIds | None) -> Report:
