@@ -64,6 +64,17 @@ def test_the_numbers_begin_with_sizes_and_clearness(report: Report) -> None:
     assert again["Purity"].value == "50.0%"
 
 
+def test_what_the_result_knows_comes_before_what_was_measured(report: Report) -> None:
+    """The result's explained variance and mean cosine are told, if it has them."""
+    results = replace(report.facts.results, explained_variance_ratio=0.25, mean_cosine=0.75)
+    known = replace(report, facts=replace(report.facts, results=results))
+    assert "They explain 25 % of the variance" in write_answer(known)
+    assert "with a mean cosine of 0.750 to the centers" in write_answer(known)
+    cards = {card.name: card for card in describe_cards(known)}
+    assert (cards["Explained"].value, cards["Inertia"].note) == ("25 %", "mean cosine 0.750")
+    assert "They explain 25 %" not in write_answer(report)
+
+
 @pytest.mark.parametrize(
     ("mean", "words"), [(0.71, "strongly"), (0.7, "reasonably"), (0.3, "weakly"), (-1.0, "hardly")]
 )

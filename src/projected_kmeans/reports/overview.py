@@ -46,7 +46,8 @@ def write_answer(report: Report) -> str:
         f"{len(report.clusters):,} clusters of {n:,} rows ({d:,} columns), {min(sizes):,} to "
         f"{max(sizes):,} rows each"
     ]
-    clear = [] if report.explained_variance is None else [f"explain {_explained(report)}"]
+    explained, cosine = find_explained(report), results.mean_cosine
+    clear = [] if explained is None else [f"explain {100 * explained:.3g} % of the variance"]
     if report.silhouette is not None:
         mean = report.silhouette.mean
         clear.append(f"are {judge_silhouette(mean)} (mean silhouette {mean:.2f})")
@@ -54,6 +55,8 @@ def write_answer(report: Report) -> str:
         told.append(f"They {' and '.join(clear)}")
     proof = _write_proof(results.certificate)
     share = f"{results.normalized_inertia:.3g} of the largest possible"
+    if cosine is not None:
+        share = f"with a mean cosine of {cosine:.3f} to the centers"
     told.append(f"The inertia is {write_number(results.inertia, 5)}, " + (proof or share))
     took = f"{write_seconds(_planned_work(facts))} ({write_seconds(facts.plan.seconds)} planned)"
     proving = facts.seconds.get("certify")
@@ -83,8 +86,9 @@ def describe_cards(report: Report) -> list[Card]:
         Card("Clusters", f"{len(sizes):,}", f"of {min(sizes):,} to {max(sizes):,} rows"),
         Card("Rows", f"{n:,}", f"{d:,} columns, {facts.data.dtype}"),
     ]
-    if report.explained_variance is not None:
-        cards.append(Card("Explained", _explained(report).split(" of ")[0], "of the variance"))
+    explained, cosine = find_explained(report), results.mean_cosine
+    if explained is not None:
+        cards.append(Card("Explained", f"{100 * explained:.3g} %", "of the variance"))
     if report.silhouette is not None:
         mean = report.silhouette.mean
         cards.append(Card("Silhouette", f"{mean:.2f}", judge_silhouette(mean)))
@@ -99,8 +103,10 @@ def describe_cards(report: Report) -> list[Card]:
     purity = find_purity(report)
     if purity is not None:
         cards.append(Card("Purity", f"{purity:.1%}", "rows with their cluster's main label"))
-    normalized = f"{results.normalized_inertia:.4g} normalized"
-    cards.append(Card("Inertia", write_number(results.inertia, 4), normalized))
+    note = f"{results.normalized_inertia:.4g} normalized"
+    if cosine is not None:
+        note = f"mean cosine {cosine:.3f}"
+    cards.append(Card("Inertia", write_number(results.inertia, 4), note))
     return [*cards, *_describe_work(facts)]
 
 
@@ -124,9 +130,13 @@ def find_purity(report: Report) -> float | None:
     return sum(one.rows * (one.purity or 0.0) for one in known) / rows if rows else None
 
 
-def _explained(report: Report) -> str:
-    share = report.explained_variance or 0.0
-    return f"{100 * share:.3g} % of the variance"
+def find_explained(report: Report) -> float | None:
+    """Return the share of the variance that the clusters explain; None if it is not known.
+
+    Results of earlier versions do not have it; it is then that of the report's own walk.
+    """
+    told = report.facts.results.explained_variance_ratio
+    return report.explained_variance if told is None else told
 
 
 def _write_proof(certificate: CertificateFacts | None) -> str:

@@ -76,6 +76,8 @@ class ResultFacts:
     accuracy: Share | None = None
     certificate: CertificateFacts | None = None
     set_aside: Count = 0
+    explained_variance_ratio: Share | None = None
+    mean_cosine: Annotated[float, Meta(ge=-1, le=1)] | None = None
 
 
 @dataclass(frozen=True)
