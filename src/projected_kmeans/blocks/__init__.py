@@ -17,6 +17,8 @@ stored_blocks
     Row sources (files, folders, tables) as block sources: rows that need not fit in memory.
 checked_blocks
     `CheckedBlocks`: rows checked for NaN and infinity during their first walk.
+holes
+    Which rows have NaN, and the other rows as a block source, for ``on_missing="skip"``.
 unit_length
     `UnitRows`: rows divided by their lengths, for ``metric="cosine"``.
 column_scan

@@ -115,6 +115,10 @@ class BlockSource(ABC):
         """
         raise NotImplementedError(f"{type(self).__name__} keeps no new rows; use an array instead")
 
+    def without(self, rows: NDArray[np.int64]) -> BlockSource:
+        """Return the rows but those with these ascending indices; for rows outside this process."""
+        raise NotImplementedError(f"{type(self).__name__} leaves no rows out; wrap it instead")
+
     def labels_like_input(self, labels: Labels) -> Any:
         """Return labels in the form in which the user gave the rows: a Dask array for Dask."""
         return labels

@@ -17,6 +17,7 @@ from sklearn.utils.validation import _check_sample_weight, check_array, validate
 
 from projected_kmeans.blocks.block_source import BlockSource
 from projected_kmeans.blocks.element_types import as_native, as_native_sparse
+from projected_kmeans.blocks.holes import Holes, find_holes, leave_out
 from projected_kmeans.blocks.memory_blocks import open_blocks
 from projected_kmeans.blocks.stored_blocks import StoredBlocks
 from projected_kmeans.results import Floats
@@ -84,6 +85,80 @@ def open_weights(sample_weight: Any, rows: BlockSource, client: Any = None) -> F
 
         sample_weight = bring(sample_weight, client)
     return check_weights(sample_weight, rows)
+
+
+class CompleteInput(NamedTuple):
+    """What the user passed, without rows that have a hole.
+
+    Attributes
+    ----------
+    rows : BlockSource
+        The complete rows.
+    weights : ndarray of float64 or None
+        Their weights; None if every row counts once.
+    given : BlockSource
+        All rows.
+    holes : Holes
+        Which of them are left out.
+    """
+
+    rows: BlockSource
+    weights: Floats | None
+    given: BlockSource
+    holes: Holes
+
+
+def open_complete(
+    estimator: BaseEstimator,
+    X: Any,
+    sample_weight: Any,
+    on_missing: str,
+    *,
+    reset: bool,
+    client: Any = None,
+) -> CompleteInput:
+    """Return rows and weights; with ``on_missing="skip"`` those of the complete rows.
+
+    A row also has a hole if its weight is NaN. Rows that are read from elsewhere are read once more
+    to find holes; other parameters are those of `open_input` and `open_weights`. Raises if no row
+    is complete.
+    """
+    given = open_input(estimator, X, reset=reset, client=client)
+    found = skip_holes(given, sample_weight, on_missing, client)
+    check_some(found)
+    return found
+
+
+def check_some(found: CompleteInput) -> None:
+    """Raise if no row is complete."""
+    if not found.rows.shape[0]:
+        raise ValueError(
+            f"all {found.holes.n_rows} rows of X have a hole (NaN), so that none is left; fill the "
+            "holes, or leave out the columns that have them"
+        )
+
+
+def skip_holes(
+    given: BlockSource, sample_weight: Any, on_missing: str, client: Any = None
+) -> CompleteInput:
+    """Return rows that are open and their weights; with "skip" those of the complete rows."""
+    if on_missing != "skip":
+        weights = open_weights(sample_weight, given, client)
+        return CompleteInput(given, weights, given, Holes.none(given.shape[0]))
+    holes = find_holes(given)
+    if sample_weight is not None:
+        if is_dask(sample_weight):
+            from projected_kmeans.blocks.dask.collections import bring
+
+            sample_weight = bring(sample_weight, client)
+        numbers = np.asarray(sample_weight, dtype=np.float64)
+        checked = check_weights(np.nan_to_num(numbers, nan=0.0, posinf=np.inf), given)
+        if numbers.shape == (holes.n_rows,):
+            holes = holes.add(np.isnan(numbers))
+        sample_weight = None if checked is None else checked[holes.complete]
+    rows = leave_out(given, holes)
+    weights = check_weights(sample_weight, rows) if rows.shape[0] else None
+    return CompleteInput(rows, weights, given, holes)
 
 
 class Columns(NamedTuple):

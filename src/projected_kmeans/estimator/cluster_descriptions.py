@@ -83,11 +83,14 @@ def describe_model(
     check_count("n_columns", n_columns)
     check_count("n_representatives", n_representatives)
     names = check_feature_names(model, feature_names)
-    with open_checked(model, X, sample_weight) as problem:
-        n_rows, sparse = problem.source.shape[0], problem.source.sparse
-        known = check_ids(index_of(X) if ids is None else ids, n_rows)
-        measured = measure_columns(problem, model.float64_centers, n_representatives)
-    nearest = Representatives.of(measured.nearest, known)
+    with open_checked(model, X, sample_weight) as checked:
+        holes, sparse = checked.holes, checked.problem.source.sparse
+        known = check_ids(index_of(X) if ids is None else ids, holes.n_rows)
+        measured = measure_columns(checked.problem, model.float64_centers, n_representatives)
+    lists = measured.nearest.copy()
+    there = lists["row"] >= 0
+    lists["row"][there] = holes.find(lists["row"][there])
+    nearest = Representatives.of(lists, known)
     return tuple(
         _describe(cluster, measured, nearest, names, n_columns, sparse=sparse)
         for cluster in range(len(model.centers))

@@ -72,6 +72,11 @@ class FittedModel:
         return self.settings.metric == "cosine"
 
     @property
+    def skips_holes(self) -> bool:
+        """Whether rows with holes (NaN) get the label -1 instead of an error."""
+        return self.settings.on_missing == "skip"
+
+    @property
     def n_threads(self) -> int:
         """Number of threads; 0 takes as many as OpenMP allows."""
         check_threads(self.settings.n_threads)  # may have been set after the fit

@@ -39,6 +39,10 @@ STREAM_ATTRIBUTES = (
 )
 
 
+# Attributes that only `fit` sets.
+FIT_ATTRIBUTES = ("labels_", "trace_", "trimmed_rows_", "trim_distance_", "missing_rows_")
+
+
 def check_stream(stream: RowStream | None, settings: Settings) -> None:
     """Raise if the settings do not suit a stream, or not the one that has begun.
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -16,12 +16,14 @@ from numpy.typing import ArrayLike, NDArray
 from projected_kmeans.blocks.block_source import BlockSource
 from projected_kmeans.blocks.column_scan import ColumnScan, scan_columns
 from projected_kmeans.blocks.element_types import compute_type
+from projected_kmeans.blocks.holes import Holes, drop_holes
 from projected_kmeans.blocks.inputs import (
     Columns,
     check_features,
+    check_some,
     is_dask,
     open_input,
-    open_weights,
+    skip_holes,
 )
 from projected_kmeans.blocks.memory_blocks import open_blocks
 from projected_kmeans.blocks.tasks import Block
@@ -81,6 +83,7 @@ def label_input(
             model.n_threads,
             spherical=model.spherical,
             measured=measured,
+            skips_holes=model.skips_holes,
         )
         with monitor.step("predict", source.shape[0], unit_bytes=source.stored_row_bytes):
             for block in blocks:
@@ -108,13 +111,14 @@ def find_distances(model: FittedModel, X: Any) -> Any:
     """Return the distances of every row to all centers: a Dask array if X is Dask's."""
     if is_dask(X):
         return _map_dask(model, X, _measure_block, len(model.centers), model.centers.dtype)
-    with open_checked(model, X) as problem:
-        return _measure(problem, model.float64_centers)
+    with open_checked(model, X) as checked:
+        return checked.holes.spread(_measure(checked.problem, model.float64_centers), np.nan)
 
 
 def sum_distances(model: FittedModel, X: Any, sample_weight: ArrayLike | None = None) -> float:
     """Return the weighted sum of squared distances of rows to their nearest centers."""
-    with open_checked(model, X, sample_weight) as problem:
+    with open_checked(model, X, sample_weight) as checked:
+        problem = checked.problem
         labels = np.zeros(problem.source.shape[0], dtype=np.int32)
         sums = problem.open_sums(model.float64_centers)
         problem.assign(model.float64_centers, labels, keep_ties=False, then=[sums.adding(labels)])
@@ -133,15 +137,29 @@ def open_source(model: FittedModel, X: Any) -> Iterator[BlockSource]:
         yield storage.open_rows(rows)
 
 
+class Checked(NamedTuple):
+    """Rows as a problem, all entries finite, and which rows were left out for it."""
+
+    problem: Problem
+    holes: Holes
+
+
 @contextmanager
 def open_checked(
     model: FittedModel, X: Any, sample_weight: ArrayLike | None = None
-) -> Iterator[Problem]:
-    """Open rows as a problem, after a scan that raises if an entry is not finite."""
+) -> Iterator[Checked]:
+    """Open rows as a problem, after a scan that raises if an entry is not finite.
+
+    Rows with holes are left out if the model skips them.
+    """
     with open_source(model, X) as source:
-        weights = open_weights(sample_weight, source)
-        ranges = scan_columns(source, model.n_threads)
-        yield open_problem(source, ranges, weights, model.n_threads, spherical=model.spherical)
+        opened = skip_holes(source, sample_weight, model.settings.on_missing)
+        check_some(opened)
+        ranges = scan_columns(opened.rows, model.n_threads)
+        problem = open_problem(
+            opened.rows, ranges, opened.weights, model.n_threads, spherical=model.spherical
+        )
+        yield Checked(problem, opened.holes)
 
 
 def _measure(problem: Problem, centers: Floats) -> NDArray[Any]:
@@ -151,7 +169,15 @@ def _measure(problem: Problem, centers: Floats) -> NDArray[Any]:
     return np.ascontiguousarray(np.sqrt(squared).T / dtype.type(frame.scale))
 
 
-def _measure_block(block: Block, centers: Floats, n_threads: int, spherical: bool) -> NDArray[Any]:
+def _measure_block(
+    block: Block, centers: Floats, n_threads: int, spherical: bool, skips_holes: bool
+) -> NDArray[Any]:
+    if skips_holes:
+        complete, holes = drop_holes(block)
+        found = np.empty((0, len(centers)), compute_type(block.rows.dtype))
+        if complete.rows.shape[0]:
+            found = _measure_block(complete, centers, n_threads, spherical, False)
+        return holes.spread(found, np.nan)
     source = open_blocks(block.rows)
     scan = ColumnScan((1, centers.shape[1]), n_threads)
     scan.task.run(block)
@@ -159,8 +185,10 @@ def _measure_block(block: Block, centers: Floats, n_threads: int, spherical: boo
     return _measure(problem, centers)
 
 
-def _measure_own(block: Block, centers: Floats, n_threads: int, spherical: bool) -> NDArray[Any]:
-    distances = measure_block(block, centers, n_threads, spherical).distances
+def _measure_own(
+    block: Block, centers: Floats, n_threads: int, spherical: bool, skips_holes: bool
+) -> NDArray[Any]:
+    distances = measure_block(block, centers, n_threads, spherical, skips_holes).distances
     assert distances is not None
     return distances
 
@@ -181,5 +209,6 @@ def _map_dask(
         centers=model.float64_centers,
         n_threads=model.n_threads,
         spherical=model.spherical,
+        skips_holes=model.skips_holes,
     )
     return map_rows(X, bound, n_columns, dtype)

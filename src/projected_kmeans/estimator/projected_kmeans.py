@@ -24,9 +24,8 @@ from sklearn.base import (
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
-from projected_kmeans.blocks.block_source import BlockSource
 from projected_kmeans.blocks.element_types import compute_type
-from projected_kmeans.blocks.inputs import check_weights, open_input, open_weights
+from projected_kmeans.blocks.inputs import CompleteInput, open_complete, open_input, skip_holes
 from projected_kmeans.certificates.certificate import Certificate
 from projected_kmeans.checks import check_centers
 from projected_kmeans.estimator.cluster_descriptions import describe_model, to_frame
@@ -37,6 +36,7 @@ from projected_kmeans.estimator.hierarchy import Hierarchy, describe_hierarchy
 from projected_kmeans.estimator.label_series import label_like
 from projected_kmeans.estimator.notebook_display import show_html
 from projected_kmeans.estimator.partial_fit import (
+    FIT_ATTRIBUTES,
     STREAM_ATTRIBUTES,
     begin_stream,
     check_stream,
@@ -55,7 +55,7 @@ from projected_kmeans.fit.limited_sizes import limit_sizes
 from projected_kmeans.fit.pipeline import cluster_sketch, lift_partition, polish_partition
 from projected_kmeans.fit.proving import certify_partition
 from projected_kmeans.fit.reduction import reduce_rows
-from projected_kmeans.fit.setting_aside import trim_partition, weigh_near_rows
+from projected_kmeans.fit.setting_aside import renumber_init, trim_partition, weigh_near_rows
 from projected_kmeans.fit.storage import open_storage
 from projected_kmeans.keys import RandomState
 from projected_kmeans.passes.scoring import largest_inertia, normalize
@@ -77,6 +77,7 @@ if TYPE_CHECKING:
 NO_LABELS = "labels_ of a stream are not kept; ask predict for them"
 NO_TRACE = "trace_ of a stream is not kept; give a callback to see every pass"
 NO_TRIM = "a stream sets no rows aside; fit all rows at once to trim them"
+NO_MISSING = "missing_rows_ of a stream are not kept; find the holes of each block yourself"
 
 
 class ProjectedKMeans(
@@ -186,6 +187,12 @@ class ProjectedKMeans(
     balanced : bool, default=False
         Whether clusters are as equal in size as they can be: their numbers of rows differ by at
         most one. With weights, a cluster differs from the even share by at most the heaviest row.
+    on_missing : {"error", "skip"}, default="error"
+        What to do with rows that have a hole: NaN in X or as their weight. "error" raises with the
+        first of them, by row and column. "skip" leaves them out: the fit is that of the other rows,
+        and they get the label -1, also from `predict`. Rows that are read from files or Dask are
+        read once more to find holes; `open_rows` has ``on_missing``, too, for empty cells.
+        Infinity is an error in either case.
     certificate : {"auto", "spectral", "full", "semidefinite"} or None, default=None
         Method that proves how far the inertia is from the lowest possible one, see
         `kmeans_lower_bound`. None computes no proof and costs nothing.
@@ -225,8 +232,8 @@ class ProjectedKMeans(
     Attributes
     ----------
     labels_ : ndarray of int32 (n,)
-        Cluster of every row of ``fit``; -1 if ``trim`` set the row aside. A Dask array, chunked as
-        the rows, if X is Dask's. After ``partial_fit`` there is none.
+        Cluster of every row of ``fit``; -1 if ``trim`` or ``on_missing`` set the row aside. A Dask
+        array, chunked as the rows, if X is Dask's. After ``partial_fit`` there is none.
     cluster_centers_ : ndarray (k, d)
         Means of the clusters in the original space.
     inertia_ : float
@@ -272,8 +279,10 @@ class ProjectedKMeans(
         The largest distance of a row that was kept to its center, infinity if ``trim`` is 0. New
         rows X are outliers in the same sense if ``distances(X) > trim_distance_``; `predict` labels
         every row by its nearest center.
+    missing_rows_ : ndarray of int64 (m,)
+        Indices of the rows that ``on_missing="skip"`` left out, ascending.
     n_samples_seen_ : int
-        Number of rows of the fit, or of all blocks so far.
+        Number of rows of the fit, or of all blocks so far; rows that were left out do not count.
     has_pending_rows_ : bool
         Whether ``partial_fit`` took rows that are not clustered yet. Reading it runs nothing.
     n_features_in_ : int
@@ -353,6 +362,7 @@ class ProjectedKMeans(
     trace_ = FittedAttribute[tuple[FitState, ...]](not_of_streams=NO_TRACE)
     trimmed_rows_ = FittedAttribute[NDArray[Any]](not_of_streams=NO_TRIM)
     trim_distance_ = FittedAttribute[float](not_of_streams=NO_TRIM)
+    missing_rows_ = FittedAttribute[NDArray[Any]](not_of_streams=NO_MISSING)
     _forecast = FittedAttribute[Callable[[], Forecast]]()
     _projection_name = FittedAttribute[str | None]()
 
@@ -380,6 +390,7 @@ class ProjectedKMeans(
         min_cluster_size: float | None = None,
         max_cluster_size: float | None = None,
         balanced: bool = False,
+        on_missing: str = "error",
         certificate: str | None = None,
         certificate_time: float | None = None,
         guarantee: float | None = None,
@@ -408,6 +419,7 @@ class ProjectedKMeans(
         self.min_cluster_size = min_cluster_size
         self.max_cluster_size = max_cluster_size
         self.balanced = balanced
+        self.on_missing = on_missing
         self.certificate = certificate
         self.certificate_time = certificate_time
         self.guarantee = guarantee
@@ -451,9 +463,12 @@ class ProjectedKMeans(
             Itself.
         """
         settings = self._checked_settings()
-        rows = open_input(self, X, reset=True, client=client)
+        opened = open_complete(
+            self, X, sample_weight, settings.on_missing, reset=True, client=client
+        )
+        rows, weights = opened.rows, opened.weights
+        settings = renumber_init(settings, opened.holes)
         check_sizes(settings, *rows.shape)
-        weights = open_weights(sample_weight, rows, client)
         limits = read_limits(settings, rows.shape[0], weights)
         sizes = Sizes.of(rows, self.n_clusters)
         recipe = resolve_recipe(
@@ -485,7 +500,7 @@ class ProjectedKMeans(
                 finished = finish_run(run, found)
 
         monitor.finish()
-        self._keep(rows, sizes, recipe, finished, monitor)
+        self._keep(opened, recipe, finished, monitor)
         return self
 
     def fit_predict(self, X: Any, y: object = None, sample_weight: ArrayLike | None = None) -> Any:
@@ -522,11 +537,13 @@ class ProjectedKMeans(
         """
         settings = self._checked_settings()
         check_stream(self._stream, settings)
-        rows = open_input(self, X, reset=self._stream is None)
-        weights = check_weights(sample_weight, rows)
-        begun = self._stream or begin_stream(rows, settings)
-        longer = extend_stream(begun, rows, weights, settings)
-        for name in (*STREAM_ATTRIBUTES, "labels_", "trace_", "trimmed_rows_", "trim_distance_"):
+        given = open_input(self, X, reset=self._stream is None)
+        opened = skip_holes(given, sample_weight, settings.on_missing)
+        if not opened.rows.shape[0]:
+            return self
+        begun = self._stream or begin_stream(opened.rows, settings)
+        longer = extend_stream(begun, opened.rows, opened.weights, settings)
+        for name in (*STREAM_ATTRIBUTES, *FIT_ATTRIBUTES):
             self.__dict__.pop(name, None)  # results of earlier rows
         self._stream = longer
         self.key_, self.n_samples_seen_ = longer.key, longer.n_seen
@@ -579,8 +596,9 @@ class ProjectedKMeans(
         Returns
         -------
         ndarray of int32 (n,)
-            Ties go to the lowest index. A Series if X is a pandas or polars DataFrame, with the
-            index of X; a Dask array, not computed yet, if X is Dask's.
+            Ties go to the lowest index; -1 for rows with holes if ``on_missing="skip"``. A Series
+            if X is a pandas or polars DataFrame, with the index of X; a Dask array, not computed
+            yet, if X is Dask's.
         """
         return label_like(find_labels(read_fitted_model(self), X), X)
 
@@ -922,13 +940,13 @@ class ProjectedKMeans(
 
     def _keep(
         self,
-        rows: BlockSource,
-        sizes: Sizes,
+        opened: CompleteInput,
         recipe: Recipe,
         finished: Finished,
         monitor: Monitor,
     ) -> None:
         """Warn about what the caller should know, and set the fitted attributes."""
+        rows, holes = opened.rows, opened.holes
         sketched, polished, projection = finished.sketched, finished.polished, recipe.projection
         warn_of_fit(sketched, polished, recipe, monitor.stopped)
         warn_of_gamma(recipe.approach.solver, sketched.gamma)
@@ -936,12 +954,13 @@ class ProjectedKMeans(
         self._stream = None
         self._projection_name = None if projection is None else type(projection).__name__
         self.key_, self.projection_, self.approach_ = recipe.key, projection, recipe.approach
-        self.labels_, self.n_samples_seen_ = rows.labels_like_input(finished.labels), rows.shape[0]
+        self.labels_ = opened.given.labels_like_input(holes.spread(finished.labels, -1))
+        self.missing_rows_, self.n_samples_seen_ = holes.rows, rows.shape[0]
         self.cluster_centers_ = polished.centers.astype(compute_type(rows.dtype), copy=False)
         self.n_components_ = sketched.centers.shape[1]
         self.inertia_ = polished.inertia
         self.certificate_, self.gamma_ = finished.certificate, sketched.gamma
-        self.trimmed_rows_ = finished.trimmed
+        self.trimmed_rows_ = holes.find(finished.trimmed)
         far = finished.trim_distance
         self.trim_distance_ = math.inf if far is None else far
         largest = largest_inertia(polished, spherical=self.metric == "cosine")
@@ -988,6 +1007,7 @@ class ProjectedKMeans(
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
+        tags.input_tags.allow_nan = Settings.of(vars(self)).on_missing == "skip"
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
 

@@ -79,7 +79,8 @@ def find_representatives(
     """
     check_count("n_rows", n_rows)
     lists = no_rows(len(model.centers), n_rows)
-    kernel = partial(_rank, model.float64_centers, model.n_threads, model.spherical)
+    how = (model.n_threads, model.spherical, model.skips_holes)
+    kernel = partial(_rank, model.float64_centers, how)
     with open_source(model, X) as source:
         known = check_ids(index_of(X) if ids is None else ids, source.shape[0])
         source.walk(Task(kernel, (first(lists),)))
@@ -102,7 +103,5 @@ def rank_block(lists: NDArray[Any], block: LabelledBlock) -> None:
     rank_rows(lists, block.labels, block.distances, block.start)
 
 
-def _rank(
-    centers: Floats, n_threads: int, spherical: bool, block: Block, lists: NDArray[Any]
-) -> None:
-    rank_block(lists, measure_block(block, centers, n_threads, spherical))
+def _rank(centers: Floats, how: tuple[int, bool, bool], block: Block, lists: NDArray[Any]) -> None:
+    rank_block(lists, measure_block(block, centers, *how))

@@ -9,6 +9,7 @@ import numpy as np
 
 from projected_kmeans.blocks.block_source import BlockSource
 from projected_kmeans.blocks.column_scan import ColumnRanges, ColumnScan
+from projected_kmeans.blocks.holes import drop_holes
 from projected_kmeans.blocks.memory_blocks import open_blocks
 from projected_kmeans.blocks.tasks import Block
 from projected_kmeans.blocks.unit_length import UnitRows, to_unit_rows
@@ -41,6 +42,7 @@ def label_blocks(
     *,
     spherical: bool = False,
     measured: bool = False,
+    skips_holes: bool = False,
 ) -> Iterator[LabelledBlock]:
     """Yield the labels of each block; raise at a block with an entry that is not finite.
 
@@ -59,21 +61,42 @@ def label_blocks(
         Whether to divide each row by its length first.
     measured : bool, default=False
         Whether to measure the distance of each row to its center.
+    skips_holes : bool, default=False
+        Whether rows with NaN get the label -1 and the distance NaN, instead of an error.
     """
     for block in source:
         if measured:
-            yield measure_block(block, centers, n_threads, spherical)
+            yield measure_block(block, centers, n_threads, spherical, skips_holes)
         else:
-            yield LabelledBlock(block.start, label_block(block, centers, n_threads, spherical))
+            labels = label_block(block, centers, n_threads, spherical, skips_holes)
+            yield LabelledBlock(block.start, labels)
 
 
-def label_block(block: Block, centers: Floats, n_threads: int, spherical: bool) -> Labels:
+def label_block(
+    block: Block, centers: Floats, n_threads: int, spherical: bool, skips_holes: bool = False
+) -> Labels:
     """Return the labels of the rows of one block; raise if an entry is not finite."""
+    if skips_holes:
+        complete, holes = drop_holes(block)
+        labels = np.empty(0, dtype=np.int32)
+        if complete.rows.shape[0]:
+            labels = label_block(complete, centers, n_threads, spherical)
+        return holes.spread(labels, -1)
     return _label(block, centers, n_threads, spherical)[0]
 
 
-def measure_block(block: Block, centers: Floats, n_threads: int, spherical: bool) -> LabelledBlock:
+def measure_block(
+    block: Block, centers: Floats, n_threads: int, spherical: bool, skips_holes: bool = False
+) -> LabelledBlock:
     """Return the labels of one block and the distances of its rows to their centers, in float64."""
+    if skips_holes:
+        complete, holes = drop_holes(block)
+        found = LabelledBlock(block.start, np.empty(0, dtype=np.int32), np.empty(0))
+        if complete.rows.shape[0]:
+            found = measure_block(complete, centers, n_threads, spherical)
+        assert found.distances is not None
+        distances = holes.spread(found.distances, np.nan)
+        return LabelledBlock(block.start, holes.spread(found.labels, -1), distances)
     labels, rows, ranges = _label(block, centers, n_threads, spherical)
     squared = own_distances(open_blocks(rows), centers, labels, ranges, n_threads)
     return LabelledBlock(block.start, labels, np.sqrt(squared))

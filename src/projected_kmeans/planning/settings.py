@@ -43,6 +43,7 @@ OWN_SOLVER = "own"
 # The most rows of the solver "sdp", whose matrices have as many rows and columns.
 MAX_SDP_ROWS = MAX_PART_ROWS
 METRICS = ("euclidean", "cosine")
+ON_MISSING = ("error", "skip")
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,6 +80,7 @@ class Settings:
     min_cluster_size: float | None = None
     max_cluster_size: float | None = None
     balanced: bool = False
+    on_missing: str = "error"
     certificate: str | None = None
     certificate_time: float | None = None
     guarantee: float | None = None
@@ -112,6 +114,7 @@ def check_parameters(settings: Settings) -> None:
     if settings.eps is not None:
         check_eps(settings.eps)
     check_choice("metric", settings.metric, METRICS)
+    check_choice("on_missing", settings.on_missing, ON_MISSING)
     check_certificate(settings.certificate, settings.certificate_time)
     if settings.guarantee is not None:
         check_guarantee(settings.guarantee)

@@ -110,8 +110,10 @@ def walk_clusters(
     nearest, farthest = no_rows(k, N_MEMBERS), no_rows(k, N_MEMBERS)
     for block in source:
         own = labels[block.span]
-        inside = own >= 0  # other rows were set aside
-        distances = _distances(block.rows, centers, np.maximum(own, 0), n_threads)
+        inside = own >= 0  # other rows were set aside, and may have holes
+        rows = block.rows if inside.all() else block.rows[inside]
+        distances = np.zeros(len(own))
+        distances[inside] = _distances(rows, centers, own[inside], n_threads)
         counts += np.bincount(own[inside], minlength=k)
         share = np.ones(len(own)) if weights is None else weights[block.span]
         mass += np.bincount(own[inside], share[inside], minlength=k)

@@ -6,7 +6,7 @@ Each module of formats/ ends with its `Format`; `format_table` lists them all.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -21,8 +21,10 @@ from projected_kmeans.sources.folder_source import JoinedRows
 class Choice:
     """Which part of a file is to be read, if there is a choice; see `open_rows` for each field.
 
-    The repr is part of the fingerprint of a source, so a new field changes the fingerprints of all
-    files, and checkpoints of fits that are under way no longer match their data.
+    ``nan_holes`` says whether cells without a number are read as NaN instead of being refused. The
+    repr is part of the fingerprint of a source, so a new field changes the fingerprints of all
+    files, and checkpoints of fits that are under way no longer match their data. ``nan_holes`` is
+    no part of it, because it changes no number.
     """
 
     variable: str | None = None
@@ -30,6 +32,7 @@ class Choice:
     drop: Sequence[str] | None = None
     image_size: tuple[int, int] | None = None
     n_features: int | None = None
+    nan_holes: bool = field(default=False, repr=False)
 
 
 # From files in the order of their rows, the extension that names their format, and a choice, to

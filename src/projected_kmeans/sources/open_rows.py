@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from projected_kmeans.checks import check_choice
 from projected_kmeans.sources.file_format import Choice
 from projected_kmeans.sources.file_reader import explain_errors
 from projected_kmeans.sources.file_search import find_files, name_files, name_folders
@@ -51,6 +52,7 @@ def open_rows(
     image_size: tuple[int, int] | None = None,
     n_features: int | None = None,
     folder_labels: bool = False,
+    on_missing: str = "error",
 ) -> RowSource:
     r"""Open a data file, or a folder of files of one format, as a source of row ranges.
 
@@ -71,6 +73,10 @@ def open_rows(
         The number of columns of svmlight rows; None goes by the largest index.
     folder_labels : bool, default=False
         Whether ``labels`` are the names of the folders inside ``path`` in which images lie.
+    on_missing : {"error", "skip"}, default="error"
+        "skip" reads cells without a number as NaN (of text: empty cells, NA, N/A, null and None),
+        for a `ProjectedKMeans` that skips such rows. "error" refuses them where the format has no
+        NaN, and names the place.
 
     Returns
     -------
@@ -90,13 +96,15 @@ def open_rows(
     array([[3., 4.],
            [5., 6.]])
     """
-    choice = Choice(variable, columns, drop, image_size, n_features)
+    check_choice("on_missing", on_missing, ("error", "skip"))
+    skips = on_missing == "skip"
+    choice = Choice(variable, columns, drop, image_size, n_features, nan_holes=skips)
     found, extension = find_files(Path(path), format)
     # Absolute, because a pickled source may be opened in a process with another working folder.
     files = [file.absolute() for file in found]
     entry = FORMATS[extension]
     for name, value in vars(choice).items():
-        if value is not None and name not in entry.choices:
+        if value is not None and name not in (*entry.choices, "nan_holes"):
             raise UnreadableFile(
                 f"{path} is read as {extension}, so {name}={value!r} cannot be chosen; leave it out"
             )

@@ -5,10 +5,17 @@ from __future__ import annotations
 from functools import partial
 from pathlib import Path
 
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
 from projected_kmeans.sources.file_source import FileRows
 from projected_kmeans.sources.formats.arrow_columns import find_vectors
 from projected_kmeans.sources.formats.columnar import ColumnarRows
 from projected_kmeans.sources.formats.parquet import N_CURSORS, ParquetFile
+from projected_kmeans.sources.open_rows import open_rows
+from projected_kmeans.sources.protocol import UnreadableFile
 from tests.support.row_cases import FILES
 
 
@@ -34,3 +41,18 @@ def test_a_walk_goes_on_where_it_was(tmp_path: Path) -> None:
     for start in (200, 150, 100, 50, 0):
         file.take(vectors, start, start + 10)
     assert len(file._cursors) == N_CURSORS
+
+
+def test_missing_numbers_and_vectors_are_nan_on_request(tmp_path: Path) -> None:
+    """Integers and booleans become floats, and a vector that is missing is a row of NaN."""
+    table = pa.table({"a": pa.array([1, None, 3]), "b": pa.array([True, None, False])})
+    pq.write_table(table, tmp_path / "a.parquet")
+    found = open_rows(tmp_path / "a.parquet", on_missing="skip").read(0, 3)
+    np.testing.assert_array_equal(found, [[1, 1], [np.nan, np.nan], [3, 0]])
+    for kind in (pa.list_(pa.float32(), 2), pa.list_(pa.float32())):
+        vectors = pa.array([[1.0, 2.0], None, [3.0, 4.0]], kind)
+        pq.write_table(pa.table({"v": vectors}), tmp_path / "v.parquet")
+        found = open_rows(tmp_path / "v.parquet", on_missing="skip").read(0, 3)
+        np.testing.assert_array_equal(found, [[1, 2], [np.nan, np.nan], [3, 4]])
+        with pytest.raises(UnreadableFile, match="has no vector in column 'v', row 1"):
+            open_rows(tmp_path / "v.parquet").read(0, 3)

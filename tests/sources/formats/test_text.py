@@ -11,8 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
+from projected_kmeans.sources.formats import text as text_format
 from projected_kmeans.sources.formats.text import TextRows
 from projected_kmeans.sources.open_rows import open_rows, read_matrix
+from projected_kmeans.sources.protocol import UnreadableFile
 from tests.support.refused_files import reading_error
 from tests.support.row_files import save_text
 
@@ -105,3 +107,19 @@ def test_both_parsers_agree(tmp_path_factory: pytest.TempPathFactory, rows: np.n
     assert by_pyarrow is not None
     np.testing.assert_array_equal(by_pyarrow, rows, strict=True)
     np.testing.assert_array_equal(by_numpy, rows, strict=True)
+
+
+@pytest.mark.parametrize("with_arrow", [True, False])
+def test_cells_without_a_number_are_nan_on_request(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, with_arrow: bool
+) -> None:
+    """Empty cells and usual words are holes; other text is still refused by line and column."""
+    if not with_arrow:
+        monkeypatch.setattr(text_format, "ARROW_COLUMNS", 0)
+    (tmp_path / "a.csv").write_text("a,b\n1,\nNA,2\nnull,nan\n3,4\n")
+    source = open_rows(tmp_path / "a.csv", on_missing="skip")
+    expected = [[1, np.nan], [np.nan, 2], [np.nan, np.nan], [3, 4]]
+    np.testing.assert_array_equal(source.read(0, 4), expected)
+    (tmp_path / "b.csv").write_text("a,b\n1,\n2,x\n")
+    with pytest.raises(UnreadableFile, match="has 'x' on line 3, column 2"):
+        open_rows(tmp_path / "b.csv", on_missing="skip").read(0, 2)

@@ -127,6 +127,28 @@ class DaskBlocks(BlockSource):
         """Return as many new rows, kept by the same workers, for a walk over these to fill."""
         return DaskBlocks([], self._lengths, n_columns, dtype, self._workers)
 
+    def without(self, rows: NDArray[np.int64]) -> DaskBlocks:
+        """Return the rows but those with these ascending indices; workers leave them out."""
+        drop = delayed(_drop, pure=False)
+        parts, lengths = [], []
+        for span, part in self._blocks:
+            begin, end = np.searchsorted(rows, [span.start, span.stop]).tolist()
+            left = span.stop - span.start - (end - begin)
+            if left:
+                some = rows[begin:end] - span.start
+                parts.append(drop(self._open_block, part, span, some) if len(some) else part)
+                lengths.append(left)
+        share = sum(lengths) / self.shape[0]
+        return DaskBlocks(
+            parts,
+            lengths,
+            self.shape[1],
+            self.dtype,
+            self._workers,
+            nnz=None if self.nnz is None else round(share * self.nnz),
+            feature_names=self.feature_names,
+        )
+
     def identity(self) -> str:
         """Raise, because Dask's rows cannot be recognized without computing them all."""
         raise ValueError("rows on Dask cannot be recognized by a later run; fit without checkpoint")
@@ -171,6 +193,12 @@ def open_block(n_columns: int, dtype: np.dtype[Any], sparse: bool, rows: Any, sp
 
 def _pick(open_block: OpenBlock, rows: Any, span: slice, indices: NDArray[np.int64]) -> Any:
     return open_block(rows, span).rows[indices - span.start]
+
+
+def _drop(opened: OpenBlock, rows: Any, span: slice, missing: NDArray[np.int64]) -> Any:
+    kept = np.ones(span.stop - span.start, dtype=np.bool_)
+    kept[missing] = False
+    return opened(rows, span).rows[kept]
 
 
 def _bring(rows: Any) -> Any:

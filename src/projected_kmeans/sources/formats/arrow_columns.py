@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -34,6 +34,8 @@ class VectorColumns:
         The number of features; None if the type of a column of vectors leaves it open.
     where : str
         What errors call the data.
+    nan_holes : bool
+        Whether missing vectors are read as NaN, not refused.
     """
 
     names: tuple[str, ...]
@@ -41,6 +43,12 @@ class VectorColumns:
     is_list: bool
     length: int | None
     where: str
+    nan_holes: bool = False
+
+    def with_holes(self) -> VectorColumns:
+        """Return the columns with missing numbers and vectors as NaN, in a type that has it."""
+        dtype = self.dtype if self.dtype.kind == "f" else np.dtype(np.float64)
+        return replace(self, dtype=dtype, nan_holes=True)
 
     def fill(self, rows: NDArray[Any], batch: Any, first_row: int) -> None:
         """Write a record batch of these columns into rows.
@@ -68,6 +76,8 @@ class VectorColumns:
         """Return the vectors of a record batch: a view of it, or a copy if numbers are missing."""
         name = self.names[0]
         vectors = batch.column(name)
+        if vectors.null_count and self.nan_holes:
+            return self._view_around_holes(batch, vectors, n_features, first_row)
         if vectors.null_count:
             row = first_row + int(np.argmax(np.asarray(vectors.is_null())))
             raise UnreadableFile(
@@ -84,6 +94,16 @@ class VectorColumns:
         cells = vectors.flatten()
         self._check_filled(cells, name, first_row)
         return _numbers(cells).reshape(len(vectors), n_features)
+
+    def _view_around_holes(
+        self, batch: Any, vectors: Any, n_features: int, first_row: int
+    ) -> NDArray[Any]:
+        """Return the vectors of a record batch; those that are missing are NaN."""
+        there = ~np.asarray(vectors.is_null())
+        rows = np.full((len(vectors), n_features), np.nan, self.dtype)
+        if there.any():
+            rows[there] = self.view(batch.filter(_arrow().array(there)), n_features, first_row)
+        return rows
 
     def _check_filled(self, cells: Any, name: str, first_row: int) -> None:
         # A missing float is read as NaN; for a missing integer there is no such number.
@@ -163,7 +183,9 @@ def _is_vector(kind: Any) -> bool:
 
 def _numbers(cells: Any) -> NDArray[Any]:
     arrow = _arrow()
-    if arrow.types.is_decimal(cells.type):
+    if arrow.types.is_decimal(cells.type) or (
+        arrow.types.is_boolean(cells.type) and cells.null_count
+    ):
         cells = cells.cast(arrow.float64())
     numbers: NDArray[Any] = cells.to_numpy(zero_copy_only=False)
     return numbers

@@ -53,6 +53,8 @@ class ColumnarRows(SourceDefaults):
         From the path to the open file.
     columns, drop : sequence of str, optional
         Names to keep, or to leave out.
+    nan_holes : bool, default=False
+        Whether missing integers and vectors are NaN; else they are refused.
     """
 
     forward_only = True
@@ -63,13 +65,15 @@ class ColumnarRows(SourceDefaults):
         opener: Callable[[Path], ColumnarFile],
         columns: Sequence[str] | None = None,
         drop: Sequence[str] | None = None,
+        nan_holes: bool = False,
     ) -> None:
         self._handle = LazyHandle(opener, path)
         file = self._handle.get()
         n_rows = int(file.starts[-1])
         if not n_rows:
             raise UnreadableFile(f"{path} holds no rows; give at least one")
-        self._vectors = find_vectors(file.schema, columns, drop, str(path))
+        found = find_vectors(file.schema, columns, drop, str(path))
+        self._vectors = found.with_holes() if nan_holes else found
         length = self._vectors.length or _first_length(file, self._vectors)
         if not length:
             raise UnreadableFile(f"{path} has empty vectors in its first row; give some numbers")
@@ -104,7 +108,7 @@ def columnar_format(extensions: tuple[str, ...], opener: Callable[[Path], Column
     """Return the format of columnar files that are opened by `opener`."""
 
     def open_reader(path: Path, choice: Choice) -> ColumnarRows:
-        return ColumnarRows(path, opener, choice.columns, choice.drop)
+        return ColumnarRows(path, opener, choice.columns, choice.drop, choice.nan_holes)
 
     def list_names(path: Path) -> list[str]:
         names: list[str] = opener(path).schema.names

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from projected_kmeans.sources.feature_columns import choose_columns
-from projected_kmeans.sources.file_format import Format, each_file
+from projected_kmeans.sources.file_format import Choice, Format, each_file
 from projected_kmeans.sources.formats.text_columns import load_text_labels, named_text_columns
 from projected_kmeans.sources.formats.text_index import (
     TextIndex,
@@ -33,6 +33,10 @@ PARSE_BYTES = 2**20
 ARROW_COLUMNS = 2**16
 
 
+# What stands for a missing number, besides "nan", which is one.
+HOLES = ("", "NA", "N/A", "na", "n/a", "null", "NULL", "Null", "None", "none")
+
+
 class TextRows(SourceDefaults):
     """Reader of delimited text; rows are float64.
 
@@ -44,6 +48,8 @@ class TextRows(SourceDefaults):
         The character between two cells.
     columns, drop : sequence of str, optional
         Names of the header to keep, or to leave out.
+    nan_holes : bool, default=False
+        Whether cells without a number are NaN; else they are refused.
     """
 
     dtype: np.dtype[Any] = np.dtype(np.float64)
@@ -54,8 +60,10 @@ class TextRows(SourceDefaults):
         delimiter: str,
         columns: Sequence[str] | None = None,
         drop: Sequence[str] | None = None,
+        nan_holes: bool = False,
     ) -> None:
         self._path = path
+        self._nan_holes = nan_holes
         self._delimiter = delimiter
         self._index = index_text(path, delimiter)
         header = self._index.header
@@ -115,7 +123,7 @@ class TextRows(SourceDefaults):
                 convert_options=parser.ConvertOptions(
                     column_types=dict.fromkeys(names, arrow.float64()),
                     include_columns=kept,
-                    null_values=[],
+                    null_values=list(HOLES) if self._nan_holes else [],
                 ),
             )
         except arrow.ArrowInvalid:
@@ -123,7 +131,7 @@ class TextRows(SourceDefaults):
         rows = np.empty((table.num_rows, len(kept)))
         start = 0
         for batch in table.to_batches():
-            columns = np.array([cells.to_numpy() for cells in batch.columns])
+            columns = np.array([cells.to_numpy(zero_copy_only=False) for cells in batch.columns])
             turn_columns(columns, rows[start : start + batch.num_rows])
             start += batch.num_rows
         return rows
@@ -133,7 +141,8 @@ class TextRows(SourceDefaults):
         dialect: Any = {"comments": None, "delimiter": self._delimiter, "quotechar": '"'}
         try:
             lines = io.StringIO(text.decode("utf-8"), newline=None)
-            return np.loadtxt(lines, **dialect, usecols=self._kept, ndmin=2)
+            numbers = _read_number if self._nan_holes else None
+            return np.loadtxt(lines, **dialect, usecols=self._kept, ndmin=2, converters=numbers)
         except ValueError as error:
             culprit = self._find_culprit(text, n_lines)
             if culprit is None:
@@ -148,24 +157,37 @@ class TextRows(SourceDefaults):
         for cells in lines:
             for column in range(len(cells)) if self._kept is None else self._kept:
                 cell = cells[column].strip()
-                if not is_number(cell):
+                if not is_number(cell) and not (self._nan_holes and cell in HOLES):
                     shown = repr(cell[:40]) if cell else "nothing"
                     return (
                         f"{self._path} has {shown} on line {n_lines + lines.line_num}, column "
-                        f"{column + 1}; put a number there{self._offer(column)}"
+                        f"{column + 1}; put a number "
+                        f"there{self._offer(column, filled=cell not in HOLES)}"
                     )
         return None
 
-    def _offer(self, column: int) -> str:
-        """Return how to leave a column out, if it has a name."""
-        header = self._index.header
-        return "" if header is None else f" or leave the column out with drop=[{header[column]!r}]"
+    def _offer(self, column: int, *, filled: bool) -> str:
+        """Return how to leave a column out, if it has a name, and how to skip a hole."""
+        header, skip = self._index.header, "" if filled else " or skip the row by on_missing='skip'"
+        if header is None:
+            return skip
+        comma = "," if skip else " or"
+        return f"{comma} leave the column out with drop=[{header[column]!r}]{skip}"
+
+
+def _read_number(cell: str) -> float:
+    return np.nan if cell.strip() in HOLES else float(cell)
+
+
+def open_text(path: Path, delimiter: str, choice: Choice) -> TextRows:
+    """Return the reader of what was chosen of a text file."""
+    return TextRows(path, delimiter, choice.columns, choice.drop, choice.nan_holes)
 
 
 def _format_of(extension: str, delimiter: str) -> Format:
     return Format(
         (extension,),
-        each_file(lambda path, choice: TextRows(path, delimiter, choice.columns, choice.drop)),
+        each_file(lambda path, choice: open_text(path, delimiter, choice)),
         choices=("columns", "drop"),
         load_labels=lambda path: load_text_labels(path, delimiter),
         named_columns=named_text_columns(delimiter),
