@@ -15,7 +15,7 @@ from sklearn.utils import check_random_state
 
 from projected_kmeans import _native
 
-RandomState: TypeAlias = int | np.random.RandomState | None
+RandomState: TypeAlias = int | np.random.RandomState | np.random.Generator | None
 
 # The first number of a path given to `open_stream`: one for each purpose, never reused.
 SEEDING = 1
@@ -39,7 +39,7 @@ def resolve_key(random_state: RandomState) -> int:
     """Return the key for a ``random_state``: an integer below 2**64.
 
     A non-negative integer is its own key, so that a run can be repeated from the ``key_`` that the
-    estimator reports. For None and for a `RandomState` a key is drawn.
+    estimator reports. For None, a `RandomState` and a `Generator` a key is drawn.
 
     Examples
     --------
@@ -52,6 +52,8 @@ def resolve_key(random_state: RandomState) -> int:
                 f"random_state={random_state} is out of range; use an integer from 0 to 2**64 - 1"
             )
         return int(random_state)
+    if isinstance(random_state, np.random.Generator):
+        return int(random_state.integers(0, 2**63 - 1))
     generator = check_random_state(random_state)
     return int(generator.randint(0, 2**63 - 1, dtype=np.int64))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import importlib.metadata
 from typing import Any
 
 
@@ -33,5 +34,28 @@ def load_extra(module: str, extra: str, what: str) -> Any:
         package = module.partition(".")[0]
         raise MissingExtra(
             f"{what} needs {package}, which cannot be imported; install it with "
-            f"pip install 'projected_kmeans[{extra}]'"
+            f"{install_command(extra)}"
         ) from error
+
+
+def install_command(extra: str) -> str:
+    """Return the command that installs the packages of an extra, also beside a checkout.
+
+    Examples
+    --------
+    >>> install_command("hdf5")
+    "pip install 'h5py>=3.10'"
+    """
+    try:
+        listed = importlib.metadata.requires("projected_kmeans") or []
+    except importlib.metadata.PackageNotFoundError:
+        listed = []
+    found = [one.partition(";") for one in listed]
+    wanted = [
+        name.strip()
+        for name, _, marker in found
+        if "".join(marker.split()).replace('"', "'") == f"extra=='{extra}'"
+    ]
+    if not wanted:
+        return f"pip install 'projected_kmeans[{extra}]'"
+    return " ".join(["pip install", *(f"'{name}'" for name in wanted)])

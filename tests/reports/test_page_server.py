@@ -122,7 +122,5 @@ def test_a_head_has_no_content(caller: Caller) -> None:
 def test_absent_tornado_is_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
     """Without the extra the command that installs it is named."""
     monkeypatch.setitem(sys.modules, "tornado.httpserver", None)
-    with pytest.raises(
-        ValueError, match=r"needs tornado, .* pip install 'projected_kmeans\[report\]'"
-    ):
+    with pytest.raises(ValueError, match=r"needs tornado, .* pip install 'bokeh>=.*' 'tornado>="):
         PageServer(lambda: "")

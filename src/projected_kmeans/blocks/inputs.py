@@ -22,7 +22,7 @@ from projected_kmeans.blocks.memory_blocks import open_blocks
 from projected_kmeans.blocks.stored_blocks import StoredBlocks
 from projected_kmeans.results import Floats
 from projected_kmeans.sources.mapped_files import check_file, watch
-from projected_kmeans.sources.protocol import is_row_source
+from projected_kmeans.sources.protocol import is_row_source, refuse_path
 
 if TYPE_CHECKING:
     from projected_kmeans.blocks.dask.blocks import DaskBlocks
@@ -53,6 +53,7 @@ def open_input(estimator: BaseEstimator, X: Any, *, reset: bool, client: Any = N
     client : distributed.Client, optional
         The cluster that computes.
     """
+    refuse_path(X)
     if is_dask(X):
         from projected_kmeans.blocks.dask.collections import open_collection
 

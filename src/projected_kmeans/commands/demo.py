@@ -13,6 +13,7 @@ from projected_kmeans.commands.options import quiet_option, seed_option
 from projected_kmeans.commands.progress import show_progress
 from projected_kmeans.commands.summaries import compare_runs, describe_speed, list_files
 from projected_kmeans.demo.comparison import run_demo, write_demo
+from projected_kmeans.optional_packages import install_command
 from projected_kmeans.output_files import open_output_folder
 
 
@@ -54,5 +55,5 @@ def demo(n_samples: int, seed: int, out: str, quiet: bool) -> None:
     click.echo(
         f"report: {page}"
         if page.suffix == ".html"
-        else "report: none, because bokeh is missing; pip install 'projected_kmeans[report]'"
+        else f"report: none, because bokeh is missing; {install_command('report')}"
     )

@@ -32,6 +32,7 @@ from projected_kmeans.estimator.cluster_descriptions import describe_model, to_f
 from projected_kmeans.estimator.exports import make_faiss, make_onnx, make_sklearn
 from projected_kmeans.estimator.fitted_attributes import FittedAttribute, list_unset_attributes
 from projected_kmeans.estimator.fitted_model import FittedModel
+from projected_kmeans.estimator.foreign_parameters import explain_foreign_parameters
 from projected_kmeans.estimator.hierarchy import Hierarchy, describe_hierarchy
 from projected_kmeans.estimator.label_series import label_like
 from projected_kmeans.estimator.notebook_display import show_html
@@ -50,7 +51,12 @@ from projected_kmeans.estimator.prediction import (
 )
 from projected_kmeans.estimator.representatives import Representatives, find_representatives
 from projected_kmeans.fit.fit_checkpoint import Finished, finish_run, open_run, recall_result
-from projected_kmeans.fit.fit_warnings import warn_of_fit, warn_of_gamma, warn_of_guarantee
+from projected_kmeans.fit.fit_warnings import (
+    warn_of_fit,
+    warn_of_gamma,
+    warn_of_guarantee,
+    warn_of_init,
+)
 from projected_kmeans.fit.limited_sizes import limit_sizes
 from projected_kmeans.fit.pipeline import cluster_sketch, lift_partition, polish_partition
 from projected_kmeans.fit.proving import certify_partition
@@ -205,7 +211,7 @@ class ProjectedKMeans(
         the time is over, or nothing gains any more; ``certificate_.ended`` says which, and a
         warning tells of a guarantee that is not met. Proofs are "auto" and then "full", unless
         ``certificate`` names one. 1.0 asks for "proven optimal", a ratio of at most 1 + 1e-6.
-    random_state : int, RandomState instance or None, default=None
+    random_state : int, RandomState, numpy Generator or None, default=None
         An integer fixes all random choices, so that the fit can be repeated; None draws one.
         ``key_`` is the integer that was used.
     n_threads : int, optional
@@ -369,6 +375,7 @@ class ProjectedKMeans(
     # The rows of partial_fit; None after fit.
     _stream: RowStream | None = None
 
+    @explain_foreign_parameters
     def __init__(
         self,
         n_clusters: int = 8,
@@ -948,6 +955,7 @@ class ProjectedKMeans(
         """Warn about what the caller should know, and set the fitted attributes."""
         rows, holes = opened.rows, opened.holes
         sketched, polished, projection = finished.sketched, finished.polished, recipe.projection
+        warn_of_init(self.init, self.n_init)
         warn_of_fit(sketched, polished, recipe, monitor.stopped)
         warn_of_gamma(recipe.approach.solver, sketched.gamma)
         warn_of_guarantee(self.guarantee, finished.certificate)

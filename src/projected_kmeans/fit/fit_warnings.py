@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 import warnings
+from typing import Any
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
@@ -48,6 +49,18 @@ def warn_of_fit(
             ConvergenceWarning,
             stacklevel=STACK_LEVEL,
         )
+
+
+def warn_of_init(init: Any, n_init: int | str) -> None:
+    """Warn, as scikit-learn does, if restarts were asked for that would all be the same."""
+    if isinstance(init, str) or callable(init) or isinstance(n_init, str) or n_init == 1:
+        return
+    warnings.warn(
+        "Explicit initial center position passed: performing only one init in ProjectedKMeans "
+        f"instead of n_init={n_init}.",
+        RuntimeWarning,
+        stacklevel=STACK_LEVEL,
+    )
 
 
 def warn_of_gamma(solver: str, gamma: float | None, stack_level: int = STACK_LEVEL) -> None:

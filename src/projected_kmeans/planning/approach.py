@@ -250,6 +250,8 @@ def _list_fixed(settings: Settings) -> dict[str, Any]:
     }
     if callable(settings.init):
         fixed.setdefault("n_init", DEFAULT_RESTARTS)
+    elif not isinstance(settings.init, str) and "n_init" in fixed:
+        fixed["n_init"] = 1  # restarts from the same centers would all be the same
     candidates = settings.polish_candidates
     if candidates is None:
         fixed["polish_candidates"] = 0

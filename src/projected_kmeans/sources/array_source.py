@@ -22,6 +22,7 @@ from projected_kmeans.sources.protocol import (
     check_matrix,
     check_range,
     is_row_source,
+    refuse_path,
 )
 from projected_kmeans.sources.row_layout import plain_dtype, plain_rows, to_csr
 from projected_kmeans.sources.sparse_layout import check_sparse, is_sparse
@@ -104,6 +105,7 @@ def as_row_source(data: Any) -> RowSource:
     array([[0., 1., 0., 0.],
            [0., 0., 1., 0.]])
     """
+    refuse_path(data)
     if isinstance(data, np.memmap):
         return ArrayRows(data, _find_mapping(data))
     if isinstance(data, np.ndarray):

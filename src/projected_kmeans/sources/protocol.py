@@ -7,6 +7,7 @@ table, in a file, in a folder of files. This module opens no file and knows no f
 from __future__ import annotations
 
 import inspect
+import os
 from collections.abc import Sequence
 from types import TracebackType
 from typing import Any, Protocol, Self, TypeAlias, TypeGuard, runtime_checkable
@@ -174,6 +175,21 @@ def is_row_source(data: Any) -> TypeGuard[RowSource]:
                 f"derive the class from {SourceDefaults.__module__}.SourceDefaults"
             )
     return True
+
+
+def refuse_path(data: Any) -> None:
+    """Raise if the name of a file is given in place of rows.
+
+    Examples
+    --------
+    >>> refuse_path("rows.npy")
+    Traceback (most recent call last):
+    ...
+    TypeError: X is 'rows.npy', the name of a file; open it: open_rows('rows.npy')
+    """
+    if isinstance(data, str | os.PathLike):
+        name = os.fspath(data)
+        raise TypeError(f"X is {name!r}, the name of a file; open it: open_rows({name!r})")
 
 
 def check_range(start: int, stop: int, n_rows: int) -> None:

@@ -176,7 +176,7 @@ def test_absent_dask_is_a_sentence(call: Call, data: Path, monkeypatch: pytest.M
     monkeypatch.setitem(sys.modules, "distributed", None)
     check_refusal(
         call("fit", data, "-k", 3, "--dask-workers", 2),
-        "pip install 'projected_kmeans[dask]'",
+        "pip install 'dask[array,dataframe,distributed]",
     )
 
 

@@ -52,6 +52,6 @@ def test_without_matplotlib_a_sentence_names_the_extra(
         return real_import(name, *arguments, **options)
 
     monkeypatch.setattr(builtins, "__import__", refuse)
-    with pytest.raises(NoFigures, match=r"pip install 'projected_kmeans\[paper\]'"):
+    with pytest.raises(NoFigures, match="pip install 'matplotlib>="):
         save_chart(CHART, tmp_path)
     assert list(tmp_path.iterdir()) == []

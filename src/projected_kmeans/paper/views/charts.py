@@ -14,10 +14,11 @@ from typing import Any, BinaryIO
 
 from PIL import Image
 
+from projected_kmeans.optional_packages import install_command
 from projected_kmeans.output_files import write_atomically
 
 FORMATS = ("png", "svg")
-INSTALL = "pip install 'projected_kmeans[paper]'"
+INSTALL = install_command("paper")
 DOTS_PER_INCH = 100
 PANEL_INCHES = (4.0, 3.2)
 LEGEND_INCHES = 0.5
