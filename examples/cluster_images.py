@@ -1,39 +1,28 @@
-"""Cluster a folder of images by their pixels, and draw the mean image of every cluster.
+"""Cluster a folder of colour images; name each cluster by its folders and its most typical image.
 
 python examples/cluster_images.py folder_of_images 10
 """
 
 import sys
+from collections import Counter
 from pathlib import Path
 
-import numpy as np
 from PIL import Image
-from sklearn.datasets import load_digits
+from sklearn.datasets import load_sample_images
 
 from projected_kmeans import ProjectedKMeans, open_rows
 
-SIDE = 24
+folder, count = [*sys.argv[1:], *["tiles", "6"][len(sys.argv) - 1 :]][:2]
+if not Path(folder).exists():  # tiles of the two photographs that scikit-learn ships
+    for name, photo in zip(("temple", "flower"), load_sample_images().images, strict=True):
+        Path(folder, name).mkdir(parents=True)
+        for place in [(left, top) for left in range(0, 640, 32) for top in range(0, 416, 32)]:
+            tile = Image.fromarray(photo).crop((*place, place[0] + 32, place[1] + 32))
+            tile.save(Path(folder, name, "{:03}-{:03}.png".format(*place)))
 
-
-def make_example(folder: Path) -> None:
-    """Write scikit-learn's digits as images."""
-    folder.mkdir()
-    for number, pixels in enumerate(load_digits().images[:600]):
-        Image.fromarray((pixels * 15).astype(np.uint8)).save(folder / f"{number:04}.png")
-
-
-def main(folder: str = "digits", count: str = "10") -> None:
-    """Print the size of every cluster and its first image; write the means side by side."""
-    if not Path(folder).exists():
-        make_example(Path(folder))
-    source = open_rows(folder, image_size=(SIDE, SIDE))
-    model = ProjectedKMeans(int(count), random_state=0).fit(source)
-    for cluster in range(int(count)):
-        members = np.flatnonzero(model.labels_ == cluster)
-        print(f"cluster {cluster}: {len(members)} images, such as {source.files[members[0]].name}")
-    means = np.hstack(list(model.cluster_centers_.reshape(int(count), SIDE, SIDE, -1)))
-    Image.fromarray(means.squeeze().round().astype(np.uint8)).save("means.png")
-
-
-if __name__ == "__main__":
-    main(*sys.argv[1:])
+source = open_rows(folder, image_size=(32, 32), folder_labels=True)
+model = ProjectedKMeans(int(count), random_state=0).fit(source)
+for cluster, file in enumerate(model.representatives(source).ids[:, 0]):
+    groups = Counter(source.labels[model.labels_ == cluster].tolist())
+    print(f"cluster {cluster}: such as {file};", *(f"{n} {name}" for name, n in groups.items()))
+model.to_html(source, "images.html", name=folder)  # with pictures and the names of files

@@ -44,7 +44,7 @@ def test_fit_limits_the_time_of_its_certificate(call: Call, data: Path) -> None:
     short = call("fit", data, "-k", 3, "--certificate", "full", "--certificate-time", 0, "--json")
     told = json.loads(short.out)["results"]["certificate"]
     assert (told["ratio"], told["method"]) == (None, "none")
-    check_refusal(call("fit", data, "-k", 3, "--certificate-time", -1), "certificate_time=-1.0")
+    check_refusal(call("fit", data, "-k", 3, "--certificate-time", -1), "--certificate-time -1.0")
 
 
 def test_fit_takes_a_guarantee(call: Call, data: Path) -> None:

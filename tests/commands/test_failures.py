@@ -40,7 +40,7 @@ def fail_with(monkeypatch: pytest.MonkeyPatch, error: BaseException) -> None:
         (ValueError(), ["unexpected ValueError; this is a defect"]),
         (GeneratorExit(), ["unexpected GeneratorExit"]),
         (ExceptionGroup("two", [KeyError(1), KeyError(2)]), ["unexpected ExceptionGroup", DEFECT]),
-        (MemoryError(), ["more memory was asked for than", "at hand; set memory_limit"]),
+        (MemoryError(), ["more memory was asked for than", "at hand; set --memory-limit, or"]),
         (OSError(errno.ENOMEM, "Cannot allocate memory"), ["more memory was asked for than"]),
         (TimeoutError(), ["the system refused an operation (TimeoutError); check"]),
         (

@@ -128,31 +128,31 @@ def test_fit_within_a_time_budget(call: Call, data: Path) -> None:
     run = call("fit", data, "-k", 3, "--time-budget", 0, "--inertia-tol", 0.01)
     assert (run.code, run.err) == (0, "")
     assert "1 (time)" in run.out
-    check_refusal(call("fit", data, "-k", 3, "--time-budget", -1), "time_budget=-1.0")
+    check_refusal(call("fit", data, "-k", 3, "--time-budget", -1), "--time-budget -1.0")
 
 
 @pytest.mark.parametrize(
     ("options", "parts"),
     [
         ("-k 61", ["61", "60"]),
-        ("-k 0", ["n_clusters", "0"]),
-        ("-k -3", ["n_clusters", "-3"]),
+        ("-k 0", ["--clusters 0"]),
+        ("-k -3", ["--clusters -3"]),
         ("-k many", ["many"]),
-        ("-k 3 --components 13", ["n_components=13", "12"]),
-        ("-k 3 --components 0", ["n_components", "0"]),
+        ("-k 3 --components 13", ["--components 13", "12"]),
+        ("-k 3 --components 0", ["--components 0"]),
         ("-k 3 --components few", ["few", "auto"]),
         ("-k 3 --eps 0", ["eps", "0"]),
         ("-k 3 --eps 1", ["eps", "1"]),
         ("-k 3 --eps -0.5", ["eps", "-0.5"]),
         ("-k 3 --eps nan", ["eps", "nan"]),
-        ("-k 3 --max-iter 0", ["max_iter", "0"]),
-        ("-k 3 --n-init 0", ["n_init", "0"]),
-        ("-k 3 --polish -1", ["polish_iter", "-1"]),
-        ("-k 3 --threads 0", ["n_threads", "0"]),
+        ("-k 3 --max-iter 0", ["--max-iter 0"]),
+        ("-k 3 --n-init 0", ["--n-init 0"]),
+        ("-k 3 --polish -1", ["--polish -1"]),
+        ("-k 3 --threads 0", ["--threads 0"]),
         ("-k 3 --seed -1", ["-1"]),
         ("-k 3 --projection other", ["other", "sign"]),
         ("-k 3 --solver other", ["other", "lloyd"]),
-        ("-k 3 --variable X", ["variable='X'"]),
+        ("-k 3 --variable X", ["--variable X"]),
         ("-k 3 --format mat", ["rows.npy", ".mat"]),
         ("-k 3 --labels none.csv", ["none.csv does not exist"]),
     ],

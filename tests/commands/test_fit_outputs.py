@@ -55,7 +55,7 @@ def test_image_shapes_on_the_command_line(call: Call, tmp_path: Path) -> None:
         assert call(*fit, "--image-shape", shape).code == 0
         assert ('alt="Center of' in (tmp_path / "page.html").read_text("utf-8")) == count
     check_refusal(call(*fit, "--image-shape", "64"), "'64' is not a shape")
-    check_refusal(call(*fit, "--image-shape", "9x9"), "image_shape=(9, 9) has 81 values")
+    check_refusal(call(*fit, "--image-shape", "9x9"), "--image-shape 9x9 has 81 values")
 
 
 def test_bad_reports_are_refused_before_the_fit(call: Call, data: Path, tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ import pytest
 from projected_kmeans import ProjectedKMeans
 from projected_kmeans.commands.label_files import guard_cell
 from projected_kmeans.estimator.model_files import load_model
+from projected_kmeans.sources.label_formats import read_labels
 from tests.support.command_tables import IDS, make_table
 from tests.support.commands import ROWS, Call, check_refusal, read_json, store_model
 from tests.support.stored_rows import draw_eighths
@@ -135,11 +136,11 @@ def test_guards_for_files_without_text_ids(call: Call, table: Path) -> None:
     out = table.parent / "labels.parquet"
     for words in (
         ("--id-column", "name", "--out-labels", out),
-        ("--out-labels", table.parent / "labels.csv"),
+        ("--out-labels", table.parent / "labels.npy"),
         ("--id-column", "name"),
     ):
         run = call("fit", table, "-k", 3, *words, "--spreadsheet-safe")
-        check_refusal(run, "--spreadsheet-safe guards ids in text; give --id-column and a .csv")
+        check_refusal(run, "--spreadsheet-safe guards ids in text; give ", "a .csv file")
 
 
 def test_labels_of_a_fit_in_every_format(call: Call, data: Path) -> None:
@@ -148,7 +149,8 @@ def test_labels_of_a_fit_in_every_format(call: Call, data: Path) -> None:
         run = call("fit", data, "-k", 3, "--out-labels", data.parent / f"l.{extension}")
         assert run.code == 0, run
     np.testing.assert_array_equal(np.load(data.parent / "l.npy"), CLUSTERS)
-    np.testing.assert_array_equal(np.loadtxt(data.parent / "l.csv", dtype=int), CLUSTERS)
+    assert read_csv(data.parent / "l.csv")[:2] == [["row", "label"], ["0", str(CLUSTERS[0])]]
+    np.testing.assert_array_equal(read_labels(data.parent / "l.csv"), CLUSTERS)
     np.testing.assert_array_equal(pq.read_table(data.parent / "l.parquet")["label"], CLUSTERS)
 
 
@@ -168,8 +170,8 @@ def test_labels_are_written_block_by_block(
     assert table.num_row_groups > 3
     np.testing.assert_array_equal(table.read()["label"].to_numpy(), expected)
     np.testing.assert_array_equal(np.load(tmp_path / "labels.npy"), expected)
-    np.testing.assert_array_equal(np.loadtxt(tmp_path / "labels.csv", dtype=int), expected)
-    assert call(*predict).out == (tmp_path / "labels.csv").read_text()
+    np.testing.assert_array_equal(read_labels(tmp_path / "labels.csv"), expected)
+    assert [int(line) for line in call(*predict).out.split()] == expected.tolist()
     assert read_json(call(*predict, "--json"))["labels"] == expected.tolist()
 
     rows[2500, 3] = np.nan

@@ -138,7 +138,7 @@ def test_quiet_prints_only_what_is_asked_for(call: Call, data: Path, model: Path
     assert len(call("predict", model, data, "-q").out.split()) == len(ROWS)
     assert "ratio" in call("certify", data, model / "labels.npy", "-q").out
     assert "silhouette" in call("choose-k", data, "--range", "2:4", "-q").out
-    check_refusal(call("fit", data, "-k", 0, "-q"), "n_clusters=0")
+    check_refusal(call("fit", data, "-k", 0, "-q"), "--clusters 0 is too small")
 
 
 @pytest.mark.parametrize(

@@ -99,5 +99,5 @@ def test_limits_that_cannot_be_kept(call: Call, tmp_path: Path) -> None:
     """A limit that is too small, or no size, is one sentence."""
     np.save(tmp_path / "rows.npy", ROWS)
     fit = ("fit", tmp_path / "rows.npy", "-k", 3, "--memory-limit")
-    check_refusal(call(*fit, "1KB"), "memory_limit='1KB' is too small", "use at least")
-    check_refusal(call(*fit, "lots"), "memory_limit='lots' is not a size")
+    check_refusal(call(*fit, "1KB"), "--memory-limit 1KB is too small", "use at least")
+    check_refusal(call(*fit, "lots"), "--memory-limit lots is not a size")

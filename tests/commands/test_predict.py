@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from projected_kmeans import load_model
+from projected_kmeans.sources.label_formats import read_labels
 from tests.support.commands import ROWS, Call, check_refusal
 
 
@@ -28,7 +29,7 @@ def test_predict_writes_labels(call: Call, data: Path, model: Path, tmp_path: Pa
         assert run.out == f"60 labels written to {tmp_path / 'new' / name}\n"
     expected = np.load(model / "labels.npy")
     np.testing.assert_array_equal(np.load(tmp_path / "new/labels.npy"), expected)
-    np.testing.assert_array_equal(np.loadtxt(tmp_path / "new/labels.csv", dtype=int), expected)
+    np.testing.assert_array_equal(read_labels(tmp_path / "new/labels.csv"), expected)
     assert len(list((tmp_path / "new").iterdir())) == 2
 
 
@@ -85,6 +86,6 @@ def test_a_fit_that_set_rows_aside(call: Call, data: Path, tmp_path: Path) -> No
     run = call(*words, "--out-labels", tmp_path / "labels.csv")
     assert run.code == 0
     assert "3 rows (label -1)" in run.out
-    assert np.loadtxt(tmp_path / "labels.csv", dtype=int).tolist().count(-1) == 3
+    assert read_labels(tmp_path / "labels.csv").tolist().count(-1) == 3
     assert call("predict", tmp_path / "m", data).code == 0
     assert call("report", tmp_path / "m", "--out", tmp_path / "page.html").code == 0

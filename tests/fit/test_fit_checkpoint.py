@@ -249,9 +249,9 @@ def test_the_command_refuses_what_is_not_its_own(call: Call, data: Path, tmp_pat
     words = ("fit", data, "--checkpoint", steps)
     assert call(*words, "-k", 3).code == 0
     kept = {file.name: file.read_bytes() for file in steps.iterdir()}
-    check_refusal(call(*words, "-k", 4), f"{steps} belongs to n_clusters=3, not 4; repeat that")
-    check_refusal(call(*words, "-k", 3, "--seed", 1), "random_state=0, not 1")
-    check_refusal(call(*words, "-k", 3, "--projection", "none"), "projection='auto', not None")
+    check_refusal(call(*words, "-k", 4), f"{steps} belongs to --clusters 3, not 4; repeat that")
+    check_refusal(call(*words, "-k", 3, "--seed", 1), "--seed 0, not 1")
+    check_refusal(call(*words, "-k", 3, "--projection", "none"), "--projection auto, not None")
     other = data.with_name("other.npy")
     np.save(other, 2 * np.load(data))
     check_refusal(call("fit", other, "-k", 3, "--checkpoint", steps), "belongs to other data")

@@ -22,12 +22,16 @@ What they share:
 
 - ``main``           the group of all commands; turns every error into one sentence and an exit code
 - ``failures``       what is said about an error, whatever it is
+- ``option_words``   parameters of Python in a sentence -> options of the command line
 - ``command_table``  the names of all commands with one sentence each, for the overview
 - ``options``        options that several commands take, and the parsing of their values
 - ``paper_option``   the option ``--as-in-paper`` of ``fit``
 - ``proof_options``  options of ``fit`` that ask for a certificate or a guarantee
 - ``data``           open a data file: load it if it is small, otherwise read it block by block
 - ``label_files``    read and write files of labels
+- ``data_choices``   columns of DATA that are ids, labels or weights, and the rest of it
+- ``id_files``       ids of rows: of a column, of a file, or the names of image files
+- ``fit_inputs``     options of ``fit`` for weights, first centers, names and rows with holes
 - ``feature_name_files``  read the names of columns, such as a vocabulary
 - ``fit_outputs``    where a fit goes: a folder, an HTML report, a live page in the browser
 - ``fit_delivery``   what becomes of a finished fit: its files, its report, and what is printed

@@ -9,8 +9,9 @@ import os
 from typing import Any
 
 from projected_kmeans.blocks.stored_blocks import StoredBlocks
+from projected_kmeans.commands.feature_name_files import read_feature_names
 from projected_kmeans.sources.array_source import ArrayRows
-from projected_kmeans.sources.open_rows import open_rows
+from projected_kmeans.sources.open_rows import open_rows, rename_columns
 from projected_kmeans.sources.protocol import RowSource
 
 # Load rows that take at most this share of the machine's memory.
@@ -20,7 +21,12 @@ ASSUMED_MEMORY = 2**32
 
 
 def open_data(
-    path: str, *, memory_limit: str | None = None, load: bool = True, **choice: Any
+    path: str,
+    *,
+    memory_limit: str | None = None,
+    load: bool = True,
+    feature_names: str | None = None,
+    **choice: Any,
 ) -> RowSource:
     r"""Return the rows of a file or folder, in memory if they are few and no limit is set.
 
@@ -32,6 +38,8 @@ def open_data(
         If there is one, rows are not loaded.
     load : bool, default=True
         Whether rows may be loaded at all.
+    feature_names : str, optional
+        The file of the names of the columns, if DATA does not have them.
     **choice : optional
         Arguments of `open_rows`.
 
@@ -45,6 +53,8 @@ def open_data(
     ('ArrayRows', ('width', 'height'))
     """
     source = open_rows(path, **choice)
+    if feature_names is not None:
+        source = rename_columns(source, read_feature_names(feature_names, source.shape[1]))
     size = StoredBlocks(source).row_bytes * source.shape[0]
     if not load or memory_limit is not None or size > LOADED_SHARE * find_machine_memory():
         return source

@@ -18,6 +18,7 @@ import click
 from rich.console import Console
 
 from projected_kmeans.commands.data import open_data
+from projected_kmeans.commands.data_choices import side_options, take_choices
 from projected_kmeans.commands.feature_name_files import feature_names_option, read_feature_names
 from projected_kmeans.commands.options import (
     data_argument,
@@ -25,8 +26,6 @@ from projected_kmeans.commands.options import (
     json_option,
     memory_option,
     quiet_option,
-    side_options,
-    take_choices,
 )
 from projected_kmeans.commands.summaries import list_descriptions
 from projected_kmeans.estimator.cluster_descriptions import ClusterDescription, describe_model
@@ -91,17 +90,19 @@ def describe(
       projected-kmeans describe model rows.npy --out clusters.csv
     """
     with nullcontext() if out is None else open_output_folder(_check_file(out).parent):
-        choice, id_column, _ = take_choices(data, options)
+        chosen = take_choices(data, options)
         fitted = read_fitted_model(load_model(model).set_params(memory_limit=memory_limit))
         names: Sequence[str] | None = fitted.feature_names
         if feature_names is not None:
             names = read_feature_names(feature_names, fitted.centers.shape[1])
-        with open_data(data, memory_limit=memory_limit, **choice) as rows:
+        chosen.rows["on_missing"] = fitted.settings.on_missing
+        with open_data(data, memory_limit=memory_limit, **chosen.rows) as rows:
+            ids = chosen.ids.resolve(rows)
             described = describe_model(
                 fitted,
                 rows,
                 feature_names=rows.feature_names if names is None else names,
-                ids=None if id_column is None else id_column.take_ids().take(rows.shape[0]),
+                ids=None if ids is None else ids.take_ids().take(rows.shape[0]),
                 n_columns=n_columns,
                 n_representatives=n_representatives,
             )

@@ -30,7 +30,11 @@ def read_feature_names(path: str, n_features: int) -> tuple[str, ...]:
         The number of columns.
     """
     file = Path(path)
-    names = _read_arrays(file, n_features) if file.suffix in (".npy", ".npz") else _read_lines(file)
+    names = (
+        _read_arrays(file, n_features)
+        if file.suffix in (".npy", ".npz")
+        else read_lines(file, "name")
+    )
     if len(names) != n_features:
         raise ValueError(
             f"{path} has {len(names)} names for {n_features} columns; give one for each"
@@ -38,13 +42,14 @@ def read_feature_names(path: str, n_features: int) -> tuple[str, ...]:
     return names
 
 
-def _read_lines(file: Path) -> tuple[str, ...]:
+def read_lines(file: Path, what: str) -> tuple[str, ...]:
+    """Return the lines of a text file, each of which is a name, an id or the like."""
     try:
         return tuple(file.read_text(encoding="utf-8").splitlines())
     except (OSError, UnicodeDecodeError) as error:
         raise ValueError(
-            f"{file} cannot be read as names ({first_line(error)}); give a text file with one name "
-            "per line"
+            f"{file} cannot be read as {what}s ({first_line(error)}); give a text file with one "
+            f"{what} per line"
         ) from error
 
 

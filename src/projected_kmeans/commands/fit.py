@@ -14,7 +14,9 @@ import click
 from projected_kmeans.blocks.dask.clusters import open_client
 from projected_kmeans.commands.command_table import INTERRUPTED
 from projected_kmeans.commands.data import open_data
+from projected_kmeans.commands.data_choices import side_options, take_choices
 from projected_kmeans.commands.fit_delivery import Delivery, Wanted
+from projected_kmeans.commands.fit_inputs import input_options
 from projected_kmeans.commands.fit_outputs import open_outputs, resolve_image_shape
 from projected_kmeans.commands.label_files import find_truth
 from projected_kmeans.commands.limit_options import limit_options
@@ -34,9 +36,7 @@ from projected_kmeans.commands.options import (
     report_options,
     seed_option,
     share_or_auto,
-    side_options,
     spreadsheet_option,
-    take_choices,
     threads_option,
 )
 from projected_kmeans.commands.paper_option import (
@@ -157,6 +157,7 @@ from projected_kmeans.projections.named_maps import MAPS
 )
 @data_options
 @side_options
+@input_options
 @memory_option
 @cluster_options
 @checkpoint_option
@@ -183,6 +184,7 @@ def fit(
     image_shape: tuple[int, ...] | str | None,
     name: str | None,
     as_in_paper: bool,
+    feature_names: str | None,
     **parameters: Any,
 ) -> int:
     """Cluster the rows of DATA.
@@ -214,34 +216,50 @@ def fit(
       projected-kmeans fit table.csv -k 5 --trim 0.01 --out-labels clusters.csv
       projected-kmeans fit table.csv -k 5 --balanced --out-labels clusters.csv
       projected-kmeans fit table.csv -k 5 --id-column name --representatives nearest.csv
+      projected-kmeans fit photos/ -k 5 --image-size 64x64 --folder-labels --out-labels names.csv
+      projected-kmeans fit texts.npz -k 20 --metric cosine --feature-names words.txt --out model
+      projected-kmeans fit customers.csv -k 5 --weight-column visits --on-missing skip
     """
-    if labels is not None and parameters["label_column"] is not None:
-        raise ValueError("--labels and --label-column both give true labels; give one of them")
+    for option in ("label_column", "folder_labels"):
+        if labels is not None and parameters[option]:
+            flag = f"--{option.replace('_', '-')}"
+            raise ValueError(f"--labels and {flag} both give true labels; give one of them")
+    parameters["on_missing"] = parameters["on_missing"] or "error"
     take_paper(parameters, as_in_paper)
     wanted = Wanted.take(parameters)
-    with wanted.open_folders(has_ids=parameters["id_column"] is not None):
-        choice, ids, truths = take_choices(data, parameters)
+    has_ids = parameters["id_column"] is not None or parameters["ids"] is not None
+    with wanted.open_folders(has_ids=has_ids):
+        chosen_columns = take_choices(data, parameters)
         name, model = name or Path(data).resolve().name, ProjectedKMeans(**parameters)
         # Dask workers read DATA themselves, so that it is not loaded here.
         load = scheduler is None and n_workers is None
         with open_outputs(name, model, out, report, serve) as outputs, ExitStack() as ending:
             with (
                 open_data(
-                    data, memory_limit=parameters["memory_limit"], load=load, **choice
+                    data,
+                    memory_limit=parameters["memory_limit"],
+                    load=load,
+                    feature_names=feature_names,
+                    on_missing=parameters["on_missing"],
+                    **chosen_columns.rows,
                 ) as rows,
                 open_client(scheduler, n_workers) as client,
             ):
-                truth = find_truth(labels, truths, rows)
+                truth = find_truth(labels, chosen_columns.labels, rows)
+                ids = chosen_columns.ids.resolve(rows)
+                weights = chosen_columns.read_weights(parameters["on_missing"])
                 shape = resolve_image_shape(image_shape, rows)
                 chosen = set_dimensions(model, rows.shape[1]) if as_in_paper else None
                 with show_progress(quiet=wanted.quiet) as callback:
-                    model.set_params(callback=outputs.listen(callback)).fit(rows, client=client)
+                    model.set_params(callback=outputs.listen(callback)).fit(
+                        rows, sample_weight=weights, client=client
+                    )
                 model.set_params(callback=None, checkpoint=None)
                 accuracy = None if truth is None else clustering_accuracy(truth, model.labels_)
                 document = describe_fit(model, rows, name=name, accuracy=accuracy)
                 document |= describe_theorem(model, chosen)
                 delivery = Delivery(outputs, document, wanted)
-                written = delivery.write(rows, ids, shape, truth)
+                written = delivery.write(rows, ids, weights, shape, truth)
                 wait = ending.enter_context(outputs.keep_open())
                 delivery.print_summary(written, report)
             if model.stopped_ == "interrupted":

@@ -9,6 +9,7 @@ import json
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, fields
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,15 +17,17 @@ import click
 from numpy.typing import NDArray
 
 from projected_kmeans.commands.fit_outputs import FitOutputs
-from projected_kmeans.commands.label_files import open_label_folder, write_labels
+from projected_kmeans.commands.label_files import GUARDS, open_label_folder, write_labels
 from projected_kmeans.commands.representative_files import (
     open_representative_folder,
+    pick_ids,
     write_representatives,
 )
 from projected_kmeans.commands.summaries import summarize_fit
 from projected_kmeans.passes.labelling import LabelledBlock
+from projected_kmeans.results import Floats
 from projected_kmeans.sources.protocol import RowSource
-from projected_kmeans.sources.side_columns import SideColumn
+from projected_kmeans.sources.side_columns import RowIds
 
 
 @dataclass(frozen=True)
@@ -62,6 +65,8 @@ class Wanted:
         """Check, before the long work, that all files can be written."""
         with_ids = has_ids and (self.out_labels, self.representatives) != (None, None)
         safe = self.spreadsheet_safe
+        if safe and (self.out_labels, self.representatives) == (None, None):
+            raise ValueError(f"{GUARDS}; give --out-labels and a .csv file, or leave it out")
         with (
             open_label_folder(self.out_labels, with_ids=with_ids, spreadsheet_safe=safe),
             open_representative_folder(self.representatives),
@@ -90,7 +95,8 @@ class Delivery:
     def write(
         self,
         rows: RowSource,
-        ids: SideColumn | None,
+        ids: RowIds | None,
+        weights: Floats | None,
         image_shape: tuple[int, ...] | str | None,
         truth: NDArray[Any] | None,
     ) -> tuple[Path, ...]:
@@ -107,7 +113,10 @@ class Delivery:
             found = self.outputs.model.representatives(rows, wanted.n_representatives)
             write_representatives(wanted.representatives, found, ids, spreadsheet_safe=safe)
         try:
-            return files + self.outputs.report(self.document, rows, image_shape, truth)
+            pick = None if ids is None else partial(pick_ids, ids)
+            return files + self.outputs.report(
+                self.document, rows, image_shape, truth, pick, weights
+            )
         except BaseException:
             self.print_summary(files, None)
             raise

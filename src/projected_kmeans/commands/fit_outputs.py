@@ -26,7 +26,8 @@ from projected_kmeans.reports.live_fit import LiveFit, watch_fit
 from projected_kmeans.reports.members import ImageShape, check_image_shape
 from projected_kmeans.reports.page import render_report, write_page
 from projected_kmeans.reports.plots import load_script
-from projected_kmeans.results import FitState
+from projected_kmeans.reports.row_names import PickIds
+from projected_kmeans.results import FitState, Floats
 from projected_kmeans.running.interrupts import await_interrupt
 from projected_kmeans.sources.protocol import RowSource
 
@@ -83,6 +84,8 @@ class FitOutputs:
         rows: RowSource,
         image_shape: ImageShape | str | None,
         truth: NDArray[Any] | None = None,
+        ids: PickIds | None = None,
+        weights: Floats | None = None,
     ) -> tuple[Path, ...]:
         """Write the reports and pages that were asked for; return the files in the folder.
 
@@ -96,6 +99,10 @@ class FitOutputs:
             The shape of rows that are images, as `describe_report` takes it.
         truth : ndarray (n,), optional
             True labels of the rows.
+        ids : callable, optional
+            Finds the ids of some rows.
+        weights : ndarray of float64 (n,), optional
+            The weights of the fit.
         """
         if self.folder is None and self.page is None and self.live is None:
             return ()
@@ -107,6 +114,8 @@ class FitOutputs:
             image_shape=image_shape,
             command=_command(),
             true_labels=truth,
+            ids=ids,
+            sample_weight=weights,
         )
         files = () if self.folder is None else (save_report(report, self.folder),)
         if self.page is not None or self.live is not None:

@@ -29,10 +29,13 @@ from projected_kmeans.output_group import read_group
 from projected_kmeans.passes.labelling import LabelledBlock
 from projected_kmeans.sources.label_formats import read_labels
 from projected_kmeans.sources.protocol import RowSource
-from projected_kmeans.sources.side_columns import Ids, SideColumn
+from projected_kmeans.sources.side_columns import Ids, ListedIds, SideColumn
 
 # Number of labels, with their ids, that are turned into text at a time.
 N_LINES = 2**16
+
+# What the option is for, in errors.
+GUARDS = "--spreadsheet-safe guards ids in text"
 
 # Beginnings of cells that spreadsheets take for formulas, also after a tab or a line end, or in
 # full width. An apostrophe is among them, so that removing one apostrophe gives every id back.
@@ -57,11 +60,8 @@ def open_label_folder(
     out: str | None, *, with_ids: bool, spreadsheet_safe: bool, measured: bool = False
 ) -> AbstractContextManager[Path | None]:
     """Check, before the long work, that labels can be written to a file; None writes no file."""
-    if spreadsheet_safe and not (with_ids and (out is None or Path(out).suffix == ".csv")):
-        raise ValueError(
-            "--spreadsheet-safe guards ids in text; give --id-column and a .csv file, or leave it "
-            "out"
-        )
+    if spreadsheet_safe and out is not None and Path(out).suffix != ".csv":
+        raise ValueError(f"{GUARDS}; give a .csv file, or leave it out")
     if out is None:
         return nullcontext()
     return open_output_folder(check_label_file(out, with_ids=with_ids, measured=measured).parent)
@@ -95,8 +95,11 @@ def write_labels(
 ) -> None:
     """Write the labels of all rows, block by block, to a file that appears when it is whole.
 
-    If they were measured, the distances of rows to their centers are written beside the labels.
+    If they were measured, the distances of rows to their centers are written beside the labels. A
+    .csv file has the numbers of the rows if they have no ids.
     """
+    if ids is None and path.suffix == ".csv":
+        ids = ListedIds(range(n_rows), "row").take_ids()
     writer: Writer = WRITERS[path.suffix]
     if path.suffix == ".csv":
         writer = partial(_write_lines, spreadsheet_safe=spreadsheet_safe, measured=measured)

@@ -27,6 +27,7 @@ from projected_kmeans.commands.command_table import (
     module_of,
 )
 from projected_kmeans.commands.failures import describe_failure
+from projected_kmeans.commands.option_words import speak_options
 from projected_kmeans.one_line import one_line
 from projected_kmeans.running.interrupts import Terminated, raise_at_termination
 from projected_kmeans.suggestions import suggest
@@ -83,8 +84,17 @@ def _fail(error: BaseException, words: Sequence[str]) -> int:
         return READER_LEFT
     if DEBUG in words:
         _say("".join(traceback.format_exception(error)).rstrip())
-    _tell("error", "red", describe_failure(error))
+    _tell("error", "red", speak_options(describe_failure(error), _find_command(words)))
     return 2
+
+
+def _find_command(words: Sequence[str]) -> click.Command | None:
+    """Return the command that was called, if its module was imported; it may have failed there."""
+    for word in words:
+        if word in COMMANDS and module_of(word) in sys.modules:
+            found = getattr(sys.modules[module_of(word)], function_of(word), None)
+            return found if isinstance(found, click.Command) else None
+    return None
 
 
 def _has_reader_left() -> bool:

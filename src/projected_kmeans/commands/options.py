@@ -12,7 +12,6 @@ from typing import Any
 import click
 
 from projected_kmeans.sources.format_table import FORMATS
-from projected_kmeans.sources.side_columns import SideColumn, leave_out, open_side_column
 
 
 def count_or_auto(text: str) -> int | str:
@@ -132,7 +131,8 @@ def label_file_option(name: str) -> Callable[..., Any]:
         metavar="FILE",
         type=click.Path(),
         help="Write the labels to this file: .npy, .csv or .parquet. The last two hold the ids "
-        "of the rows, too, if --id-column is given.",
+        "of the rows, too: of --id-column, --ids or image files. A .csv file has the numbers of "
+        "rows without ids.",
     )
 
 
@@ -159,45 +159,6 @@ def data_options(command: Callable[..., Any]) -> Callable[..., Any]:
     ):
         command = option(command)
     return command
-
-
-def side_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the options that name columns of DATA which are not features."""
-    for option in (
-        click.option(
-            "--label-column",
-            metavar="NAME",
-            help="Column that holds the true labels, to measure the accuracy. It is not clustered.",
-        ),
-        click.option(
-            "--id-column",
-            metavar="NAME",
-            help="Column that identifies the rows. It is written beside the labels and not "
-            "clustered.",
-        ),
-    ):
-        command = option(command)
-    return command
-
-
-def take_choices(
-    data: str, options: dict[str, Any]
-) -> tuple[dict[str, Any], SideColumn | None, SideColumn | None]:
-    """Remove from the options those that say how DATA is read, and open its side columns.
-
-    Returns
-    -------
-    choice : dict
-        Arguments for `open_rows`; the columns of ids and labels are left out of the features.
-    ids, labels : SideColumn or None
-        The columns that ``--id-column`` and ``--label-column`` name.
-    """
-    choice = {name: options.pop(name) for name in DATA_CHOICES}
-    names = [options.pop("id_column"), options.pop("label_column")]
-    ids, labels = (
-        None if name is None else open_side_column(data, name, choice["format"]) for name in names
-    )
-    return leave_out(choice, [name for name in names if name is not None]), ids, labels
 
 
 memory_option = click.option(

@@ -16,6 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from projected_kmeans.commands.data import open_data
+from projected_kmeans.commands.data_choices import side_options, take_choices
+from projected_kmeans.commands.fit_inputs import missing_option
 from projected_kmeans.commands.label_files import format_labels, open_label_folder, write_labels
 from projected_kmeans.commands.options import (
     data_argument,
@@ -24,9 +26,7 @@ from projected_kmeans.commands.options import (
     label_file_option,
     memory_option,
     quiet_option,
-    side_options,
     spreadsheet_option,
-    take_choices,
 )
 from projected_kmeans.commands.progress import show_progress
 from projected_kmeans.commands.representative_files import (
@@ -57,6 +57,7 @@ from projected_kmeans.sources.side_columns import Ids
 @spreadsheet_option
 @data_options
 @side_options
+@missing_option
 @memory_option
 @quiet_option
 @json_option
@@ -69,13 +70,15 @@ def predict(
     n_representatives: int,
     spreadsheet_safe: bool,
     memory_limit: str | None,
+    on_missing: str | None,
     quiet: bool,
     as_json: bool,
     **options: Any,
 ) -> None:
     """Label each row of DATA by the nearest center of MODEL.
 
-    MODEL is the folder that fit --out wrote. Without --out the labels are printed, one per line.
+    MODEL is the folder that fit --out wrote. Without --out the labels are printed, one per line,
+    after the ids of the rows if they have any, such as the names of image files.
 
     DATA is a file, or a folder of files of one format: .npy, .npz, .mat, .csv, .tsv, .parquet,
     .arrow, .feather, .h5, .hdf5, .zarr, .svm (svmlight), .fvecs, .bvecs, .ivecs, or images. Data
@@ -89,24 +92,28 @@ def predict(
       projected-kmeans predict model table.csv --id-column name --out clusters.csv
       projected-kmeans predict model table.csv --distances --out clusters.csv
       projected-kmeans predict model more.npy --out labels.npy --representatives nearest.csv
+      projected-kmeans predict model photos/ --image-size 64x64 --out names.csv
     """
-    with_ids = options["id_column"] is not None
+    with_ids = options["id_column"] is not None or options["ids"] is not None
     with (
         open_label_folder(
             out, with_ids=with_ids, spreadsheet_safe=spreadsheet_safe, measured=distances
         ),
         open_representative_folder(representatives),
     ):
-        choice, id_column, truths = take_choices(data, options)
-        ids = None if id_column is None else id_column.take_ids()
-        truth = None if truths is None else truths.read_labels()
-        fitted = read_fitted_model(load_model(model).set_params(memory_limit=memory_limit))
+        chosen = take_choices(data, options)
+        loaded = load_model(model).set_params(memory_limit=memory_limit)
+        loaded.set_params(on_missing=on_missing or loaded.on_missing)
+        fitted = read_fitted_model(loaded)
+        chosen.rows["on_missing"] = loaded.on_missing
         prints = out is None and not as_json  # a live display would mix with the printed labels
         nearest = no_rows(len(fitted.centers), n_representatives)
         with (
-            open_data(data, memory_limit=memory_limit, **choice) as rows,
+            open_data(data, memory_limit=memory_limit, **chosen.rows) as rows,
             show_progress(quiet=quiet or prints) as callback,
         ):
+            row_ids, truth = chosen.ids.resolve(rows), chosen.read_truth(rows)
+            ids = None if row_ids is None else row_ids.take_ids()
             n_rows, kept = rows.shape[0], list[LabelledBlock]()
             measured = distances or representatives is not None
             blocks = label_input(fitted, rows, callback, measured=measured)
@@ -117,7 +124,7 @@ def predict(
         if representatives is not None:
             found = Representatives.of(nearest)
             write_representatives(
-                representatives, found, id_column, spreadsheet_safe=spreadsheet_safe
+                representatives, found, row_ids, spreadsheet_safe=spreadsheet_safe
             )
     document: dict[str, Any] = {"data": Path(data).name, "n_samples": n_rows}
     if truth is not None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,7 @@ import click
 from projected_kmeans.commands.label_files import guard_cell
 from projected_kmeans.estimator.representatives import Representatives
 from projected_kmeans.output_files import open_output_folder, write_atomically
-from projected_kmeans.sources.side_columns import SideColumn
+from projected_kmeans.sources.side_columns import RowIds
 
 
 def representative_options(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -36,7 +36,7 @@ def representative_options(command: Callable[..., Any]) -> Callable[..., Any]:
             metavar="FILE",
             type=click.Path(),
             help="Write the rows nearest to each center to this .csv file: cluster, rank, row, "
-            "distance, and the id if --id-column is given.",
+            "distance, and the id if rows have one.",
         ),
     ):
         command = option(command)
@@ -56,7 +56,7 @@ def open_representative_folder(out: str | None) -> AbstractContextManager[Path |
 
 
 def write_representatives(
-    out: str, found: Representatives, ids: SideColumn | None, *, spreadsheet_safe: bool = False
+    out: str, found: Representatives, ids: RowIds | None, *, spreadsheet_safe: bool = False
 ) -> None:
     """Write a header and a line for each representative, cluster by cluster, nearest first.
 
@@ -66,8 +66,8 @@ def write_representatives(
         The file, which appears when it is whole.
     found : Representatives
         The rows.
-    ids : SideColumn or None
-        The column that identifies the rows.
+    ids : RowIds or None
+        What identifies the rows.
     spreadsheet_safe : bool, default=False
         Whether ids are guarded by `guard_cell`.
     """
@@ -87,7 +87,7 @@ def write_representatives(
 COLUMNS = ("cluster", "rank", "row", "distance")
 
 
-def pick_ids(column: SideColumn, rows: list[int]) -> dict[int, Any]:
+def pick_ids(column: RowIds, rows: Sequence[int]) -> dict[int, Any]:
     """Return the ids of some rows, by row; the column is read from its first row on."""
     wanted = set(rows)
     return {row: cell for row, cell in enumerate(column.values()) if row in wanted}

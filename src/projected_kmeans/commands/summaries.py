@@ -45,7 +45,7 @@ def summarize_fit(
     lines = {
         "data": f"{data['name']}, {data['shape'][0]} x {data['shape'][1]} {data['dtype']}",
         "clusters": f"{len(sizes)} of {min(sizes)} to {max(sizes)} rows, median {median(sizes):g}",
-        "set aside": f"{results['set_aside']} rows (label -1)" if results["set_aside"] else None,
+        "set aside": count_set_aside(results["set_aside"], results["missing_rows"]),
         "dimensions": f"{results['n_components']} ({results['projection'] or 'no projection'})",
         "inertia F": f"{results['inertia']:.6g}",
         "normalized F~": f"{results['normalized_inertia']:.6f}",
@@ -62,6 +62,20 @@ def summarize_fit(
     text = [f"{name:<14} {value}" for name, value in lines.items() if value is not None]
     text += [f"{'report':<14} {report}"] if report is not None else []
     return "\n".join([*text, list_files(files)] if files else text)
+
+
+def count_set_aside(n_rows: int, n_missing: int) -> str | None:
+    """Return how many rows have the label -1, and why; None if none has.
+
+    Examples
+    --------
+    >>> count_set_aside(5, 3)
+    '5 rows (label -1), 3 of them because they have a hole'
+    """
+    if not n_rows:
+        return None
+    holes = f", {n_missing} of them because they have a hole" if n_missing else ""
+    return f"{n_rows} rows (label -1){holes}"
 
 
 def summarize_certificate(certificate: Certificate) -> str:

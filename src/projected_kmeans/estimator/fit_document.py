@@ -85,6 +85,7 @@ def describe_fit(
             "stopped": model.stopped_,
             "cluster_sizes": sizes.tolist(),
             "set_aside": len(labels) - int(sizes.sum()),
+            "missing_rows": len(model.missing_rows_),
         },
         "seconds": {step: float(seconds) for step, seconds in model.timings_.items()},
         "plan": {

@@ -219,6 +219,8 @@ def _read_rows(
     image_shape: Sequence[int] | str | None,
 ) -> ReportRows:
     """Measure all rows in one walk, and draw the sample."""
+    if model.skips_holes and sample_weight is not None:  # rows without weight were left out
+        sample_weight = np.nan_to_num(np.asarray(sample_weight, dtype=np.float64), nan=0.0)
     weights = open_weights(sample_weight, source)
     shape = None
     if not isinstance(image_shape, str):

@@ -108,11 +108,11 @@ def open_rows(
             raise UnreadableFile(
                 f"{path} is read as {extension}, so {name}={value!r} cannot be chosen; leave it out"
             )
-    labels = name_folders(Path(path), found) if folder_labels else None
     if folder_labels and not entry.file_is_row:
         raise UnreadableFile(
             f"{path} is read as {extension}, so folder_labels=True cannot be chosen; leave it out"
         )
+    labels = name_folders(Path(path), found) if folder_labels else None
     source: IsolatedRows | FileRows | JoinedRows
     if entry.modules and can_isolate():
         source = IsolatedRows(files, extension, choice, str(path))
@@ -121,6 +121,13 @@ def open_rows(
             source = entry.open(files, extension, choice)
     if entry.file_is_row:
         source.row_ids, source.labels = name_files(Path(path), found), labels
+    return source
+
+
+def rename_columns(source: RowSource, names: Sequence[str]) -> RowSource:
+    """Return a source that `open_rows` returned, with other names of its columns."""
+    assert isinstance(source, IsolatedRows | FileRows | JoinedRows)
+    source.feature_names = tuple(names)
     return source
 
 

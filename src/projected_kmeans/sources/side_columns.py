@@ -1,4 +1,4 @@
-"""Named columns of a data file that are not features: ids of rows, and true labels.
+"""Columns of a data file that are not features: ids of rows, weights and true labels.
 
 A column is read from the first row to the last; `feature_columns` says which columns are features.
 """
@@ -9,16 +9,19 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from projected_kmeans.optional_packages import load_extra
+from projected_kmeans.results import Floats
 from projected_kmeans.sources.feature_columns import list_names
 from projected_kmeans.sources.file_format import NamedColumns
 from projected_kmeans.sources.file_reader import explain_errors
 from projected_kmeans.sources.file_search import find_files
 from projected_kmeans.sources.format_table import FORMATS
+from projected_kmeans.sources.formats.text import HOLES
 from projected_kmeans.sources.isolated_source import (
     find_isolated_type,
     list_isolated_names,
@@ -27,6 +30,9 @@ from projected_kmeans.sources.isolated_source import (
 from projected_kmeans.sources.protocol import UnreadableFile
 from projected_kmeans.sources.reader_process import can_isolate
 from projected_kmeans.suggestions import suggest
+
+# Ids of rows: a column of the data, or a list.
+RowIds: TypeAlias = "SideColumn | ListedIds"
 
 COLUMN_FORMATS: dict[str, NamedColumns] = {
     extension: entry.named_columns
@@ -59,6 +65,25 @@ class SideColumn:
             with explain_errors(file, self.extension):
                 yield from _columns_of(self.extension).walk(file, self.name)
 
+    @property
+    def where(self) -> str:
+        """What errors call the file of the column."""
+        return str(self.files[0])
+
+    def read_numbers(self, *, nan_holes: bool = False) -> Floats:
+        """Return all cells as numbers, such as weights; an empty one is NaN, or refused."""
+        found = []
+        for row, cell in enumerate(self.values()):
+            try:
+                empty = cell is None or (nan_holes and str(cell).strip() in HOLES)
+                found.append(float("nan" if empty else cell))
+            except (TypeError, ValueError):
+                raise UnreadableFile(
+                    f"{self.where} has {cell!r} in column {self.name!r}, row {row}; put a number "
+                    "there"
+                ) from None
+        return np.array(found)
+
     def read_labels(self) -> NDArray[Any]:
         """Return all cells as labels; raise if one is empty."""
         cells = list(self.values())
@@ -78,18 +103,50 @@ class SideColumn:
         return _columns_of(self.extension).arrow_type(self.files[0], self.name)
 
 
+@dataclass(frozen=True)
+class ListedIds:
+    """Ids of rows that are known as a whole, such as the names of image files.
+
+    Attributes
+    ----------
+    cells : sequence
+        One for each row.
+    name : str
+        What the column of ids is called where it is written.
+    where : str
+        What errors call the place that the ids come from.
+    """
+
+    cells: Sequence[Any]
+    name: str
+    where: str = "DATA"
+
+    def values(self) -> Iterator[Any]:
+        """Yield the ids from the first row to the last."""
+        return iter(self.cells)
+
+    def take_ids(self) -> Ids:
+        """Return the ids as ids that are handed out in the order of rows."""
+        return Ids(self, self.values())
+
+    def arrow_type(self) -> Any:
+        """Return the type that a column of these ids gets in Parquet."""
+        arrow = load_extra("pyarrow", "parquet", "a .parquet file")
+        return arrow.array(list(self.cells[:1])).type
+
+
 class Ids:
     """The ids of rows, handed out from the first row on.
 
     Parameters
     ----------
-    column : SideColumn
-        The column that holds them.
+    column : SideColumn or ListedIds
+        What holds them.
     cells : iterator
         The cells of the column.
     """
 
-    def __init__(self, column: SideColumn, cells: Iterator[Any]) -> None:
+    def __init__(self, column: SideColumn | ListedIds, cells: Iterator[Any]) -> None:
         self.column = column
         self._cells = cells
 
@@ -103,7 +160,7 @@ class Ids:
         found = list(islice(self._cells, n_rows))
         if len(found) < n_rows:
             raise UnreadableFile(
-                f"{self.column.files[0]} has too few cells in column {self.name!r}; it has "
+                f"{self.column.where} has too few cells in column {self.name!r}; it has "
                 "changed, so open it again"
             )
         return found

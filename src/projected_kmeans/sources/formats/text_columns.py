@@ -20,21 +20,29 @@ from projected_kmeans.sources.file_format import NamedColumns
 from projected_kmeans.sources.formats.text_index import BYTE_ORDER_MARK, find_header, is_number
 from projected_kmeans.sources.protocol import UnreadableFile
 
+# The names of the column of labels among several, the first of these first.
+LABEL_COLUMNS = ("cluster", "label")
+
 
 def load_text_labels(path: Path, delimiter: str) -> NDArray[Any]:
     """Return one label a line: as integers, else as floats, else as text.
 
-    The first line is left out as a header if it is the only one that is not a number.
+    The first line is left out as a header if it is the only one that is not a number. Of several
+    columns the one that is called "cluster", or else "label", is read: our own files call the
+    labels "cluster" if the ids are called "label".
     """
     text = path.read_bytes().removeprefix(BYTE_ORDER_MARK).decode("utf-8")
-    lines = csv.reader(text.splitlines(), delimiter=delimiter)
+    table = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
+    lines = [(table.line_num, cells) for cells in table if cells]
+    head = lines[0][1] if lines else []
+    named = [head.index(name) for name in LABEL_COLUMNS if name in head and len(head) > 1]
+    column, width = (named[0], len(head)) if named else (0, 1)
     labels = []
-    for cells in lines:
-        if len(cells) > 1:
-            raise UnreadableFile(
-                f"{path} has {len(cells)} cells on line {lines.line_num}; give one label"
-            )
-        labels += [cell.strip() for cell in cells]
+    for number, cells in lines[1:] if named else lines:
+        if len(cells) != width:
+            advice = f"give {width}" if named else "give one label, or a header that has 'label'"
+            raise UnreadableFile(f"{path} has {len(cells)} cells on line {number}; {advice}")
+        labels.append(cells[column].strip())
     if len(labels) > 1 and not is_number(labels[0]) and all(map(is_number, labels[1:])):
         labels = labels[1:]
     for kind in (np.int64, np.float64):
