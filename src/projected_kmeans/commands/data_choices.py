@@ -64,16 +64,34 @@ class Choices(NamedTuple):
             return self.labels.read_labels()
         return rows.labels if self.rows["folder_labels"] else None
 
-    def read_weights(self, on_missing: str) -> Floats | None:
+    def read_weights(self) -> Floats | None:
         """Return the weights of all rows; None if every row counts once."""
-        skips = on_missing == "skip"
+        skips = self.rows["on_missing"] == "skip"
         return None if self.weights is None else self.weights.read_numbers(nan_holes=skips)
 
 
+def has_ids(options: dict[str, Any]) -> bool:
+    """Return whether the caller asked for ids beside the labels."""
+    return options["id_column"] is not None or options["ids"] is not None
+
+
+def check_truths(labels: str | None, options: dict[str, Any]) -> None:
+    """Raise if a file of labels and another option both give the true labels."""
+    for option in ("label_column", "folder_labels"):
+        if labels is not None and options[option]:
+            flag = f"--{option.replace('_', '-')}"
+            raise ValueError(f"--labels and {flag} both give true labels; give one of them")
+
+
 def take_choices(data: str, options: dict[str, Any]) -> Choices:
-    """Remove from the options those that say how DATA is read, and open its side columns."""
+    """Remove from the options those that say how DATA is read, and open its side columns.
+
+    ``on_missing`` stays, because it is a parameter of the fit, too.
+    """
     choice = {name: options.pop(name) for name in DATA_CHOICES}
     choice["folder_labels"] = options.pop("folder_labels")
+    choice["feature_names"] = options.pop("feature_names", None)
+    choice["on_missing"] = options.get("on_missing") or "error"
     names = [options.pop(f"{kind}_column", None) for kind in ("id", "label", "weight")]
     if choice["folder_labels"] and names[1] is not None:
         raise ValueError(

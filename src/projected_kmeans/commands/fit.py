@@ -14,7 +14,12 @@ import click
 from projected_kmeans.blocks.dask.clusters import open_client
 from projected_kmeans.commands.command_table import INTERRUPTED
 from projected_kmeans.commands.data import open_data
-from projected_kmeans.commands.data_choices import side_options, take_choices
+from projected_kmeans.commands.data_choices import (
+    check_truths,
+    has_ids,
+    side_options,
+    take_choices,
+)
 from projected_kmeans.commands.fit_delivery import Delivery, Wanted
 from projected_kmeans.commands.fit_inputs import input_options
 from projected_kmeans.commands.fit_outputs import open_outputs, resolve_image_shape
@@ -184,7 +189,6 @@ def fit(
     image_shape: tuple[int, ...] | str | None,
     name: str | None,
     as_in_paper: bool,
-    feature_names: str | None,
     **parameters: Any,
 ) -> int:
     """Cluster the rows of DATA.
@@ -220,34 +224,24 @@ def fit(
       projected-kmeans fit texts.npz -k 20 --metric cosine --feature-names words.txt --out model
       projected-kmeans fit customers.csv -k 5 --weight-column visits --on-missing skip
     """
-    for option in ("label_column", "folder_labels"):
-        if labels is not None and parameters[option]:
-            flag = f"--{option.replace('_', '-')}"
-            raise ValueError(f"--labels and {flag} both give true labels; give one of them")
-    parameters["on_missing"] = parameters["on_missing"] or "error"
+    check_truths(labels, parameters)
     take_paper(parameters, as_in_paper)
     wanted = Wanted.take(parameters)
-    has_ids = parameters["id_column"] is not None or parameters["ids"] is not None
-    with wanted.open_folders(has_ids=has_ids):
-        chosen_columns = take_choices(data, parameters)
+    with wanted.open_folders(has_ids=has_ids(parameters)):
+        choices = take_choices(data, parameters)
+        parameters["on_missing"] = choices.rows["on_missing"]
         name, model = name or Path(data).resolve().name, ProjectedKMeans(**parameters)
         # Dask workers read DATA themselves, so that it is not loaded here.
         load = scheduler is None and n_workers is None
         with open_outputs(name, model, out, report, serve) as outputs, ExitStack() as ending:
             with (
                 open_data(
-                    data,
-                    memory_limit=parameters["memory_limit"],
-                    load=load,
-                    feature_names=feature_names,
-                    on_missing=parameters["on_missing"],
-                    **chosen_columns.rows,
+                    data, memory_limit=parameters["memory_limit"], load=load, **choices.rows
                 ) as rows,
                 open_client(scheduler, n_workers) as client,
             ):
-                truth = find_truth(labels, chosen_columns.labels, rows)
-                ids = chosen_columns.ids.resolve(rows)
-                weights = chosen_columns.read_weights(parameters["on_missing"])
+                truth = find_truth(labels, choices.labels, rows)
+                ids, weights = choices.ids.resolve(rows), choices.read_weights()
                 shape = resolve_image_shape(image_shape, rows)
                 chosen = set_dimensions(model, rows.shape[1]) if as_in_paper else None
                 with show_progress(quiet=wanted.quiet) as callback:

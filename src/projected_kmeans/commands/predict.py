@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from projected_kmeans.commands.data import open_data
-from projected_kmeans.commands.data_choices import side_options, take_choices
+from projected_kmeans.commands.data_choices import has_ids, side_options, take_choices
 from projected_kmeans.commands.fit_inputs import missing_option
 from projected_kmeans.commands.label_files import format_labels, open_label_folder, write_labels
 from projected_kmeans.commands.options import (
@@ -34,6 +34,7 @@ from projected_kmeans.commands.representative_files import (
     representative_options,
     write_representatives,
 )
+from projected_kmeans.estimator.fitted_model import FittedModel
 from projected_kmeans.estimator.model_files import load_model
 from projected_kmeans.estimator.prediction import label_input
 from projected_kmeans.estimator.projected_kmeans import read_fitted_model
@@ -94,18 +95,15 @@ def predict(
       projected-kmeans predict model more.npy --out labels.npy --representatives nearest.csv
       projected-kmeans predict model photos/ --image-size 64x64 --out names.csv
     """
-    with_ids = options["id_column"] is not None or options["ids"] is not None
     with (
         open_label_folder(
-            out, with_ids=with_ids, spreadsheet_safe=spreadsheet_safe, measured=distances
+            out, with_ids=has_ids(options), spreadsheet_safe=spreadsheet_safe, measured=distances
         ),
         open_representative_folder(representatives),
     ):
         chosen = take_choices(data, options)
-        loaded = load_model(model).set_params(memory_limit=memory_limit)
-        loaded.set_params(on_missing=on_missing or loaded.on_missing)
-        fitted = read_fitted_model(loaded)
-        chosen.rows["on_missing"] = loaded.on_missing
+        fitted = _open_model(model, memory_limit, on_missing)
+        chosen.rows["on_missing"] = fitted.settings.on_missing
         prints = out is None and not as_json  # a live display would mix with the printed labels
         nearest = no_rows(len(fitted.centers), n_representatives)
         with (
@@ -134,6 +132,12 @@ def predict(
         click.echo(json.dumps(document, default=str))
     elif not quiet:
         _print_files(document, out, representatives)
+
+
+def _open_model(path: str, memory_limit: str | None, on_missing: str | None) -> FittedModel:
+    """Return a stored model, which treats holes as it was fitted unless the caller says so."""
+    loaded = load_model(path).set_params(memory_limit=memory_limit)
+    return read_fitted_model(loaded.set_params(on_missing=on_missing or loaded.on_missing))
 
 
 def _join_labels(kept: list[LabelledBlock]) -> NDArray[Any]:
