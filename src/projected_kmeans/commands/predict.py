@@ -113,17 +113,14 @@ def predict(
             row_ids, truth = chosen.ids.resolve(rows), chosen.read_truth(rows)
             ids = None if row_ids is None else row_ids.take_ids()
             n_rows, kept = rows.shape[0], list[LabelledBlock]()
-            measured = distances or representatives is not None
+            measured, keeps = distances or representatives is not None, as_json or truth is not None
             blocks = label_input(fitted, rows, callback, measured=measured)
-            keeps = as_json or truth is not None
             blocks = _keep(blocks, kept if keeps else None, nearest if measured else None)
             style = {"spreadsheet_safe": spreadsheet_safe, "measured": distances}
             _deliver(blocks, out, n_rows, ids, as_json=as_json, **style)
         if representatives is not None:
-            found = Representatives.of(nearest)
-            write_representatives(
-                representatives, found, row_ids, spreadsheet_safe=spreadsheet_safe
-            )
+            safe, found = spreadsheet_safe, Representatives.of(nearest)
+            write_representatives(representatives, found, row_ids, spreadsheet_safe=safe)
     document: dict[str, Any] = {"data": Path(data).name, "n_samples": n_rows}
     if truth is not None:
         document["accuracy"] = clustering_accuracy(truth, _join_labels(kept))
