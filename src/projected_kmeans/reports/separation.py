@@ -160,10 +160,13 @@ def find_majorities(labels: Labels, truth: Any, n_clusters: int) -> list[TrueLab
     """
     names, codes = np.unique(np.asarray(truth).ravel(), return_inverse=True)
     inside = labels >= 0  # other rows were set aside
-    pairs, counts = np.unique(np.stack([labels[inside], codes[inside]]), axis=1, return_counts=True)
+    pairs, counts = np.unique(
+        labels[inside].astype(np.int64) * len(names) + codes[inside], return_counts=True
+    )
     totals: Counter[int] = Counter()
     best: dict[int, tuple[int, int]] = {}
-    for (label, code), count in zip(pairs.T.tolist(), counts.tolist(), strict=True):
+    for pair, count in zip(pairs.tolist(), counts.tolist(), strict=True):
+        label, code = divmod(pair, len(names))
         totals[label] += count
         if count > best.get(label, (0, 0))[0]:
             best[label] = (count, code)
