@@ -17,6 +17,8 @@ from projected_kmeans.estimator.plan_fit import Plan as Plan
 from projected_kmeans.estimator.plan_fit import plan_fit as plan_fit
 from projected_kmeans.estimator.projected_kmeans import ProjectedKMeans as ProjectedKMeans
 from projected_kmeans.estimator.representatives import Representatives as Representatives
+from projected_kmeans.passes.comparison import ClusteringComparison as ClusteringComparison
+from projected_kmeans.passes.comparison import compare_clusterings as compare_clusterings
 from projected_kmeans.passes.scoring import clustering_accuracy as clustering_accuracy
 from projected_kmeans.passes.scoring import indicator_matrix as indicator_matrix
 from projected_kmeans.passes.scoring import inertia as inertia

@@ -58,4 +58,9 @@ def test_commands_are_completed() -> None:
     command = [sys.executable, "-c", program]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     assert done.stderr == ""
-    assert done.stdout.split() == ["plain,certify", "plain,choose-k", "plain,completion"]
+    assert done.stdout.split() == [
+        "plain,certify",
+        "plain,choose-k",
+        "plain,compare",
+        "plain,completion",
+    ]

@@ -15,6 +15,7 @@ COMMANDS: Mapping[str, str] = MappingProxyType(
     {
         "certify": "Prove how far the clustering LABELS of DATA can be from the best one.",
         "choose-k": "Compare numbers of clusters for the rows of DATA.",
+        "compare": "Compare two clusterings of the same rows.",
         "completion": "Print a script that completes commands, options and files in SHELL.",
         "demo": "Compare with scikit-learn's k-means on built-in data.",
         "describe": "Tell what each cluster of MODEL is, for the rows of DATA.",

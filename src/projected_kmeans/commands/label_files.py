@@ -43,7 +43,7 @@ FORMULA = re.compile(r"[=+\-@\t\r\n'\uff1d\uff0b\uff0d\uff20]")
 NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 
 
-def read_label_file(path: str, n_samples: int) -> NDArray[Any]:
+def read_label_file(path: str, n_samples: int | None = None) -> NDArray[Any]:
     """Return the labels of a file; refuse a file that has not exactly one for each row.
 
     Labels that lie beside the model of another fit are refused, too.
@@ -51,7 +51,7 @@ def read_label_file(path: str, n_samples: int) -> NDArray[Any]:
     with read_group(Path(path).parent) as group:
         check_fit_file(group, Path(path).name)
         truth = read_labels(path)
-    if len(truth) != n_samples:
+    if n_samples is not None and len(truth) != n_samples:
         raise ValueError(f"{path} has {len(truth)} labels for {n_samples} rows; give one for each")
     return truth
 

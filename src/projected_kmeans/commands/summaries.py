@@ -18,6 +18,7 @@ from rich.table import Table
 
 from projected_kmeans.certificates.certificate import Certificate
 from projected_kmeans.estimator.cluster_descriptions import ClusterDescription
+from projected_kmeans.passes.comparison import MatchedClusters
 from projected_kmeans.result_tables import ResultTable
 
 if TYPE_CHECKING:  # the demo loads scikit-learn's KMeans, which takes time
@@ -161,6 +162,16 @@ def describe_speed(result: DemoResult) -> str:
         f"ProjectedKMeans was {result.speed_ratio:.1f} times as fast, with F~ "
         f"{abs(result.inertia_change):.2%} {direction} that of the original space."
     )
+
+
+def list_matches(matches: Sequence[MatchedClusters]) -> Table:
+    """Return a table of which cluster became which."""
+    table = Table()
+    for name in ("cluster of A", "cluster of B", "shared rows", "rows in A", "rows in B"):
+        table.add_column(name, justify="right")
+    for one in matches:
+        table.add_row(*("-" if value is None else str(value) for value in one))
+    return table
 
 
 def list_files(files: Sequence[Path]) -> str:

@@ -47,6 +47,8 @@ ranked_rows
     The first rows of every cluster by a key, such as the distance to the center.
 cluster_columns
     How columns of clusters differ from those of all rows, and which stand out.
+comparison
+    How much two clusterings of the same rows agree, and which rows moved.
 stored_partitions
     Whether arrays that were read from a checkpoint can be a partition of the rows at hand.
 scoring
