@@ -37,6 +37,7 @@ VALUES = (
     projected_kmeans.ClusterCounts,
     projected_kmeans.ClusterDescription,
     projected_kmeans.Plan,
+    projected_kmeans.ClusteringComparison,
     projected_kmeans.Algorithm1Result,
     projected_kmeans.Representatives,
 )

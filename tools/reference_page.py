@@ -45,6 +45,8 @@ SECTIONS = {
         "inertia",
         "normalized_inertia",
         "clustering_accuracy",
+        "compare_clusterings",
+        "ClusteringComparison",
         "indicator_matrix",
         "save_model",
         "load_model",

@@ -18,6 +18,9 @@ from projected_kmeans.blocks.tasks import Block, Task, fill, read, update
 from projected_kmeans.passes.frame import Frame
 from projected_kmeans.results import Floats, Labels
 
+# What a search remembers whose labels depend on the centers alone.
+NOTHING: Floats = np.empty(0)
+
 # Numbers of centers that are subtracted at a time, 32 MB of float64.
 SHIFT_SIZE = 2**22
 
@@ -199,7 +202,14 @@ class Search(Protocol):
     """Finds the nearest center of every row, pass after pass.
 
     A search may remember what it learned in one pass, such as bounds on distances, for the next.
+
+    Attributes
+    ----------
+    remembered : ndarray of float64
+        What labels of the next pass may depend on beside the centers. A checkpoint stores it.
     """
+
+    remembered: Floats
 
     def assign(
         self,

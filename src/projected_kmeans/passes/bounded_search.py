@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from projected_kmeans import _native
 from projected_kmeans.blocks.element_types import compute_type
 from projected_kmeans.blocks.tasks import Block, Task, add, update
-from projected_kmeans.passes.assignment import assign_rows
+from projected_kmeans.passes.assignment import NOTHING, assign_rows
 from projected_kmeans.passes.frame import Frame
 from projected_kmeans.passes.problem import Problem
 from projected_kmeans.results import Floats, Labels
@@ -76,7 +76,7 @@ class NearestSearch:
         min_clusters: int = MIN_CLUSTERS,
         min_work: float = MIN_WORK,
     ) -> None:
-        self.n_distances = 0
+        self.n_distances, self.remembered = 0, NOTHING
         self._problem = problem
         source = problem.source
         work = math.prod(source.shape) * n_clusters

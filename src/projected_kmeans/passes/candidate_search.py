@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from projected_kmeans import _native
 from projected_kmeans.blocks.element_types import compute_type
 from projected_kmeans.blocks.tasks import Block, Task, fill, read, update
+from projected_kmeans.passes.assignment import NOTHING
 from projected_kmeans.passes.frame import Frame
 from projected_kmeans.passes.problem import Problem
 from projected_kmeans.results import Clustering, Floats, Labels
@@ -74,7 +75,7 @@ class CandidateSearch:
     """
 
     def __init__(self, problem: Problem, candidates: Candidates) -> None:
-        self.n_distances = 0
+        self.n_distances, self.remembered = 0, NOTHING
         self._problem = problem
         self._candidates = candidates
 

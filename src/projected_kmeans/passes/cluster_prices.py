@@ -19,6 +19,9 @@ from projected_kmeans.blas_threads import strictly
 from projected_kmeans.passes.size_limits import SizeLimits
 from projected_kmeans.results import Floats
 
+# No prices to begin with.
+NO_PRICES: Floats = np.empty(0)
+
 # Distances of some rows at a time are added to prices, about 1 MB.
 PART_SIZE = 2**18
 
@@ -28,8 +31,12 @@ STRIDES, MIN_ROWS_PER_CLUSTER = (16, 4), 20
 # Newton steps at most. They end before if at most 4 rows a cluster are in the wrong place, because
 # to move these is faster than another step.
 MAX_STEPS, ENOUGH = 20, 4
+# Rows of a cluster, at least, from which the curvature is estimated.
+MIN_NEAR = 8
 # The damping of a step as a share of the mean curvature, what it changes by, and where it ends.
-FIRST_DAMPING, DAMPING_FACTOR, MAX_DAMPING = 0.1, 8.0, 1e3
+FIRST_DAMPING, DAMPING_FACTOR, MIN_DAMPING, MAX_DAMPING = 0.1, 8.0, 1e-5, 1e3
+# Gaps below this share of the mean count as large as that, because ties have gaps of 0.
+MIN_GAP = 1e-3
 
 
 @dataclass(frozen=True)
@@ -58,7 +65,12 @@ class Choice:
     excess: Floats
 
 
-def find_prices(distances: NDArray[Any], weights: Floats | None, limits: SizeLimits) -> Choice:
+def find_prices(
+    distances: NDArray[Any],
+    weights: Floats | None,
+    limits: SizeLimits,
+    start: Floats = NO_PRICES,
+) -> Choice:
     """Return prices at which the sizes of clusters are nearly within their limits.
 
     The result depends on the arguments alone, so that a fit that continues from a checkpoint gets
@@ -72,8 +84,13 @@ def find_prices(distances: NDArray[Any], weights: Floats | None, limits: SizeLim
         The weights of the rows.
     limits : SizeLimits
         The limits.
+    start : ndarray of float64 (k,), optional
+        Prices to begin with, such as those for centers nearby. Without them, prices are first found
+        on a part of the rows.
     """
     n_rows, k = distances.shape
+    if len(start):
+        return _climb(distances, weights, limits, start)
     prices = np.zeros(k)
     for stride in STRIDES:
         if n_rows // stride >= MIN_ROWS_PER_CLUSTER * k:
@@ -139,7 +156,7 @@ def _climb(
         prices = _step(best, curvature, damping, limits)
         tried = choose_clusters(distances, weights, limits, prices)
         if tried.value > best.value:
-            best, damping = tried, damping / DAMPING_FACTOR
+            best, damping = tried, max(MIN_DAMPING, damping / DAMPING_FACTOR)
             curvature = _curvature(best, weights, unit)
         else:
             damping *= DAMPING_FACTOR
@@ -149,16 +166,25 @@ def _climb(
 def _curvature(choice: Choice, weights: Floats | None, unit: float) -> Floats:
     """Return how many rows change from one cluster to another as their prices part, (k, k).
 
-    The rows with the smallest gaps tell, about twice as many as are in the wrong place.
+    Of each cluster the rows with the smallest gaps tell, about twice as many as it has too many or
+    too few.
     """
-    k, n_rows = len(choice.prices), len(choice.gaps)
-    wrong = float(np.sum(np.abs(choice.excess))) / unit
-    n_near = int(min(n_rows - 1, max(2 * wrong, 4 * k)))
-    reach = float(np.partition(choice.gaps, n_near)[n_near])
-    near = choice.gaps <= reach
+    k = len(choice.prices)
+    order = np.lexsort((choice.gaps, choice.labels))
+    counts = np.bincount(choice.labels, minlength=k)
+    starts = np.cumsum(counts) - counts
+    n_near = np.maximum(2 * np.abs(choice.excess) / unit, MIN_NEAR).astype(np.int64)
+    last = np.maximum(np.minimum(n_near, counts) - 1, 0)
+    reach = np.zeros(k)
+    filled = counts > 0
+    reach[filled] = choice.gaps[order[(starts + last)[filled]]]
+    near = choice.gaps <= reach[choice.labels]
+    least = MIN_GAP * float(np.mean(reach))
+    rates = 1.0 / (2 * np.maximum(reach, least) if least > 0 else np.ones(k))
+    rates = rates[choice.labels[near]]
     pairs = choice.labels[near] * k + choice.seconds[near]
-    counts = np.bincount(pairs, None if weights is None else weights[near], minlength=k * k)
-    found = counts.reshape(k, k) / max(2 * reach, float(np.finfo(np.float32).tiny))
+    rates = rates if weights is None else rates * weights[near]
+    found = np.bincount(pairs, rates, minlength=k * k).reshape(k, k)
     return np.asarray(found + found.T)
 
 
@@ -168,7 +194,7 @@ def _step(choice: Choice, curvature: Floats, damping: float, limits: SizeLimits)
     equal = limits.minimum == limits.maximum
     moved = np.ones(k, np.bool_) if equal else (choice.excess != 0) | (before != 0)
     total = np.sum(curvature, axis=1)
-    matrix = np.diag(total + damping * max(float(np.mean(total)), 1e-300)) - curvature
+    matrix = np.diag(total + damping * np.mean(total)) - curvature
     prices = before.copy()
     part = matrix[np.ix_(moved, moved)]
     prices[moved] += strictly(lambda: np.linalg.solve(part, choice.excess[moved]))

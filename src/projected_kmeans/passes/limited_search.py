@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from functools import partial
 from typing import Any
@@ -13,6 +14,7 @@ from scipy.sparse import issparse
 from projected_kmeans import _native
 from projected_kmeans.blocks.element_types import compute_type
 from projected_kmeans.blocks.tasks import Block, Task, fill
+from projected_kmeans.passes.assignment import NOTHING
 from projected_kmeans.passes.cluster_prices import find_prices
 from projected_kmeans.passes.frame import LIMITS, Frame
 from projected_kmeans.passes.problem import Problem
@@ -42,10 +44,17 @@ class LimitedSearch:
         The rows.
     limits : SizeLimits
         The limits.
+
+    Attributes
+    ----------
+    remembered : ndarray of float64 (k,)
+        The prices of the last pass, with which the next begins; empty before the first pass, and
+        if rows have weights.
     """
 
     def __init__(self, problem: Problem, limits: SizeLimits) -> None:
         self._problem, self._limits = problem, limits
+        self.remembered = NOTHING
 
     def assign(
         self,
@@ -56,11 +65,15 @@ class LimitedSearch:
         then: Sequence[Task] = (),
     ) -> None:
         """Overwrite labels. If limits of weight cannot be met, labels within them are kept."""
-        distances = _measure_all(self._problem, centers)
+        distances, exponent = _measure_all(self._problem, centers)
         weights = self._problem.weights
         if weights is None:
-            choice = find_prices(distances, None, self._limits)
-            labels[:] = repair_sizes(distances, choice, self._limits).labels
+            start = np.ldexp(self.remembered, exponent)
+            choice = find_prices(distances, None, self._limits, start)
+            found = repair_sizes(distances, choice, self._limits)
+            prices = np.ldexp(found.prices, -exponent)
+            self.remembered = prices if np.isfinite(prices).all() else NOTHING
+            labels[:] = found.labels
         else:
             labels[:] = fit_weights(distances, weights, self._limits, labels)
         if then:
@@ -70,8 +83,8 @@ class LimitedSearch:
         """Do nothing: every pass looks at all rows and centers."""
 
 
-def _measure_all(problem: Problem, centers: Floats) -> NDArray[Any]:
-    """Return the squared distances of rows to centers (n, k), in a unit of their own."""
+def _measure_all(problem: Problem, centers: Floats) -> tuple[NDArray[Any], int]:
+    """Return squared distances of rows to centers (n, k) times a power of 2, and its exponent."""
     source = problem.source
     n_rows, k = source.shape[0], len(centers)
     dtype = compute_type(source.dtype)
@@ -79,10 +92,12 @@ def _measure_all(problem: Problem, centers: Floats) -> NDArray[Any]:
     kept = dtype if n_rows * k <= MAX_DOUBLES else np.dtype(np.float32)
     # In a frame distances are as large as their type allows. Here they are at most some 2 ** 60, so
     # that float32 holds those of float64 rows, and sums and products of prices do not overflow.
-    unit = 2.0 ** (92 - LIMITS[dtype].maxexp)
+    exponent = 92 - LIMITS[dtype].maxexp
     distances = np.empty((n_rows, k), dtype=kept)
-    source.walk(Task(partial(_measure, frame, unit, problem.n_threads), (fill(distances),)))
-    return distances
+    source.walk(
+        Task(partial(_measure, frame, 2.0**exponent, problem.n_threads), (fill(distances),))
+    )
+    return distances, exponent + 2 * (math.frexp(frame.scale)[1] - 1)
 
 
 def _measure(

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from projected_kmeans import _native
 from projected_kmeans.blocks.element_types import compute_type
 from projected_kmeans.blocks.tasks import Block, Task, fill, read, update
-from projected_kmeans.passes.assignment import Nearness
+from projected_kmeans.passes.assignment import NOTHING, Nearness
 from projected_kmeans.passes.frame import Frame
 from projected_kmeans.passes.problem import Problem
 from projected_kmeans.results import Floats, Labels
@@ -146,7 +146,7 @@ class ListedSearch:
     """
 
     def __init__(self, problem: Problem, lists: CenterLists) -> None:
-        self.n_distances = 0
+        self.n_distances, self.remembered = 0, NOTHING
         self._problem, self._lists = problem, lists
 
     def assign(

@@ -13,19 +13,20 @@ more, or another one do with a row less.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from projected_kmeans.passes.cluster_prices import PART_SIZE, Choice, target_sizes
+from projected_kmeans.passes.cluster_prices import Choice, target_sizes
 from projected_kmeans.passes.size_limits import SizeLimits
 from projected_kmeans.results import Floats
 
-# Only rows with small gaps take part: 16 for each cluster, and twice the rows in the wrong place.
-# Four times as many take part if these are not enough.
-ROWS_PER_CLUSTER, ROWS_PER_WRONG, GROWTH = 16, 2, 4
+# First only rows with small gaps take part: 16 of each cluster, and twice those in the wrong place.
+# Then all rows do.
+ROWS_PER_CLUSTER, ROWS_PER_WRONG = 16, 2
 
 
 class Paths(NamedTuple):
@@ -99,32 +100,25 @@ def repair_sizes(distances: NDArray[Any], choice: Choice, limits: SizeLimits) ->
         Labels within the limits, and prices that prove that none has less inertia. Its gaps are
         those of other prices if rows were moved.
     """
-    n_rows, k = distances.shape
-    wrong = int(np.sum(np.abs(choice.excess)))
-    if not wrong:
+    k = distances.shape[1]
+    if not choice.excess.any():
         return choice
     repair = _Repair(choice, limits)
-    n_taking_part = max(ROWS_PER_WRONG * wrong, ROWS_PER_CLUSTER * k)
-    gaps = choice.gaps
-    while not repair.run(distances, gaps, n_taking_part):
-        gaps = _own_gaps(distances, repair.prices, repair.labels)
-        n_taking_part = min(n_rows, GROWTH * n_taking_part)
-    return Choice(repair.prices, repair.labels, choice.seconds, gaps, choice.value, np.zeros(k))
+    n_taking_part = ROWS_PER_CLUSTER + ROWS_PER_WRONG * np.abs(choice.excess).astype(np.int64)
+    if not repair.run(distances, _reaches(choice, n_taking_part), choice.gaps):
+        repair.run(distances, np.full(k, np.inf), choice.gaps)
+    return replace(choice, prices=repair.prices, labels=repair.labels, excess=np.zeros(k))
 
 
-def _own_gaps(distances: NDArray[Any], prices: Floats, labels: NDArray[np.int64]) -> Floats:
-    """Return how much more than its own cluster the best other cluster costs, for every row."""
-    n_rows, k = distances.shape
-    gaps = np.empty(n_rows)
-    length = max(1, PART_SIZE // k)
-    for start in range(0, n_rows, length):
-        part = slice(start, start + length)
-        costs = distances[part] + prices
-        rows = np.arange(len(costs))
-        own = costs[rows, labels[part]]
-        costs[rows, labels[part]] = np.inf
-        gaps[part] = np.maximum(costs.min(axis=1) - own, 0.0)
-    return gaps
+def _reaches(choice: Choice, n_taking_part: NDArray[np.int64]) -> Floats:
+    """Return for each cluster the gap up to which its rows take part; infinity if all do."""
+    counts = np.bincount(choice.labels, minlength=len(n_taking_part))
+    order = np.lexsort((choice.gaps, choice.labels))
+    starts = np.cumsum(counts) - counts
+    reaches = np.full(len(n_taking_part), np.inf)
+    some = n_taking_part < counts
+    reaches[some] = choice.gaps[order[(starts + n_taking_part)[some]]]
+    return reaches
 
 
 class _Repair:
@@ -141,24 +135,18 @@ class _Repair:
         self._excess = np.append(sizes - self._wanted, 0)
         self._excess[self._k] = -np.sum(self._excess)
 
-    def run(self, distances: NDArray[Any], gaps: Floats, n_taking_part: int) -> bool:
-        """Move rows with the smallest gaps; return whether all sizes are then right.
+    def run(self, distances: NDArray[Any], reaches: Floats, gaps: Floats) -> bool:
+        """Move rows whose gaps are within reach; return whether all sizes are then right.
 
-        The other rows stay where they are as long as no two prices have parted by more than the
-        smallest gap of these rows.
+        The other rows of a cluster stay where they are as long as its price has not risen by more
+        than their smallest gap, compared with any other price. Rows stop moving before that.
         """
-        reach = np.inf
-        if n_taking_part < len(gaps):
-            reach = float(np.partition(gaps, n_taking_part)[n_taking_part])
-        rows = np.flatnonzero(gaps <= reach)
-        labels = self.labels[rows]
-        costs = distances[rows].astype(np.float64)
-        costs -= costs[np.arange(len(rows)), labels][:, None]
-        moves = _Moves(labels, costs, self._k)
+        rows = np.flatnonzero(gaps <= reaches[self.labels])
+        moves = _Moves(distances, rows, self.labels[rows])
         begun = self.prices.copy()
         while self._excess.any():
             paths = find_paths(self._graph(moves), self._excess > 0)
-            targets = self._raise_prices(paths, begun, reach)
+            targets = self._raise_prices(paths, begun, reaches)
             if not len(targets):
                 break
             self._move_along(paths, targets, moves)
@@ -178,10 +166,10 @@ class _Repair:
     def _room(self) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
         return self._wanted < self._limits.maximum, self._wanted > self._limits.minimum
 
-    def _raise_prices(self, paths: Paths, begun: Floats, reach: float) -> NDArray[np.int64]:
+    def _raise_prices(self, paths: Paths, begun: Floats, reaches: Floats) -> NDArray[np.int64]:
         """Change prices by the lengths of paths; return the nodes that rows can then travel to.
 
-        As many of the nodes that miss rows are served as the reach allows.
+        As many of the nodes that miss rows are served as the reaches of clusters allow.
         """
         targets = np.flatnonzero((self._excess < 0) & np.isfinite(paths.lengths))
         targets = targets[np.argsort(paths.lengths[targets], kind="stable")]
@@ -190,8 +178,8 @@ class _Repair:
             farthest = paths.lengths[targets[n_served - 1]]
             change = np.minimum(paths.lengths, farthest)
             prices = self.prices - change[:-1] + change[-1]
-            parted = np.append(prices - begun, 0.0)
-            if np.max(parted) - np.min(parted) <= reach:
+            risen = prices - begun
+            if np.all(risen - np.min(risen) <= reaches):
                 self.prices = prices
                 break
             n_served //= 2
@@ -232,13 +220,13 @@ class _Repair:
 
 
 class _Moves:
-    """The rows that take part, and the cheapest moves between all pairs of clusters.
+    """The rows that take part, and the cheapest moves between all pairs of clusters."""
 
-    Costs are those of leaving the present cluster, whose own is 0.
-    """
-
-    def __init__(self, labels: NDArray[np.int64], costs: Floats, k: int) -> None:
-        self.labels, self._costs = labels, costs
+    def __init__(
+        self, distances: NDArray[Any], rows: NDArray[np.int64], labels: NDArray[np.int64]
+    ) -> None:
+        k = distances.shape[1]
+        self.labels, self._rows, self._distances = labels, rows, distances
         self._least = np.full((k, k), np.inf)
         self._changed = set(range(k))
         self._has_moved = np.zeros(len(labels), dtype=np.bool_)
@@ -246,8 +234,10 @@ class _Moves:
     def cheapest(self) -> Floats:
         """Return the cost of the cheapest move from row to column; infinity if there is none."""
         for a in self._changed:
-            inside = np.flatnonzero(self.labels == a)
-            self._least[a] = self._costs[inside].min(axis=0) if len(inside) else np.inf
+            inside = self._rows[self.labels == a]
+            costs = self._distances[inside]
+            costs -= costs[:, a : a + 1].copy()
+            self._least[a] = costs.min(axis=0) if len(inside) else np.inf
             self._least[a, a] = np.inf
         self._changed = set()
         return self._least
@@ -258,12 +248,13 @@ class _Moves:
 
     def rows_between(self, a: int, b: int) -> NDArray[np.int64]:
         """Return the rows whose move is as cheap as the cheapest and that have not moved yet."""
-        tied = (self.labels == a) & (self._costs[:, b] == self._least[a, b]) & ~self._has_moved
-        return np.flatnonzero(tied)
+        inside = np.flatnonzero((self.labels == a) & ~self._has_moved)
+        rows = self._rows[inside]
+        costs = self._distances[rows, b] - self._distances[rows, a]
+        return np.asarray(inside[costs == self._least[a, b]])
 
     def move(self, rows: NDArray[np.int64], a: int, b: int) -> None:
         """Move rows from one cluster to another."""
         self.labels[rows] = b
-        self._costs[rows] -= self._costs[rows, b][:, None]
         self._has_moved[rows] = True
         self._changed |= {a, b}

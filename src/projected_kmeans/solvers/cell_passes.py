@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from projected_kmeans.blocks.element_types import compute_type
 from projected_kmeans.blocks.tasks import Task
 from projected_kmeans.keys import SWAPS, open_stream
-from projected_kmeans.passes.assignment import Nearness
+from projected_kmeans.passes.assignment import NOTHING, Nearness
 from projected_kmeans.passes.center_graph import find_neighbours
 from projected_kmeans.passes.frame import Frame
 from projected_kmeans.passes.listed_search import CenterLists, assign_listed
@@ -84,7 +84,7 @@ class CellSearch:
     near: Nearness
 
     def __init__(self, problem: Problem, seeds: CellSeeds) -> None:
-        self.cells = seeds.cells.copy()
+        self.cells, self.remembered = seeds.cells.copy(), NOTHING
         self.n_neighbours = count_neighbours(len(seeds.cells))
         self._problem, self._seeds = problem, seeds
 

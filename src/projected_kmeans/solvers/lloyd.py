@@ -44,6 +44,8 @@ class LloydState:
         How far the last pass moved the centers, squared.
     refilled, targets : ndarray of int64, of int32
         Rows that were sent to empty clusters, and to which, in the order of the passes.
+    remembered : ndarray of float64
+        What the search remembers, see `Search`.
     """
 
     labels: Labels
@@ -54,6 +56,7 @@ class LloydState:
     shift: float
     refilled: NDArray[np.int64]
     targets: Labels
+    remembered: Floats
 
 
 class Lloyd:
@@ -166,6 +169,7 @@ class Lloyd:
         self.history, self._shift = list(state.history), state.shift
         self._labels, self._next_labels = state.labels.copy(), state.labels.copy()
         self._note_refills(state.refilled, state.targets)
+        self._search.remembered = state.remembered
 
     def relabel(self, labels: Labels) -> None:
         """Go on from another partition, which a local search found; its inertia may be higher."""
@@ -194,6 +198,7 @@ class Lloyd:
             self._shift,
             self._refilled,
             self._targets,
+            self._search.remembered,
         )
 
     def result(self) -> Clustering:

@@ -9,6 +9,8 @@ import math
 from dataclasses import replace
 from functools import partial
 
+import numpy as np
+
 from projected_kmeans.passes.assignment import Search
 from projected_kmeans.passes.problem import Problem
 from projected_kmeans.passes.stored_partitions import are_centers, are_labels, is_partition
@@ -131,6 +133,8 @@ def state_fits(
         and are_labels(state.labels, (n_rows,), n_clusters)
         and are_labels(state.refilled, state.targets.shape, n_rows)
         and are_labels(state.targets, state.refilled.shape, n_clusters)
+        and state.remembered.shape in ((0,), (n_clusters,))
+        and np.isfinite(state.remembered).all()
         and state.history
     ):
         return False
