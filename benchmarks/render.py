@@ -19,6 +19,7 @@ from fit_tables import render_fits
 from kmeans_tables import render_kmeans
 from many_tables import render_many
 from measuring import RESULTS, format_table
+from size_tables import render_sizes
 from stream_tables import render_stream
 from wide_tables import render_wide
 
@@ -141,6 +142,7 @@ def render_page(folder: Path) -> str:
     for name, render in (
         ("busy", render_busy),
         ("wide", render_wide),
+        ("sizes", render_sizes),
         ("many_clusters", render_many),
     ):
         path = folder / f"{name}.json"
