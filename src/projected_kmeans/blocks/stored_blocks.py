@@ -198,7 +198,12 @@ def release(rows: Any) -> None:
     mapping: Any = getattr(owner, "_mmap", None)
     if mapping is None or getattr(owner, "mode", "c") == "c" or not hasattr(mmap, "MADV_DONTNEED"):
         return
-    low, high = np.lib.array_utils.byte_bounds(rows)
+    if not rows.size:
+        return
+    first_entry = rows.__array_interface__["data"][0]
+    spans = [(n - 1) * step for n, step in zip(rows.shape, rows.strides, strict=True)]
+    low = first_entry + sum(span for span in spans if span < 0)
+    high = first_entry + sum(span for span in spans if span > 0) + rows.itemsize
     begin = np.frombuffer(mapping, np.uint8).__array_interface__["data"][0]
     # The last page may hold the beginning of the next rows; it is given back with them.
     first = (low - begin) // mmap.PAGESIZE * mmap.PAGESIZE

@@ -5,12 +5,13 @@ Both ways give the same rows and the same result. Loading is faster where the da
 
 from __future__ import annotations
 
-import os
+import math
 from typing import Any
 
 from projected_kmeans.blocks.stored_blocks import StoredBlocks
 from projected_kmeans.commands.feature_name_files import read_feature_names
 from projected_kmeans.sources.array_source import ArrayRows
+from projected_kmeans.sources.memory_at_hand import machine_memory
 from projected_kmeans.sources.open_rows import open_rows, rename_columns
 from projected_kmeans.sources.protocol import RowSource
 
@@ -90,7 +91,5 @@ def _load(source: RowSource) -> ArrayRows:
 
 def find_machine_memory() -> int:
     """Return the bytes of memory of this machine."""
-    try:
-        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    except (AttributeError, OSError, ValueError):  # not available on every system
-        return ASSUMED_MEMORY
+    found = machine_memory()
+    return ASSUMED_MEMORY if math.isinf(found) else int(found)

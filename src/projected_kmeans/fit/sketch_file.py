@@ -26,6 +26,7 @@ from projected_kmeans.running.run import Run
 from projected_kmeans.sources.mapped_files import check_file, watch
 
 SKETCH = "sketch"
+ZEROS = bytes(2**20)  # written where a file cannot be given its space at once
 
 
 @dataclass(frozen=True)
@@ -152,13 +153,25 @@ def new_array_file(path: Path, shape: tuple[int, int], dtype: np.dtype[Any]) -> 
     """
     try:
         array = np.lib.format.open_memmap(path, "w+", dtype, shape)
-        if hasattr(os, "posix_fallocate"):
-            with open(path, "r+b") as handle:
-                os.posix_fallocate(handle.fileno(), 0, os.fstat(handle.fileno()).st_size)
+        with open(path, "r+b") as handle:
+            _allocate(handle.fileno(), array.offset, array.nbytes)
     except OSError as error:
         path.unlink(missing_ok=True)
         raise cannot_write(path, error) from error
     return watch(array)
+
+
+def _allocate(descriptor: int, start: int, n_bytes: int) -> None:
+    """Give a new file its space on the disk from an offset on; raise OSError on a full disk.
+
+    macOS has no `posix_fallocate`. There, zeros are written.
+    """
+    if hasattr(os, "posix_fallocate"):
+        os.posix_fallocate(descriptor, start, n_bytes)
+        return
+    os.lseek(descriptor, start, os.SEEK_SET)
+    while n_bytes > 0:
+        n_bytes -= os.write(descriptor, ZEROS[:n_bytes])
 
 
 def _fits(n_rows: int, found: StoredRows) -> bool:
@@ -176,8 +189,7 @@ def new_unnamed_array(shape: tuple[int, int], dtype: np.dtype[Any]) -> NDArray[A
     try:
         with tempfile.TemporaryFile(prefix="projected-kmeans-") as handle:
             n_bytes = math.prod(shape) * dtype.itemsize
-            if hasattr(os, "posix_fallocate"):
-                os.posix_fallocate(handle.fileno(), 0, n_bytes)
+            _allocate(handle.fileno(), 0, n_bytes)
             return watch(np.memmap(handle, dtype, "r+", shape=shape))
     except OSError as error:
         raise cannot_write(Path(tempfile.gettempdir()), error) from error

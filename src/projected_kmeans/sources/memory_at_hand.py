@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 from pathlib import Path
 
 from projected_kmeans.sources.protocol import UnreadableFile
@@ -10,18 +11,29 @@ from projected_kmeans.sources.protocol import UnreadableFile
 # Deflate packs at most 1,032 bytes into one; 64 MB are given to any file.
 BYTES_PER_FILE_BYTE = 1100
 SMALL_BYTES = 2**26
+# On Linux alone.
+MEMORY_INFO = Path("/proc/meminfo")
+PROCESS_PAGES = Path("/proc/self/statm")
 
 
 def available_memory() -> float:
-    """Return the bytes of memory that are free or can be freed; infinity if the system is silent.
+    """Return the bytes of memory that are free or can be freed.
 
-    Only Linux has the file that this reads.
+    Only Linux tells. Elsewhere it is all memory of the machine.
     """
     try:
-        lines = Path("/proc/meminfo").read_text().splitlines()
+        lines = MEMORY_INFO.read_text().splitlines()
         found = next(line for line in lines if line.startswith("MemAvailable:"))
         return int(found.split()[1]) * 2**10
     except (OSError, StopIteration):
+        return machine_memory()
+
+
+def machine_memory() -> float:
+    """Return the bytes of memory of this machine; infinity if the system is silent."""
+    try:
+        return float(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
+    except (AttributeError, OSError, ValueError):  # AttributeError: Windows
         return math.inf
 
 

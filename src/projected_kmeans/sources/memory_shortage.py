@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from projected_kmeans.one_line import MAX_REASON, one_line
-from projected_kmeans.sources.memory_at_hand import available_memory, show_size
+from projected_kmeans.sources.memory_at_hand import PROCESS_PAGES, available_memory, show_size
 
 ADVICE = "set memory_limit (--memory-limit), or use fewer rows, columns, clusters or threads"
 
@@ -112,7 +112,7 @@ def _left_under_limit() -> float:
         import resource
 
         limit = resource.getrlimit(resource.RLIMIT_AS)[0]
-        pages = int(Path("/proc/self/statm").read_text().split()[0])
+        pages = int(PROCESS_PAGES.read_text().split()[0])
     except (ImportError, OSError):
         return float("inf")
     if limit == resource.RLIM_INFINITY:

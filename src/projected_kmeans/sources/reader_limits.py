@@ -15,7 +15,11 @@ from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
 
-from projected_kmeans.sources.memory_at_hand import BYTES_PER_FILE_BYTE, available_memory
+from projected_kmeans.sources.memory_at_hand import (
+    BYTES_PER_FILE_BYTE,
+    PROCESS_PAGES,
+    available_memory,
+)
 
 try:
     import resource
@@ -108,7 +112,7 @@ def _limit_memory(more: int | None) -> None:
 def _data_bytes() -> int | None:
     """Return the private memory of this process, or None if the system does not tell."""
     try:
-        pages = Path("/proc/self/statm").read_text().split()
+        pages = PROCESS_PAGES.read_text().split()
     except OSError:
         return None
     return int(pages[5]) * os.sysconf("SC_PAGE_SIZE")

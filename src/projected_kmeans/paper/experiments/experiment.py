@@ -24,6 +24,7 @@ from projected_kmeans.running.interrupts import raise_at_interrupt
 
 FORMAT = "projected_kmeans reproduction"
 FORMAT_VERSION = 1
+PROCESSORS = Path("/proc/cpuinfo")  # on Linux alone
 
 # The field that holds the checksum of all others. A record that was changed is measured again.
 SEAL = "sha256"
@@ -181,7 +182,7 @@ def identify(experiment: Experiment) -> dict[str, Any]:
 
 def name_processor() -> str:
     """Return the model of the processor, as Linux or the platform names it."""
-    with suppress(OSError), open("/proc/cpuinfo", encoding="utf-8") as lines:
+    with suppress(OSError), open(PROCESSORS, encoding="utf-8") as lines:
         for line in lines:
             if line.startswith("model name"):
                 return line.split(":", 1)[1].strip()
