@@ -4,7 +4,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 CPP := $(shell find src/native -name '*.cpp' -o -name '*.hpp')
 
-.PHONY: demo test lint format bench reproduce docs sanitize fuzz stress faults campaigns clean help
+.PHONY: demo test lint format bench reproduce docs sanitize fuzz stress faults campaigns clean help \
+  test-minimum test-arm sdist wheel wheels
 .DEFAULT_GOAL := help
 
 help:
@@ -20,6 +21,10 @@ help:
 	@echo "make stress  make fits in many threads on a busy machine and compare their bits; SECONDS=60"
 	@echo "make faults  end commands, workers, writes and allocations at bad moments; KILLS=200"
 	@echo "make campaigns  fuzz, stress and faults, and renew docs/reliability.md"
+	@echo "make test-minimum  run tests with the oldest versions of all dependencies"
+	@echo "make test-arm  cross-compile the kernels for aarch64 and test them under an emulator"
+	@echo "make wheel   build, repair, check and try an sdist and a wheel in dist; WHEEL_PYTHONS='3.11 3.12'"
+	@echo "make wheels  the wheels of a release for this machine, by cibuildwheel"
 	@echo "make clean   remove .venv, builds and caches"
 
 demo: $(VENV)/.built
@@ -91,8 +96,30 @@ faults: $(VENV)/.built
 campaigns: fuzz stress faults
 	$(BIN)/python campaigns/reliability_page.py
 
+# The oldest versions that pyproject.toml declares, in an environment of their own.
+test-minimum: $(VENV)/.built $(VENV)/.release
+	$(ONE_THREAD) $(BIN)/python tools/minimum.py
+
+# Installs Debian's cross compiler and emulator where they are missing; says so and ends where it cannot.
+test-arm: $(VENV)/.built $(VENV)/.release
+	$(ONE_THREAD) $(BIN)/python campaigns/arm.py
+
+# One wheel for each of these Pythons; that of 3.12 serves all later ones.
+WHEEL_PYTHONS ?= $(PYTHON)
+TRY_WITH ?=
+wheel: $(VENV)/.release
+	$(BIN)/python tools/wheels.py --python $(WHEEL_PYTHONS) --try-with $(TRY_WITH)
+
+sdist: $(VENV)/.release
+	$(BIN)/python tools/wheels.py --sdist-only
+
+# On Linux in the containers of manylinux (Docker); on macOS with Homebrew's OpenMP.
+wheels: $(VENV)/.release
+	$(BIN)/cibuildwheel --output-dir dist
+	$(BIN)/python tools/wheels.py --check
+
 clean:
-	rm -rf $(VENV) build .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
 $(VENV)/.created:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
@@ -107,6 +134,12 @@ $(VENV)/.built: $(VENV)/.created pyproject.toml CMakeLists.txt $(CPP)
 	  $$($(BIN)/python -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["project"]["optional-dependencies"]["build"])')
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-build-isolation \
 	  --editable '.[test,lint]'
+	@touch $@
+
+# What builds and checks a release.
+$(VENV)/.release: $(VENV)/.created pyproject.toml
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check \
+	  $$($(BIN)/python -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["project"]["optional-dependencies"]["release"])')
 	@touch $@
 
 # Each on its own: where one cannot be had, the others are still measured, and the page says so.

@@ -65,8 +65,9 @@ class SvmlightRows(SourceDefaults):
                 self._pieces.append((path, begin, len(text)))
                 counts.append(rows.shape[0])
                 labels.append(targets)
-                smallest = min(smallest, int(rows.indices.min(initial=smallest)))
-                largest = max(largest, int(rows.indices.max(initial=largest)))
+                if rows.nnz:
+                    smallest = min(smallest, int(rows.indices.min()))
+                    largest = max(largest, int(rows.indices.max()))
             if len(self._pieces) == n_before:
                 raise UnreadableFile(f"{path} holds no rows; give at least one line")
         if smallest < 0:

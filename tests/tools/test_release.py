@@ -1,0 +1,49 @@
+"""What builds a release: the workflow calls make targets, and bad wheels are refused."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from pathlib import Path
+
+import minimum
+import pytest
+import wheels
+
+ROOT = Path(__file__).parents[2]
+WORKFLOW = ROOT / ".github" / "workflows" / "release.yml"
+
+
+def test_every_step_of_the_workflow_is_a_make_target() -> None:
+    """What the workflow runs is a target of the Makefile, so that anybody can run it."""
+    steps = re.findall(r"- run: (.*)", WORKFLOW.read_text())
+    assert len(steps) == WORKFLOW.read_text().count("run:") >= 4
+    targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+    for step in steps:
+        assert step.removeprefix("make ") in targets, step
+
+
+def test_a_wheel_for_the_oldest_python_is_built() -> None:
+    """Wheels begin with the Python that pyproject.toml asks for, and end with the stable ABI."""
+    document = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    oldest = document["project"]["requires-python"].removeprefix(">=3.")
+    stable = document["tool"]["scikit-build"]["wheel"]["py-api"].removeprefix("cp3")
+    built = document["tool"]["cibuildwheel"]["build"]
+    assert built == [f"cp3{minor}-*" for minor in range(int(oldest), int(stable) + 1)]
+
+
+def test_a_large_wheel_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A wheel beyond 4 MB ends the build with its size and the limit."""
+    wheel = tmp_path / "projected_kmeans-1-cp311-cp311-manylinux_2_28_x86_64.whl"
+    wheel.write_bytes(bytes(wheels.MAX_BYTES + 1))
+    with pytest.raises(SystemExit, match=r"has 4000001 bytes; keep wheels below 4000000"):
+        wheels.check([wheel])
+    assert "4.00 MB" in capsys.readouterr().out
+
+
+def test_the_oldest_versions_include_all_extras() -> None:
+    """Every optional package is among them, and each has a lower bound."""
+    found = minimum.list_requirements()
+    names = {re.split(r"[\[><=]", one)[0] for one in found}
+    assert {"numpy", "dask", "zarr", "pyarrow", "h5py", "onnx", "faiss-cpu", "bokeh"} <= names
+    assert [one for one in found if ">=" not in one] == []
