@@ -1,0 +1,242 @@
+"""Run the kernels on ARM: cross-compiled, emulated, and compared with the NumPy twins and with x86.
+
+``make test-arm`` does this on a Debian machine with an x86 processor:
+
+1. Debian's cross compiler builds the native module for aarch64 in ``build/arm``. Vectors of 16
+   bytes become NEON registers; the campaign looks for NEON's instructions in a hot kernel.
+2. An aarch64 Python is unpacked to ``build/arm/root`` from Debian's packages, and the packages that
+   the tests need to ``build/arm/site`` from the package index. Nothing of that is installed.
+3. A module with a deliberate error in one kernel is linked. The test of that kernel has to fail.
+4. qemu-user runs the tests of all kernels against their twins.
+5. All kernels run here and there. What is promised to have the same bits on every machine is
+   compared bit by bit, the rest up to rounding (`arm_results`).
+
+Where a tool cannot be installed, the campaign says which and ends without an error.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import tomllib
+from collections.abc import Sequence
+from pathlib import Path
+
+import arm_results
+
+ROOT = Path(__file__).parents[1]
+HOME = ROOT / "build" / "arm"
+SYSTEM, SITE = HOME / "root", HOME / "site"
+TOOLS = Path(sys.executable).parent
+COMPILER, EMULATOR = "aarch64-linux-gnu-g++", "qemu-aarch64"
+DEBIAN = {COMPILER: "g++-aarch64-linux-gnu", EMULATOR: "qemu-user"}
+PACKAGES = ("python3", "libgomp1", "libstdc++6")
+TESTS = ("tests/native/test_twins.py", "tests/native/maps", "tests/native/clustering")
+PYTEST = ("-m", "pytest", "-q", "-x", "-p", "no:cacheprovider")
+
+# The deliberate error: a distance is halved on its way out.
+PLANTED_FILE = "src/native/clustering/own_distances.cpp"
+SOUND = "labels[row] * rows.n_columns, scale);"
+WRONG = "labels[row] * rows.n_columns, scale) / 2;"
+PLANTED_TEST = "tests/native/test_twins.py::test_a_kernel_gives_what_its_twin_gives[own_distances]"
+
+# A multiplication of four floats or two doubles at once.
+NEON = re.compile(r"\bfml[as]\s+v\d+\.(?:4s|2d)")
+
+
+def skip(reason: str) -> None:
+    """End without an error, because this machine cannot run the campaign."""
+    print(f"the kernels are not tested on ARM: {reason}")
+    sys.exit(0)
+
+
+def run(*words: str | Path, **environment: str) -> None:
+    """Run a program in the root of the repository; raise if it fails."""
+    subprocess.run(words, check=True, cwd=ROOT, env={**os.environ, **environment})
+
+
+def need_tools() -> None:
+    """Install the compiler and the emulator where they are missing."""
+    missing = [DEBIAN[tool] for tool in DEBIAN if shutil.which(tool) is None]
+    if sys.platform != "linux" or shutil.which("apt-get") is None:
+        skip("it takes Debian's cross compiler and packages; run the tests on an ARM machine")
+    root = [] if os.geteuid() == 0 else ["sudo", "-n"]
+    try:
+        if missing:
+            quiet = {"DEBIAN_FRONTEND": "noninteractive"}
+            run(*root, "apt-get", "-qq", "update", **quiet)
+            run(*root, "apt-get", "-qq", "install", "-y", *missing, **quiet)
+    except (OSError, subprocess.CalledProcessError) as error:
+        skip(f"{', '.join(missing)} cannot be installed ({error})")
+
+
+def unpack_python() -> Path:
+    """Return an aarch64 Python, from Debian's packages and without touching the system's own."""
+    state = HOME / "apt"
+    for folder in ("lists/partial", "archives/partial"):
+        (state / folder).mkdir(parents=True, exist_ok=True)
+    (state / "status").touch()
+    (state / "conf").write_text(
+        f'Dir::State "{state}"; Dir::State::status "{state}/status"; Dir::Cache "{state}";\n'
+        'APT::Architecture "arm64"; APT::Architectures { "arm64"; };\n'
+    )
+    if not list(SYSTEM.glob("usr/bin/python3.*")):
+        words = ("-y", "--download-only", "--no-install-recommends", *PACKAGES)
+        run("apt-get", "-qq", "update", APT_CONFIG=str(state / "conf"))
+        run("apt-get", "-qq", "install", *words, APT_CONFIG=str(state / "conf"))
+        for package in sorted((state / "archives").glob("*.deb")):
+            run("dpkg-deb", "-x", package, SYSTEM)
+    (python,) = (path for path in SYSTEM.glob("usr/bin/python3.*") if "config" not in path.name)
+    ours = f"python{sys.version_info.major}.{sys.version_info.minor}"
+    if python.name != ours:
+        skip(f"Debian has {python.name} for it and .venv has {ours}; set PYTHON={python.name}")
+    return python
+
+
+def fetch_packages() -> None:
+    """Bring the wheels for aarch64 that the package and its tests import into one folder."""
+    if (SITE / "sklearn").is_dir():
+        return
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    wanted = [*project["dependencies"], "pytest>=8", "hypothesis>=6.100"]
+    version = f"{sys.version_info.major}.{sys.version_info.minor}"
+    platform = ("--python-platform", "aarch64-manylinux_2_28", "--python-version", version)
+    words = ("--quiet", "--only-binary", ":all:", "--target", SITE, *platform)
+    run(TOOLS / "uv", "pip", "install", *words, *wanted)
+
+
+def build_module() -> Path:
+    """Compile the native module for aarch64; return it."""
+    nanobind = [sys.executable, "-m", "nanobind", "--cmake_dir"]
+    found = subprocess.run(nanobind, check=True, capture_output=True, text=True).stdout.strip()
+    options = {
+        "CMAKE_BUILD_TYPE": "Release",
+        "CMAKE_CXX_COMPILER": COMPILER,
+        "CMAKE_MAKE_PROGRAM": TOOLS / "ninja",
+        "CMAKE_SYSTEM_NAME": "Linux",
+        "CMAKE_SYSTEM_PROCESSOR": "aarch64",
+        "Python_EXECUTABLE": sys.executable,  # its headers fit every machine with 64 bits
+        "SKBUILD_DATA_DIR": HOME / "data",
+        "nanobind_DIR": found,
+    }
+    if ccache := shutil.which("ccache"):
+        options["CMAKE_CXX_COMPILER_LAUNCHER"] = ccache
+    settings = [f"-D{name}={value}" for name, value in options.items()]
+    run(TOOLS / "cmake", "-S", ROOT, "-B", HOME, "-G", "Ninja", *settings, "--log-level=WARNING")
+    run(TOOLS / "ninja", "-C", HOME, "--quiet")
+    (module,) = HOME.glob("_native*.so")
+    return module
+
+
+def commands_for(target: str) -> list[str]:
+    """Return the commands by which ninja makes a file."""
+    words = [TOOLS / "ninja", "-C", HOME, "-t", "commands", target]
+    return subprocess.run(words, check=True, capture_output=True, text=True).stdout.splitlines()
+
+
+def count_neon() -> int:
+    """Return how many NEON multiplications the kernel that finds nearest centers has."""
+    command = next(
+        line for line in commands_for("all") if "clustering/nearest_center.cpp.o" in line
+    )
+    assembly = HOME / "nearest_center.s"
+    command = re.sub(r" -o \S+", f" -o {assembly}", command).replace(" -c ", " -S ")
+    subprocess.run(command, shell=True, check=True, cwd=HOME)
+    return len(NEON.findall(assembly.read_text()))
+
+
+def build_planted(module: Path) -> Path:
+    """Return a module like the built one, with a deliberate error in one kernel."""
+    folder = HOME / "planted"
+    folder.mkdir(exist_ok=True)
+    text = (ROOT / PLANTED_FILE).read_text()
+    assert text.count(SOUND) == 1, f"{PLANTED_FILE} has changed; plant the error anew"
+    source = folder / Path(PLANTED_FILE).name
+    source.write_text(text.replace(SOUND, WRONG))
+    *compiling, linking = commands_for(module.name)
+    compiling = [line for line in compiling if f"{source.name}.o" in line]
+    (command,) = compiling
+    (built,) = re.findall(r" -o (\S+)", command)
+    command = command.replace(str(ROOT / PLANTED_FILE), str(source))
+    for line in (command, linking):
+        line = line.replace(built, f"planted/{source.name}.o")
+        line = line.replace(f" {module.name}", f" planted/{module.name}")
+        subprocess.run(line, shell=True, check=True, cwd=HOME)
+    return folder / module.name
+
+
+def emulate(python: Path, module: Path, *words: str | Path) -> subprocess.CompletedProcess[str]:
+    """Run the aarch64 Python with a build of the native module."""
+    places = (ROOT / "campaigns" / "sanitized", ROOT / "src", ROOT, SITE)
+    environment = {
+        **os.environ,
+        "PYTHONPATH": os.pathsep.join(map(str, places)),
+        "PROJECTED_KMEANS_NATIVE_BUILD": str(module),
+        "PYTHONDONTWRITEBYTECODE": "1",
+    }
+    command = [EMULATOR, "-L", SYSTEM, python, *words]
+    return subprocess.run(
+        command, env=environment, cwd=ROOT, capture_output=True, text=True, check=False
+    )
+
+
+def judge_planted(python: Path, module: Path) -> None:
+    """Stop if the tests do not see the deliberate error."""
+    done = emulate(python, build_planted(module), *PYTEST, PLANTED_TEST)
+    if done.returncode != 1 or "AssertionError" not in done.stdout:
+        sys.exit(f"a deliberate error in {PLANTED_FILE} was not found: {done.stdout}{done.stderr}")
+    print(f"a deliberate error in {PLANTED_FILE} is found")
+
+
+def judge_tests(python: Path, module: Path, tests: Sequence[str]) -> None:
+    """Stop if a test fails on ARM."""
+    done = emulate(python, module, *PYTEST, *tests)
+    if done.returncode:
+        sys.exit(f"tests fail on ARM: {done.stdout}{done.stderr}")
+    print(f"on ARM: {done.stdout.strip().splitlines()[-1]}")
+
+
+def judge_bits(python: Path, module: Path) -> None:
+    """Stop if results differ between this machine and ARM where they must not."""
+    with tempfile.TemporaryDirectory() as folder:
+        here, there = Path(folder) / "here.npz", Path(folder) / "there.npz"
+        words = ("-m", "tests.native.bindings.kernel_results")
+        run(sys.executable, *words, here)
+        done = emulate(python, module, *words, there)
+        if done.returncode:
+            sys.exit(f"the kernels do not run on ARM: {done.stderr}")
+        found = arm_results.compare(here, there)
+    print(found.sentence)
+    if found.failures:
+        sys.exit("\n".join(found.failures))
+
+
+def main() -> None:
+    """Prepare, plant an error, test and compare."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--tests", nargs="+", default=TESTS, help="run these on ARM")
+    options = parser.parse_args()
+    need_tools()
+    HOME.mkdir(parents=True, exist_ok=True)
+    try:
+        python = unpack_python()
+        fetch_packages()
+    except subprocess.CalledProcessError as error:
+        skip(f"Debian's or the index's packages for aarch64 cannot be had ({error})")
+    module = build_module()
+    n_neon = count_neon()
+    if not n_neon:
+        sys.exit("the kernel that finds nearest centers has no NEON multiplication")
+    print(f"nearest_center has {n_neon} NEON multiplications")
+    judge_planted(python, module)
+    judge_tests(python, module, options.tests)
+    judge_bits(python, module)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,66 @@
+"""The kernels on ARM: what must have the same bits, and the emulated twins where they are built."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import arm
+import arm_results
+import numpy as np
+import pytest
+
+EXACT, ROUNDED = "float32 labels", "float32 distances"
+
+
+def store(folder: Path, name: str, **changes: object) -> Path:
+    """Write results with some of them changed; return the file."""
+    path = folder / f"{name}.npz"
+    results = {EXACT: np.arange(5), ROUNDED: np.linspace(1, 2, 5), "instruction set": name}
+    np.savez(path, **results | {key.replace("_", " "): value for key, value in changes.items()})
+    return path
+
+
+def test_equal_results_pass(tmp_path: Path) -> None:
+    """Two machines may have other instruction sets, and nothing else."""
+    found = arm_results.compare(store(tmp_path, "x86"), store(tmp_path, "arm"))
+    assert found.failures == []
+    assert found.sentence.startswith("2 of 2 results have the same bits")
+
+
+@pytest.mark.parametrize(
+    ("changes", "failure"),
+    [
+        ({"float32_labels": np.arange(5)[::-1]}, "float32 labels differs by 1.0e+00"),
+        ({"float32_distances": np.linspace(1, 2, 5) + 1e-5}, "float32 distances differs by"),
+        ({"float32_distances": np.full(5, np.nan)}, "float32 distances differs by nan"),
+        ({"float64_own": np.ones(2)}, "float64 own is missing on one machine"),
+    ],
+)
+def test_other_results_fail(tmp_path: Path, changes: dict[str, object], failure: str) -> None:
+    """A label, a larger rounding error, NaN or a missing result is a failure."""
+    found = arm_results.compare(store(tmp_path, "x86"), store(tmp_path, "arm", **changes))
+    (first,) = found.failures
+    assert first.startswith(failure)
+
+
+def test_rounding_passes(tmp_path: Path) -> None:
+    """Sums in another order may differ in their last bits."""
+    there = store(tmp_path, "arm", float32_distances=np.linspace(1, 2, 5) * (1 + 1e-7))
+    found = arm_results.compare(store(tmp_path, "x86"), there)
+    assert found.failures == []
+    assert found.sentence.startswith("1 of 2 results")
+
+
+def test_the_deliberate_error_can_be_planted() -> None:
+    """The line that is replaced stands in the kernel once."""
+    assert (arm.ROOT / arm.PLANTED_FILE).read_text().count(arm.SOUND) == 1
+
+
+@pytest.mark.skipif(shutil.which(arm.EMULATOR) is None, reason="no qemu-user to emulate ARM")
+@pytest.mark.skipif(not (arm.SITE / "sklearn").is_dir(), reason="make test-arm has not run here")
+def test_a_kernel_gives_what_its_twin_gives_on_arm() -> None:
+    """The module that make test-arm has built agrees with a twin under the emulator."""
+    (module,) = arm.HOME.glob("_native*.so")
+    done = arm.emulate(arm.unpack_python(), module, *arm.PYTEST, arm.PLANTED_TEST)
+    assert done.returncode == 0, done.stdout + done.stderr
