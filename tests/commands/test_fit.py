@@ -66,7 +66,7 @@ def test_limits_of_cluster_sizes(call: Call, data: Path) -> None:
         assert run.code == 0, run
         assert set(json.loads(run.out)["results"]["cluster_sizes"]) <= wanted
     check_refusal(
-        call("fit", data, "-k", 4, "--max-cluster-size", 14), "max_cluster_size=14 have no room"
+        call("fit", data, "-k", 4, "--max-cluster-size", 14), "--max-cluster-size 14 have no room"
     )
 
 

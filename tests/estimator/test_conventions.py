@@ -46,6 +46,7 @@ def test_parameters_are_stored_as_they_are() -> None:
         "min_cluster_size": None,
         "max_cluster_size": None,
         "balanced": False,
+        "on_missing": "error",
         "certificate": None,
         "certificate_time": None,
         "guarantee": None,

@@ -122,8 +122,7 @@ def predict(
             safe, found = spreadsheet_safe, Representatives.of(nearest)
             write_representatives(representatives, found, row_ids, spreadsheet_safe=safe)
     document: dict[str, Any] = {"data": Path(data).name, "n_samples": n_rows}
-    if truth is not None:
-        document["accuracy"] = clustering_accuracy(truth, _join_labels(kept))
+    document |= {} if truth is None else _measure(truth, kept)
     if as_json:
         document |= {"out": Path(out).name} if out is not None else _list(kept, ids, distances)
         click.echo(json.dumps(document, default=str))
@@ -135,6 +134,10 @@ def _open_model(path: str, memory_limit: str | None, on_missing: str | None) -> 
     """Return a stored model, which treats holes as it was fitted unless the caller says so."""
     loaded = load_model(path).set_params(memory_limit=memory_limit)
     return read_fitted_model(loaded.set_params(on_missing=on_missing or loaded.on_missing))
+
+
+def _measure(truth: NDArray[Any], kept: list[LabelledBlock]) -> dict[str, float]:
+    return {"accuracy": clustering_accuracy(truth, _join_labels(kept))}
 
 
 def _join_labels(kept: list[LabelledBlock]) -> NDArray[Any]:
