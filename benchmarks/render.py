@@ -13,6 +13,7 @@ from typing import Any
 from busy_tables import render_busy
 from certificate_tables import render_certificates
 from cost_tables import render_costs
+from field_tables import render_field
 from file_tables import render_files
 from fit_chart import draw_fits
 from fit_tables import render_fits
@@ -144,6 +145,7 @@ def render_page(folder: Path) -> str:
         ("wide", render_wide),
         ("sizes", render_sizes),
         ("many_clusters", render_many),
+        ("field", render_field),
     ):
         path = folder / f"{name}.json"
         if path.is_file():

@@ -1,0 +1,63 @@
+"""The comparison with today's systems: rows, one fit in its own process, and the tables."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import bench_field as bench
+import field_data
+import field_tables
+import numpy as np
+import pytest
+from data_sets import NoData
+from field_systems import SYSTEMS
+
+
+def test_a_fit_runs_in_a_process_of_its_own(tmp_path: Path) -> None:
+    """Costs are printed and labels stored; an interpreter that fails is named."""
+    rows = np.random.default_rng(0).normal(size=(400, 5)).astype(np.float32)
+    path = bench.store(rows, tmp_path)
+    places = bench.Places(tmp_path, {}, 1)
+    found = bench.run_system("projected_kmeans", path, 3, 0, places)
+    assert found["seconds"] > 0
+    assert np.load(tmp_path / "labels.npy").shape == (400,)
+    broken = bench.Places(tmp_path, {"projected_kmeans": sys.executable}, 1)
+    failed = bench.run_system("projected_kmeans", tmp_path / "absent.npy", 3, 0, broken)
+    assert failed == {"failure": "FileNotFoundError"}
+
+
+def test_vectors_of_words_are_decoded() -> None:
+    """A vector is the join of the table entries that its codes name."""
+    codes = np.array([[0, 1], [2, 0], [1, 1]], np.uint8)
+    tables = np.arange(12, dtype=np.float32).reshape(2, 3, 2)
+    sizes = np.array([3, 4, 2, 3], np.uint32)
+    decoded = field_data.decode_words(sizes.tobytes() + codes.tobytes() + tables.tobytes())
+    np.testing.assert_array_equal(decoded, [[0, 1, 8, 9], [4, 5, 6, 7], [2, 3, 8, 9]])
+    with pytest.raises(NoData, match="package of-no-name"):
+        field_data.find_in_package("of-no-name", ".npy")
+
+
+def entry(system: str, **values: Any) -> dict[str, Any]:
+    """Return a stored fit."""
+    costs = {"seconds": 1.0, "cpu_seconds": 2.0, "megabytes": 3.0, "normalized_inertia": 0.5}
+    work = {"work": "tree", "shape": [90, 2], "n_clusters": 3, "key": 0, "system": system}
+    return {**work, **costs, **values}
+
+
+def test_the_tables_say_who_wins() -> None:
+    """The fastest peer, the fastest that ends as low, and the lowest are named; failures too."""
+    fits = [
+        entry("projected_kmeans"),
+        entry("FAISS Kmeans", seconds=0.5, normalized_inertia=0.6),
+        entry("scikit-learn", seconds=4.0, normalized_inertia=0.495),
+        {**entry("hgmeans"), "failure": "more than 120 s"},
+    ]
+    page = field_tables.render_field({"fits": fits}, "*machine*")
+    assert "| tree 90 x 2, k = 3 | 1.00 | FAISS Kmeans 0.50 x | scikit-learn 4.00 x |" in page
+    assert "scikit-learn -1.00 %" in page
+    assert "Not measured: hgmeans (more than 120 s) on tree k = 3." in page
+    assert set(SYSTEMS) >= {fit["system"] for fit in fits}
+    assert bench.merge_results(fits, [entry("scikit-learn", seconds=9.0)])[2]["seconds"] == 9.0
+    assert bench.is_chosen(["tree", "FAISS"], "tree", 3, "FAISS Kmeans")
