@@ -58,7 +58,13 @@ from projected_kmeans.fit.fit_warnings import (
     warn_of_init,
 )
 from projected_kmeans.fit.limited_sizes import limit_sizes
-from projected_kmeans.fit.pipeline import cluster_sketch, lift_partition, polish_partition
+from projected_kmeans.fit.pipeline import (
+    adapt_recipe,
+    cluster_sketch,
+    lift_partition,
+    polish_partition,
+    watch_tails,
+)
 from projected_kmeans.fit.proving import certify_partition
 from projected_kmeans.fit.reduction import reduce_rows
 from projected_kmeans.fit.setting_aside import renumber_init, trim_partition, weigh_near_rows
@@ -147,7 +153,10 @@ class ProjectedKMeans(
         2020); see the notes for its cost and gain. "auto" is "breathing" for small data, for which
         it takes less than a second; "cells" from 500 clusters on, if each has at least 8 rows and
         neither ``init`` nor ``n_init`` asks for more; else "lloyd", whose best restarts then also
-        add and remove centers as long as each round lowers the inertia by 0.1 %. If a
+        add and remove centers as long as each round lowers the inertia by 0.1 %. Where restarts
+        would run on a subsample and the rows have heavy tails (the farthest 1 / 256 of them hold a
+        tenth of the sum of squares), "auto" is "cells" with all rows as one cell, because a
+        subsample misses the far rows. If a
         certificate is asked for, "auto" also takes the better labels that its proof may find. "sdp"
         makes that proof in any case (``certificate="semidefinite"``), for up to 2,000 rows; it
         takes seconds to a minute, and often proves that the result is optimal. The next three get
@@ -173,8 +182,9 @@ class ProjectedKMeans(
     polish_iter : int or "auto", default="auto"
         Passes of Lloyd's method in the original space after the sketch is clustered. 0 is exactly
         the paper's algorithm. "auto" is 4 for small data, else 1 after "svd" and 2 after other
-        projections; it is 0 if nothing was projected, and after a solver of your own, because that
-        may aim at something else than inertia.
+        projections; after "svd" up to 5 more follow, as long as each lowers the inertia by 0.02 %.
+        It is 0 if nothing was projected, and after a solver of your own, because that may aim at
+        something else than inertia.
     polish_candidates : int, "auto" or None, default="auto"
         Number of centers that a polish pass compares each row with: those nearest in the sketch,
         found once, and always the row's own center. None compares each row with all centers.
@@ -496,17 +506,20 @@ class ProjectedKMeans(
                 near = weigh_near_rows(self.trim, recipe, source, weights)
                 reduced = reduce_rows(recipe, source, near, run, storage)
                 original, sketch = reduced
+                has_tails = watch_tails(recipe, sketch, monitor)
+                recipe = adapt_recipe(recipe, has_tails)
                 finalists = cluster_sketch(recipe, original, sketch, run)
                 finalists = limit_sizes(recipe, sketch, finalists, run)
                 lifted = lift_partition(original, sketch, finalists, run)
                 polished = polish_partition(recipe, original, sketch, lifted, run)
-                found = Finished(lifted.sketched, polished)
+                found = Finished(lifted.sketched, polished, has_tails=has_tails)
                 found = trim_partition(self.trim, recipe, original, weights, found)
                 found = certify_partition(settings, recipe, reduced, found, run)
                 storage.check_files()
                 finished = finish_run(run, found)
 
         monitor.finish()
+        recipe = adapt_recipe(recipe, finished.has_tails)
         self._keep(opened, recipe, finished, monitor)
         return self
 

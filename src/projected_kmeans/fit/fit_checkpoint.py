@@ -72,6 +72,8 @@ class Finished:
         The rows that were set aside because they are far from all centers, ascending.
     trim_distance : float or None
         The largest distance of another row to its center; None if no rows were to be set aside.
+    has_tails : bool
+        Whether all rows were searched by swaps, because they have heavy tails.
     """
 
     sketched: Clustering
@@ -79,6 +81,7 @@ class Finished:
     certificate: Certificate | None = None
     trimmed: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, np.int64))
     trim_distance: float | None = None
+    has_tails: bool = False
 
     @property
     def labels(self) -> Labels:

@@ -6,6 +6,7 @@ Calls the solvers; every choice is made already and stands in the recipe.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -25,6 +26,8 @@ from projected_kmeans.passes.limited_search import LimitedSearch
 from projected_kmeans.passes.listed_search import CenterLists, ListedSearch
 from projected_kmeans.passes.problem import Problem
 from projected_kmeans.passes.stored_partitions import is_partition
+from projected_kmeans.passes.tails import FAR_PART, MIN_TAIL_SHARE, measure_tail
+from projected_kmeans.planning.approach import MIN_POLISH_GAIN, plan_tails
 from projected_kmeans.planning.recipe import Recipe
 from projected_kmeans.planning.settings import OWN_SOLVER, SKETCH_SOLVERS
 from projected_kmeans.results import Clustering, Lifted
@@ -41,6 +44,27 @@ from projected_kmeans.solvers.restarts import (
 from projected_kmeans.solvers.resumable_solvers import run_to_plateau
 from projected_kmeans.solvers.settling import settle_labels
 from projected_kmeans.solvers.single_restart import Effort
+
+
+def watch_tails(recipe: Recipe, sketch: Problem, monitor: Monitor) -> bool:
+    """Return whether the rows have heavy tails, if the recipe wants to know."""
+    if not recipe.approach.watches_tails:
+        return False
+    share = measure_tail(sketch)
+    heavy = share >= MIN_TAIL_SHARE
+    if heavy:
+        monitor.note(
+            "cluster: the farthest 1 / %d of the rows hold %.0f %% of the sum of squares, so all "
+            "rows are searched by swaps of centers",
+            FAR_PART,
+            100 * share,
+        )
+    return heavy
+
+
+def adapt_recipe(recipe: Recipe, has_tails: bool) -> Recipe:
+    """Return the recipe for rows with or without heavy tails."""
+    return replace(recipe, approach=plan_tails(recipe.approach)) if has_tails else recipe
 
 
 def cluster_sketch(
@@ -144,7 +168,10 @@ def _polish(
     source = original.source
     search: LimitedSearch | ListedSearch | CandidateSearch | None = None
     pass_bytes = source.stored_row_bytes * source.shape[0]
-    with run.monitor.step("polish", approach.polish_iter, unit_bytes=pass_bytes):
+    max_iter, tol = approach.polish_iter + approach.extra_polish, approach.inertia_tol
+    if approach.extra_polish:
+        tol = max(tol, MIN_POLISH_GAIN)
+    with run.monitor.step("polish", max_iter, unit_bytes=pass_bytes):
         if recipe.limits is not None:
             search = LimitedSearch(original, recipe.limits)
         elif approach.polish_candidates:
@@ -154,8 +181,8 @@ def _polish(
             start.centers,
             run,
             "polish",
-            max_iter=approach.polish_iter,
-            inertia_tol=approach.inertia_tol,
+            max_iter=max_iter,
+            inertia_tol=tol,
             start=start,
             search=search,
         )

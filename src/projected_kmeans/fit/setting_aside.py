@@ -93,7 +93,7 @@ def trim_partition(
     )
     ended = run_trimmed(whole, found.polished.centers, trim, LAST_PASSES)
     far = np.flatnonzero(~ended.kept).astype(np.int64)
-    return Finished(found.sketched, ended.found, None, far, ended.distance)
+    return replace(found, polished=ended.found, trimmed=far, trim_distance=ended.distance)
 
 
 def _open(recipe: Recipe, source: BlockSource, weights: Floats | None) -> Problem:

@@ -41,6 +41,8 @@ grid_sums
     `GridSums`: the sums on given grids.
 careful_sums
     `CarefulSums`: sums on a grid for each cluster, where values are very far from all others.
+tails
+    Whether a few far rows make up much of the sum of squares.
 labelling
     Labels of new rows and distances to their centers, block by block.
 ranked_rows

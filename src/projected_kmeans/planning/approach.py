@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 from projected_kmeans.planning.cell_plan import (
     CELL_INERTIA_TOL,
     CELL_POLISH_CANDIDATES,
+    allows_cells,
     count_held_rows,
     takes_cells,
 )
@@ -63,6 +64,10 @@ INERTIA_TOL_PER_CLUSTER, MAX_INERTIA_TOL = 3e-7, 3e-5
 # Polish passes: 4 for small work; else 1 after principal directions and 2 after other maps, and if
 # columns were hashed before directions were found.
 SMALL_POLISH, SPECTRAL_POLISH, DEFAULT_POLISH = 4, 1, 2
+# After principal directions more passes follow, as long as each lowers the inertia by at least this
+# share. On digits and mixtures the first pass gains less. Noise has no principal directions, so
+# that 64 of them say little: there five passes end 0.2 % lower.
+EXTRA_POLISH, MIN_POLISH_GAIN = 5, 2e-4
 # At least 3 for metric="cosine", because the sketch is Euclidean: only polishing sees directions.
 MIN_COSINE_POLISH = 3
 
@@ -92,8 +97,13 @@ class Approach:
         breathe until no breath gains anything, and infinity turns breathing off.
     polish_iter : int
         Passes in the original space.
+    extra_polish : int
+        Further passes there, as long as each lowers the inertia by at least 2e-4 of it.
     polish_candidates : int
         Centers that a polish pass looks at for each row; 0 for all.
+    watches_tails : bool
+        Whether all rows are searched by swaps of centers, in place of restarts on a subsample, if
+        the rows turn out to have heavy tails.
     reason : str
         Why this projection.
     limits_sizes : bool
@@ -108,7 +118,9 @@ class Approach:
     inertia_tol: float
     min_breathing_gain: float
     polish_iter: int
+    extra_polish: int
     polish_candidates: int
+    watches_tails: bool
     reason: str
     limits_sizes: bool = False
 
@@ -127,7 +139,12 @@ def choose_approach(settings: Settings, sizes: Sizes) -> Approach:
     planned = choose_effort(sizes, chosen, draws_centers=draws_centers)
     if takes_cells(settings, sizes, chosen.name):
         planned = _plan_cells(sizes, planned)
-    return _apply_settings(settings, planned)
+    approach = _apply_settings(settings, planned)
+    competes = approach.solver == "lloyd" and approach.n_init > 1 and approach.subsample_rows > 0
+    if approach.limits_sizes:  # a pass that keeps limits of sizes costs much more
+        return replace(approach, extra_polish=0)
+    watches = competes and allows_cells(settings, sizes, chosen.name)
+    return replace(approach, watches_tails=watches)
 
 
 def choose_effort(sizes: Sizes, chosen: MapChoice, *, draws_centers: bool = True) -> Approach:
@@ -146,6 +163,7 @@ def choose_effort(sizes: Sizes, chosen: MapChoice, *, draws_centers: bool = True
     is_projected = chosen.name is not None
     sparse_original = sizes.sparse and not is_projected
     is_small = work <= SMALL_WORK and not sparse_original
+    polish_iter = _choose_polish(sizes, chosen, is_small=is_small)
     restarts = Restarts(1, 0)
     if draws_centers and not sparse_original:
         restarts = choose_restarts(sizes, work)
@@ -163,8 +181,10 @@ def choose_effort(sizes: Sizes, chosen: MapChoice, *, draws_centers: bool = True
         subsample_rows=restarts.subsample_rows,
         inertia_tol=0.0 if is_small else tolerance,
         min_breathing_gain=min_gain,
-        polish_iter=_choose_polish(sizes, chosen, is_small=is_small),
+        polish_iter=polish_iter,
+        extra_polish=EXTRA_POLISH if polish_iter == SPECTRAL_POLISH else 0,
         polish_candidates=POLISH_CANDIDATES if has_candidates else 0,
+        watches_tails=False,
         reason=chosen.reason,
     )
 
@@ -178,8 +198,17 @@ def _plan_cells(sizes: Sizes, planned: Approach) -> Approach:
         subsample_rows=count_held_rows(sizes),
         inertia_tol=CELL_INERTIA_TOL,
         min_breathing_gain=math.inf,
+        extra_polish=0,
         polish_candidates=CELL_POLISH_CANDIDATES if planned.polish_candidates else 0,
     )
+
+
+def plan_tails(planned: Approach) -> Approach:
+    """Return an approach with one search of all rows by swaps, in place of restarts on some.
+
+    Restarts on a subsample would not see the few far rows that make up much of the inertia.
+    """
+    return replace(planned, solver="cells", n_init=1, subsample_rows=0, min_breathing_gain=math.inf)
 
 
 class Restarts(NamedTuple):
@@ -216,13 +245,16 @@ def _apply_settings(settings: Settings, planned: Approach) -> Approach:
         if planned.projection is None:
             planned = replace(planned, solver="lloyd", inertia_tol=0.0, min_breathing_gain=math.inf)
         else:
-            planned = replace(planned, polish_iter=max(planned.polish_iter, MIN_COSINE_POLISH))
+            n_polish = max(planned.polish_iter, MIN_COSINE_POLISH)
+            planned = replace(planned, polish_iter=n_polish, extra_polish=0)
     fixed = _list_fixed(settings)
     if fixed.get("solver") in (*SKETCH_SOLVERS, OWN_SOLVER):
         fixed.setdefault("n_init", 1)
     if fixed.get("solver") == OWN_SOLVER:
         # What such a solver aims at is not known, so that its labels stay as they are.
         fixed.setdefault("polish_iter", 0)
+    if "polish_iter" in fixed:
+        fixed["extra_polish"] = 0
     approach = replace(planned, limits_sizes=limits_sizes(settings), **fixed)
     single_run = fixed.get("n_init") == 1
     if "solver" in fixed or (single_run and approach.min_breathing_gain > 0):

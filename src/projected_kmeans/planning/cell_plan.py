@@ -46,14 +46,18 @@ def takes_cells(settings: Settings, sizes: Sizes, projection: str | None) -> boo
     """
     if settings.solver == "cells":
         return True
+    k = sizes.n_clusters
+    enough = k >= MIN_CELL_CLUSTERS and sizes.n_rows >= MIN_ROWS_PER_CLUSTER * k
+    return enough and allows_cells(settings, sizes, projection)
+
+
+def allows_cells(settings: Settings, sizes: Sizes, projection: str | None) -> bool:
+    """Return whether the caller leaves the search to the plan, on rows that it can work on."""
     if settings.solver != "auto" or settings.n_init not in ("auto", 1):
         return False
     if not isinstance(settings.init, str) or settings.init != "k-means++":
         return False
-    if projection is None and (sizes.sparse or settings.metric == "cosine"):
-        return False
-    k = sizes.n_clusters
-    return k >= MIN_CELL_CLUSTERS and sizes.n_rows >= MIN_ROWS_PER_CLUSTER * k
+    return projection is not None or not (sizes.sparse or settings.metric == "cosine")
 
 
 def count_held_rows(sizes: Sizes) -> int:

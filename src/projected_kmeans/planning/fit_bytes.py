@@ -89,7 +89,7 @@ def count_bytes(sizes: Sizes, approach: Approach) -> FitBytes:
     lifts_finalists = approach.n_init > 1 and not approach.subsample_rows and not sizes.sparse
     center_sets = FINALIST_CENTER_SETS if lifts_finalists else CENTER_SETS
     tables = 8 * d * center_sets * sizes.n_clusters + directions
-    if in_cells:
+    if in_cells or approach.watches_tails:
         tables += 8 * CELL_CENTER_SETS * sizes.n_clusters * approach.n_components
     # Rows of a sketch that all take part in seeding are copied once, drawn ones twice.
     copies = 2 if in_cells and approach.subsample_rows < n else 1

@@ -57,7 +57,9 @@ their share of the inertia.
 all rows, after breathing on the subsample as long as each breath gains enough. Otherwise up to
 three restarts run to their end; of more, the better half goes on after 5, 10, 20, ... passes until
 three are left. On digits and mixtures (k = 10 to 100) six restarts this way end lower than six that
-all run to their end and are compared on the sketch, and make 55 to 72 % of their passes.
+all run to their end and are compared on the sketch, and make 55 to 72 % of their passes. Where
+tails are heavy, a subsample misses the far rows that make up the inertia. All rows are then seeded
+as one cell and searched by swaps, as below.
 
 **Very many clusters.** Greedy k-means++ and Lloyd's method over all centers cost n k. The solver
 "cells" costs little more for 16,000 clusters than for 1,000. (1) Some 2 sqrt(k) coarse cells divide

@@ -45,12 +45,19 @@ WIDE_NEIGHBOURS, WIDE_PASSES = 256, (6, 7)
 # where rows have heavy tails.
 SWAP_ROUNDS = 4
 
+# If all rows are one cell, because there are few clusters, swaps follow on more passes: they are
+# what finds the far rows of heavy tails.
+FLAT_SWAP_ROUNDS = 8
 
-def count_neighbours(n_clusters: int, n_passes: int = 0) -> int:
-    """Return how many centers the rows of a cluster meet in a pass that follows so many others."""
+
+def count_neighbours(n_clusters: int, n_passes: int = 0, *, flat: bool = False) -> int:
+    """Return how many centers the rows of a cluster meet in a pass that follows so many others.
+
+    If all rows are one cell (``flat``), every pass looks at many.
+    """
     few = n_clusters <= FEW_CLUSTERS
     wanted = FEW_NEIGHBOURS if few else MANY_NEIGHBOURS
-    if few and n_passes in WIDE_PASSES:
+    if flat or (few and n_passes in WIDE_PASSES):
         wanted = WIDE_NEIGHBOURS
     return min(wanted, n_clusters)
 
@@ -72,6 +79,8 @@ class CellSearch:
     ----------
     cells : ndarray of int32 (k,)
         The cell of every center; who moves a center to another place changes it.
+    flat : bool
+        Whether all rows are one cell.
     n_neighbours : int
         How many centers the rows of a cluster meet in the next pass.
     neighbours : ndarray of int32 (k, m)
@@ -85,7 +94,8 @@ class CellSearch:
 
     def __init__(self, problem: Problem, seeds: CellSeeds) -> None:
         self.cells, self.remembered = seeds.cells.copy(), NOTHING
-        self.n_neighbours = count_neighbours(len(seeds.cells))
+        self.flat = not seeds.cells.any()
+        self.n_neighbours = count_neighbours(len(seeds.cells), flat=self.flat)
         self._problem, self._seeds = problem, seeds
 
     def assign(
@@ -182,12 +192,14 @@ class CellPasses:
     @property
     def swaps_next(self) -> bool:
         """Whether swaps follow on the last pass."""
-        return self._swapping and 2 <= self.n_passes < 2 + SWAP_ROUNDS
+        n_rounds = FLAT_SWAP_ROUNDS if self.search.flat else SWAP_ROUNDS
+        return self._swapping and 2 <= self.n_passes < 2 + n_rounds
 
     def step(self) -> bool:
         """Make one pass; return whether it lowered the inertia, else the search has ended."""
         lloyd = self.lloyd
-        self.search.n_neighbours = count_neighbours(len(lloyd.centers), self.n_passes)
+        search, k = self.search, len(lloyd.centers)
+        search.n_neighbours = count_neighbours(k, self.n_passes, flat=search.flat)
         moved = lloyd.step()
         if len(self._labels_before):
             n_before = self.n_passes - moved

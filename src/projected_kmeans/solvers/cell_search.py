@@ -30,7 +30,8 @@ def search_cells(
     n_clusters : int
         k.
     n_held : int
-        Rows that take part in seeding.
+        Rows that take part in seeding; 0 for all rows as one cell, if there are few clusters. The
+        result then names no cells.
     effort : Effort
         What the search may spend, and the key.
     run : Run
@@ -63,7 +64,8 @@ def search_cells(
     if converged and found is None:
         checkpoint.drop_running()
     found = found or passes.lloyd.result()
-    return replace(found, converged=converged, cells=passes.search.cells)
+    cells = passes.search.cells if n_held > 0 else None
+    return replace(found, converged=converged, cells=cells)
 
 
 def _copy_labels(found: Clustering) -> Clustering:

@@ -78,12 +78,15 @@ def seed_by_cells(
         How many rows to choose.
     n_held : int
         Rows that take part in the race, which are in memory at once; all if that is not less than
-        their number.
+        their number. 0 for no race: all rows are one cell, seeded by greedy k-means++.
     key, restart : int
         What fixes the draws.
     """
     stream = open_stream(key, SEEDING, restart)
     n_rows = problem.source.shape[0]
+    if n_held == 0:
+        first = problem.source.take(seed_plus_plus(problem, n_clusters, stream))
+        return CellSeeds(first, np.zeros(n_clusters, np.int32), np.zeros(n_rows, np.int32))
     held = np.arange(n_rows) if n_held >= n_rows else _draw(problem, n_held, stream)
     row_cells = _assign_cells(problem, n_clusters, held, stream)
     everything = len(held) == n_rows
