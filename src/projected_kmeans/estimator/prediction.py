@@ -84,6 +84,7 @@ def label_input(
             spherical=model.spherical,
             measured=measured,
             skips_holes=model.skips_holes,
+            pruned=model.settings.memory_limit is None,
         )
         with monitor.step("predict", source.shape[0], unit_bytes=source.stored_row_bytes):
             for block in blocks:

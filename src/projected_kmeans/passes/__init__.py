@@ -45,6 +45,14 @@ tails
     Whether a few far rows make up much of the sum of squares.
 labelling
     Labels of new rows and distances to their centers, block by block.
+center_cells
+    `CenterCells`: nearest of very many centers by the triangle inequality around cells of them.
+center_sketch
+    `CenterSketch`: nearest of very many centers by bounds from few coordinates.
+some_rows
+    Some of the rows of a problem, for searches that leave rows over.
+pruned_labels
+    Labels among very many centers, most of which bounds rule out.
 ranked_rows
     The first rows of every cluster by a key, such as the distance to the center.
 cluster_columns

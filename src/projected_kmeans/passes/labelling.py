@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from projected_kmeans.blocks.block_source import BlockSource
-from projected_kmeans.blocks.column_scan import ColumnRanges, ColumnScan
-from projected_kmeans.blocks.holes import drop_holes
+from projected_kmeans.blocks.column_scan import ColumnScan
+from projected_kmeans.blocks.holes import Holes, drop_holes
 from projected_kmeans.blocks.memory_blocks import open_blocks
 from projected_kmeans.blocks.tasks import Block
 from projected_kmeans.blocks.unit_length import UnitRows, to_unit_rows
-from projected_kmeans.passes.assignment import assign_rows, own_distances
+from projected_kmeans.passes.problem import Problem
+from projected_kmeans.passes.pruned_labels import Pruning, choose_pruning, is_moderate
 from projected_kmeans.results import Floats, Labels
 
 
@@ -43,6 +44,7 @@ def label_blocks(
     spherical: bool = False,
     measured: bool = False,
     skips_holes: bool = False,
+    pruned: bool = True,
 ) -> Iterator[LabelledBlock]:
     """Yield the labels of each block; raise at a block with an entry that is not finite.
 
@@ -63,49 +65,72 @@ def label_blocks(
         Whether to measure the distance of each row to its center.
     skips_holes : bool, default=False
         Whether rows with NaN get the label -1 and the distance NaN, instead of an error.
+    pruned : bool, default=True
+        Whether most centers may be ruled out by bounds, which need memory of their own. Labels are
+        the same.
     """
+    pruning, undecided = None, pruned
     for block in source:
-        if measured:
-            yield measure_block(block, centers, n_threads, spherical, skips_holes)
-        else:
-            labels = label_block(block, centers, n_threads, spherical, skips_holes)
-            yield LabelledBlock(block.start, labels)
+        complete, holes = _split(block, skips_holes)
+        problem = _open(complete, centers, n_threads, spherical)
+        if problem is not None and undecided:
+            pruning, undecided = choose_pruning(centers, problem, source.shape[0]), False
+        yield _spread(block, holes, *_work(problem, centers, measured, pruning))
 
 
 def label_block(
     block: Block, centers: Floats, n_threads: int, spherical: bool, skips_holes: bool = False
 ) -> Labels:
     """Return the labels of the rows of one block; raise if an entry is not finite."""
-    if skips_holes:
-        complete, holes = drop_holes(block)
-        labels = np.empty(0, dtype=np.int32)
-        if complete.rows.shape[0]:
-            labels = label_block(complete, centers, n_threads, spherical)
-        return holes.spread(labels, -1)
-    return _label(block, centers, n_threads, spherical)[0]
+    complete, holes = _split(block, skips_holes)
+    problem = _open(complete, centers, n_threads, spherical)
+    return _spread(block, holes, *_work(problem, centers, False)).labels
 
 
 def measure_block(
     block: Block, centers: Floats, n_threads: int, spherical: bool, skips_holes: bool = False
 ) -> LabelledBlock:
     """Return the labels of one block and the distances of its rows to their centers, in float64."""
-    if skips_holes:
-        complete, holes = drop_holes(block)
-        found = LabelledBlock(block.start, np.empty(0, dtype=np.int32), np.empty(0))
-        if complete.rows.shape[0]:
-            found = measure_block(complete, centers, n_threads, spherical)
-        assert found.distances is not None
-        distances = holes.spread(found.distances, np.nan)
-        return LabelledBlock(block.start, holes.spread(found.labels, -1), distances)
-    labels, rows, ranges = _label(block, centers, n_threads, spherical)
-    squared = own_distances(open_blocks(rows), centers, labels, ranges, n_threads)
-    return LabelledBlock(block.start, labels, np.sqrt(squared))
+    complete, holes = _split(block, skips_holes)
+    problem = _open(complete, centers, n_threads, spherical)
+    return _spread(block, holes, *_work(problem, centers, True))
 
 
-def _label(
-    block: Block, centers: Floats, n_threads: int, spherical: bool
-) -> tuple[Labels, Any, ColumnRanges]:
-    """Return the labels of a block, its rows as they are compared with centers, and ranges."""
+def _split(block: Block, skips_holes: bool) -> tuple[Block, Holes]:
+    """Return the rows to label, and which rows are left out."""
+    return drop_holes(block) if skips_holes else (block, Holes.none(block.rows.shape[0]))
+
+
+def _spread(block: Block, holes: Holes, labels: Labels, distances: Floats | None) -> LabelledBlock:
+    """Return the labels and distances of all rows; those left out have -1 and NaN."""
+    spread = None if distances is None else holes.spread(distances, np.nan)
+    return LabelledBlock(block.start, holes.spread(labels, -1), spread)
+
+
+def _work(
+    problem: Problem | None, centers: Floats, measured: bool, pruning: Pruning | None = None
+) -> tuple[Labels, Floats | None]:
+    """Return the labels of some rows, and their distances if asked for; of None, nothing."""
+    if problem is None:
+        return np.empty(0, dtype=np.int32), np.empty(0) if measured else None
+    labels = _label(problem, centers, pruning)
+    return labels, np.sqrt(problem.distances(centers, labels)) if measured else None
+
+
+def _label(problem: Problem, centers: Floats, pruning: Pruning | None) -> Labels:
+    """Return the labels of some rows."""
+    labels = np.zeros(problem.source.shape[0], dtype=np.int32)
+    if pruning is not None and is_moderate(problem):
+        pruning.label(problem, labels)
+    else:
+        problem.assign(centers, labels, keep_ties=False)
+    return labels
+
+
+def _open(block: Block, centers: Floats, n_threads: int, spherical: bool) -> Problem | None:
+    """Return the rows of a block as they are compared with centers; None if there are none."""
+    if not block.rows.shape[0]:
+        return None
     # The scan is told of one row only, so that it does not refuse data of which only sums over
     # all rows would overflow: no sums are taken here.
     scan = ColumnScan((1, centers.shape[1]), n_threads)
@@ -113,8 +138,4 @@ def _label(
     ranges, rows = scan.finish(), block.rows
     if spherical:
         ranges, rows = UnitRows.bound(ranges), to_unit_rows(rows)
-    labels = np.zeros(rows.shape[0], dtype=np.int32)
-    assign_rows(
-        open_blocks(rows), centers, labels, keep_ties=False, ranges=ranges, n_threads=n_threads
-    )
-    return labels, rows, ranges
+    return Problem(open_blocks(rows), ranges, None, n_threads)

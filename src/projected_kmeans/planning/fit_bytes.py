@@ -29,7 +29,7 @@ LIMITED_BYTES = 8
 CENTER_SETS, FINALIST_CENTER_SETS = 8, 24
 
 # Arrays of k centers in the sketch that the solver "cells" has at a time, float64: it divides every
-# cluster into two.
+# cluster into two. They are counted also for fits that take it only if tails are heavy.
 CELL_CENTER_SETS = 16
 
 # Matrices of d rows, as wide as the sign sketch, that exist at a time while directions are found.
@@ -72,7 +72,7 @@ def count_bytes(sizes: Sizes, approach: Approach) -> FitBytes:
     >>> from projected_kmeans.planning.approach import Settings, choose_approach
     >>> sizes = Sizes(90_000, 784, 100, 4)
     >>> count_bytes(sizes, choose_approach(Settings(100), sizes))
-    FitBytes(tables=7426048, state=6120000, sketch=23040000, subsample=8089600)
+    FitBytes(tables=8245248, state=6120000, sketch=23040000, subsample=8089600)
     """
     n, d, itemsize = sizes.n_rows, sizes.n_columns, sizes.sketch_itemsize
     row_bytes = STATE_BYTES_PER_ROW + WEIGHT_BYTES
