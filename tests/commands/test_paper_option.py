@@ -56,7 +56,7 @@ def test_few_columns_are_told(call: Call, data: Path) -> None:
     ("words", "part"),
     [
         ("", "--as-in-paper needs an error parameter; give --eps"),
-        ("--eps 0.5", "eps=0.5 is outside (0, 1/3)"),
+        ("--eps 0.5", "--eps 0.5 is outside (0, 1/3)"),
         ("--eps 0.3 --projection svd", "--projection and --as-in-paper"),
         ("--eps 0.3 --components 9", "--components and --as-in-paper"),
         ("--eps 0.3 --polish 2", "--polish and --as-in-paper"),

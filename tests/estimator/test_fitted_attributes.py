@@ -24,7 +24,8 @@ DOCUMENTED = re.findall(
 )
 # What a model has that was not fitted, and what a stream does not have.
 ALWAYS = {"has_pending_rows_"}
-NOT_OF_STREAMS = {"labels_", "trace_", "trimmed_rows_", "trim_distance_", "feature_names_in_"}
+NOT_OF_STREAMS = {"feature_names_in_", "labels_", "missing_rows_", "trace_"}
+NOT_OF_STREAMS |= {"trimmed_rows_", "trim_distance_"}
 SET_BY_PARTIAL_FIT = {"key_", "n_samples_seen_", "n_features_in_", "has_pending_rows_"}
 COMPUTED = sorted(set(DOCUMENTED) - NOT_OF_STREAMS - SET_BY_PARTIAL_FIT)
 

@@ -25,6 +25,7 @@ What they share:
 - ``option_words``   parameters of Python in a sentence -> options of the command line
 - ``command_table``  the names of all commands with one sentence each, for the overview
 - ``options``        options that several commands take, and the parsing of their values
+- ``limit_options``  options of ``fit`` that limit the sizes of clusters
 - ``paper_option``   the option ``--as-in-paper`` of ``fit``
 - ``proof_options``  options of ``fit`` that ask for a certificate or a guarantee
 - ``data``           open a data file: load it if it is small, otherwise read it block by block
