@@ -28,7 +28,7 @@ _HOMES = {
     "SparseSignProjection": "projections.signs",
     "SpectralProjection": "projections.spectral",
     "as_row_source": "sources.array_source",
-    "certify": "certificates.certificate",
+    "certify": "certificates.certify_labels",
     "choose_n_clusters": "choosing_k.choose_n_clusters",
     "clustering_accuracy": "passes.scoring",
     "compare_clusterings": "passes.comparison",

@@ -49,6 +49,11 @@ class Clustering:
         The inertia is proven to be at most this many times the lowest possible; None if unknown.
     cells : ndarray of int32 (k,) or None
         The coarse cell of every cluster, if the solver has found clusters in cells.
+    total_inertia : float
+        The inertia of all rows about the best single center; NaN if unknown.
+    center_weights : ndarray of float64 (k,) or None
+        What centers weigh if they stand for their rows: the mass, or the length of the sum of the
+        rows of a cluster if rows and centers have length one. None if unknown.
     """
 
     labels: Labels
@@ -63,6 +68,8 @@ class Clustering:
     settled: bool = False
     gamma: float | None = None
     cells: Labels | None = None
+    total_inertia: float = math.nan
+    center_weights: Floats | None = None
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,8 @@ import json
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
+import pytest
 
 from projected_kmeans import certify, inertia
 from tests.support.commands import ROWS, TRUTH, Call, check_refusal
@@ -79,3 +81,24 @@ def test_certify_writes_a_better_clustering(call: Call, data: Path, tmp_path: Pa
     assert not better.exists()
     refused = call("certify", data, labels, "--better-labels", tmp_path / "better.txt")
     check_refusal(refused, "unknown format")
+
+
+def test_certify_reads_what_fit_writes(call: Call, data: Path, tmp_path: Path) -> None:
+    """Labels that --out-labels wrote, alone or beside ids, are read again."""
+    table = pd.DataFrame(ROWS, columns=[f"c{i}" for i in range(ROWS.shape[1])])
+    for name in ("id", "label"):
+        table.assign(**{name: [f"r{i}" for i in range(len(ROWS))]}).to_csv(
+            tmp_path / f"{name}.csv", index=False
+        )
+    wanted = json.loads(call("fit", data, "-k", 3, "--seed", 0, "--json").out)["results"]["inertia"]
+    for suffix in ("npy", "csv", "parquet"):
+        out = tmp_path / f"labels.{suffix}"
+        assert call("fit", data, "-k", 3, "--seed", 0, "--out-labels", out, "-q").code == 0
+        told = json.loads(call("certify", data, out, "--json").out)
+        assert told["inertia"] == pytest.approx(wanted, rel=1e-9)
+    for name in ("id", "label"):
+        out = tmp_path / f"clusters-{name}.csv"
+        words = (tmp_path / f"{name}.csv", "-k", 3, "--seed", 0, "--id-column", name)
+        assert call("fit", *words, "--out-labels", out, "-q").code == 0
+        told = json.loads(call("certify", data, out, "--json").out)
+        assert told["inertia"] == pytest.approx(wanted, rel=1e-9)

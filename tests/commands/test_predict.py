@@ -43,15 +43,40 @@ def test_predict_json(call: Call, data: Path, model: Path, tmp_path: Path) -> No
 
 
 def test_headers_are_compared(call: Call, tmp_path: Path) -> None:
-    """Columns in another order than at the fit are refused; the same order is fine."""
+    """Columns are found by their names in any order; a file without one of them is refused."""
     header = "a,b,c,d,e,f,g,h,i,j,k,l"
     for name, names in (("fit", header), ("same", header), ("other", header[::-1])):
         np.savetxt(tmp_path / f"{name}.csv", ROWS, delimiter=",", header=names, comments="")
     assert call("fit", tmp_path / "fit.csv", "-k", 3, "--out", tmp_path / "model").code == 0
     run = call("predict", tmp_path / "model", tmp_path / "same.csv")
     assert (run.code, run.err) == (0, "")
-    run = call("predict", tmp_path / "model", tmp_path / "other.csv")
-    check_refusal(run, "'l' in column 1 where the model has 'a'")
+    expected = np.load(tmp_path / "model/labels.npy").tolist()
+    names = list("lkjihgfedcba")
+    text = pd.DataFrame(ROWS[:, ::-1], columns=names)
+    text.insert(3, "who", "somebody")
+    text.to_csv(tmp_path / "turned.csv", index=False)
+    run = call("predict", tmp_path / "model", tmp_path / "turned.csv")
+    assert [int(label) for label in run.out.split()] == expected
+    assert run.err == "columns that the model does not know: who\n"
+    text.to_parquet(tmp_path / "turned.parquet")
+    run = call("predict", tmp_path / "model", tmp_path / "turned.parquet", "--id-column", "who")
+    assert (run.code, run.err) == (0, "")
+    text.drop(columns="c").to_csv(tmp_path / "short.csv", index=False)
+    run = call("predict", tmp_path / "model", tmp_path / "short.csv")
+    check_refusal(run, "has no column 'c', which the model was fitted to")
+    assert call("describe", tmp_path / "model", tmp_path / "turned.csv", "-q").code == 0
+
+
+def test_chosen_columns_need_no_second_choice(call: Call, tmp_path: Path) -> None:
+    """A model of a column of vectors finds that column again, beside other columns."""
+    table = pd.DataFrame({"name": ["x"] * len(ROWS), "embedding": list(ROWS.astype(np.float32))})
+    table.to_parquet(tmp_path / "rows.parquet")
+    words = ("fit", tmp_path / "rows.parquet", "-k", 3, "--columns", "embedding")
+    assert call(*words, "--out", tmp_path / "model").code == 0
+    run = call("predict", tmp_path / "model", tmp_path / "rows.parquet", "-q")
+    assert run.code == 0
+    expected = np.load(tmp_path / "model/labels.npy").tolist()
+    assert [int(label) for label in run.out.split()] == expected
 
 
 def test_other_features_at_predict(call: Call, model: Path, tmp_path: Path) -> None:

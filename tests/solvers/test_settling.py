@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from projected_kmeans.solvers.lloyd import run_lloyd
-from projected_kmeans.solvers.settling import settle_labels
+from projected_kmeans.solvers.settling import settle_and_fill, settle_labels
 from tests.support.problems import make_problem
 
 
@@ -34,8 +34,36 @@ def test_a_converged_partition_stays() -> None:
     problem = make_problem(X)
     found = run_lloyd(problem, X[:5], max_iter=300)
     assert found.settled
-    assert settle_labels(problem, found) is found
+    assert settle_labels(problem, found).labels is found.labels
     again = settle_labels(problem, replace(found, settled=False))
     assert again.settled
     assert again.labels is found.labels
     assert again.inertia == found.inertia
+
+
+def test_of_equally_near_centers_the_lowest_wins() -> None:
+    """A row between two centers gets the label that ``predict`` gives it, whatever it had."""
+    X = np.array([[0.0], [2.0], [1.0]])
+    problem = make_problem(X)
+    found = problem.sum(np.array([0, 1, 1], np.int32), X[:2]).describe(
+        np.array([0, 1, 1], np.int32)
+    )
+    tied = replace(found, centers=np.array([[0.0], [2.0]]), inertia=1.0)
+    settled = settle_labels(problem, tied)
+    np.testing.assert_array_equal(settled.labels, [0, 1, 0])
+    assert settled.inertia == 1.0
+
+
+def test_clusters_that_lose_all_rows_get_others() -> None:
+    """Two centers in one place leave one cluster empty; it gets the row that is farthest away."""
+    X = np.array([[0.0], [0.1], [5.0], [9.0]])
+    problem = make_problem(X)
+    labels = np.array([0, 1, 2, 2], np.int32)
+    found = problem.sum(labels, X[:3]).describe(labels)
+    stacked = replace(found, centers=np.array([[0.05], [0.05], [7.0]]))
+    assert settle_labels(problem, stacked).mass.tolist() == [2.0, 0.0, 2.0]
+    filled = settle_and_fill(problem, stacked)
+    assert filled.mass.min() == 1.0
+    assert filled.inertia == pytest.approx(0.005)
+    squared = (X - filled.centers.T) ** 2
+    np.testing.assert_array_equal(filled.labels, np.argmin(squared, axis=1))

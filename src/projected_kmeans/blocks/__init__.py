@@ -27,6 +27,8 @@ element_types
     The element types that kernels read, and the precision in which they compute.
 array_hashes
     Hashes of arrays, by which a checkpoint recognizes them.
+known_columns
+    Columns of new rows by their names, in the order in which a model knows them.
 inputs
     What the user passed as rows or weights, checked and opened as a block source.
 dask

@@ -18,6 +18,7 @@ from sklearn.utils.validation import _check_sample_weight, check_array, validate
 from projected_kmeans.blocks.block_source import BlockSource
 from projected_kmeans.blocks.element_types import as_native, as_native_sparse
 from projected_kmeans.blocks.holes import Holes, find_holes, leave_out
+from projected_kmeans.blocks.known_columns import take_known_columns
 from projected_kmeans.blocks.memory_blocks import open_blocks
 from projected_kmeans.blocks.stored_blocks import StoredBlocks
 from projected_kmeans.results import Floats
@@ -39,7 +40,8 @@ def is_dask(data: Any) -> bool:
 def open_input(estimator: BaseEstimator, X: Any, *, reset: bool, client: Any = None) -> BlockSource:
     """Return the block source of what the user passed as X.
 
-    NaN and infinity are not looked for; a walk finds them.
+    NaN and infinity are not looked for; a walk finds them. After a fit, columns are found by their
+    names if there are any.
 
     Parameters
     ----------
@@ -54,6 +56,7 @@ def open_input(estimator: BaseEstimator, X: Any, *, reset: bool, client: Any = N
         The cluster that computes.
     """
     refuse_path(X)
+    X = X if reset else take_known_columns(estimator, X)
     if is_dask(X):
         from projected_kmeans.blocks.dask.collections import open_collection
 
@@ -179,22 +182,13 @@ def set_features(estimator: BaseEstimator, columns: Columns) -> None:
 
 
 def check_features(estimator: BaseEstimator, columns: Columns) -> None:
-    """Raise unless columns are those of the fit; names are compared if both sides have them."""
+    """Raise unless there are as many columns as in the fit; `take_known_columns` sees to names."""
     expected, found = estimator.n_features_in_, columns.number
     if found != expected:
         raise ValueError(
             f"X has {found} features, but {type(estimator).__name__} is expecting {expected} "
             "features as input; use the columns of the fit"
         )
-    names = getattr(estimator, "feature_names_in_", None)
-    if names is None or columns.names is None:
-        return
-    for column, (name, other) in enumerate(zip(names, columns.names, strict=True), start=1):
-        if name != other:
-            raise ValueError(
-                f"X has {other!r} in column {column} where the model has {name!r}; use the "
-                "columns of the fit in the same order"
-            )
 
 
 def check_rows(

@@ -22,6 +22,7 @@ Modules, in the order in which a certificate is made:
 - ``semidefinite/``: the tightest bound, close to 1 on real data, for all rows in parts. It also
   finds better clusterings. Its ``__init__`` is its map.
 - ``semidefinite_prover``: plans and runs it for all rows, within limits on time and memory.
+- ``certify_labels``: `certify`, the certificate of labels that the caller has.
 - ``unit_centers``: from a bound about means to one about centers of length one.
 - ``row_fingerprint``: a hash of the rows, on which the draws of the sampled bound depend.
 - ``sampled_bound``: a bound for many rows from random subsets; it holds with a stated probability.

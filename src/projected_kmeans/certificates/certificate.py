@@ -7,20 +7,14 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-import numpy as np
-from numpy.typing import ArrayLike
-
 from projected_kmeans import documents
 from projected_kmeans.certificates.bound_trace import Trace, find_damage
-from projected_kmeans.certificates.lower_bounds import LowerBound, kmeans_lower_bound
-from projected_kmeans.keys import RandomState
-from projected_kmeans.passes.scoring import measure_inertia
+from projected_kmeans.certificates.lower_bounds import LowerBound
 from projected_kmeans.result_tables import list_facts
-from projected_kmeans.results import FitState, Labels
+from projected_kmeans.results import Labels
 
 # float64 has fewer digits below this number.
 SMALLEST_INERTIA = sys.float_info.min
@@ -252,44 +246,3 @@ class Certificate:
         percent = 100 * (1 - 1 / self.ratio)
         unit = 10.0 ** (math.floor(math.log10(percent)) - 1)  # of the second digit
         return f"more than {math.ceil(percent / unit) * unit:.2g} %"
-
-
-def certify(
-    X: ArrayLike,
-    labels: ArrayLike,
-    *,
-    method: str = "auto",
-    time_limit: float | None = None,
-    confidence: float = 0.99,
-    random_state: RandomState = None,
-    callback: Callable[[FitState], object] | None = None,
-) -> Certificate:
-    """Return how far a clustering can be from the best one with the same number of clusters.
-
-    Parameters
-    ----------
-    X : array-like or sparse matrix (n, d)
-        Rows; sparse rows are never made dense.
-    labels : array-like (n,)
-        The cluster of every row; k is the number of different labels.
-    method, time_limit, confidence, random_state, callback : optional
-        As in `kmeans_lower_bound`.
-
-    Examples
-    --------
-    >>> from projected_kmeans import certify
-    >>> certify([[0.0], [1.0], [5.0], [6.0], [20.0]], [0, 0, 1, 1, 2]).describe()
-    'proven optimal for all 5 rows: no clustering into 3 groups can be better (neighbour bound)'
-    """
-    measured = measure_inertia(X, labels)
-    bound = kmeans_lower_bound(
-        X,
-        len(np.unique(np.asarray(labels))),
-        method=method,
-        labels=labels,
-        time_limit=time_limit,
-        confidence=confidence,
-        random_state=random_state,
-        callback=callback,
-    )
-    return Certificate.of(measured.value, measured.error, bound)

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 from projected_kmeans.blocks.block_source import BlockSource
 from projected_kmeans.blocks.inputs import check_weights, open_input
 from projected_kmeans.blocks.memory_blocks import ArrayBlocks
+from projected_kmeans.blocks.unit_length import UnitRows, to_unit_rows
 from projected_kmeans.certificates.dense_proof_rows import DenseProofRows
 from projected_kmeans.certificates.spectral_bound import SPECTRAL_LIMIT, spectral_bounds
 from projected_kmeans.checks import check_count
@@ -43,6 +44,7 @@ def choose_n_clusters(
     counts: Iterable[int] = range(2, 31),
     *,
     n_components: int | str = "auto",
+    metric: str = "euclidean",
     sample_weight: ArrayLike | None = None,
     prove: bool = True,
     random_state: RandomState = None,
@@ -70,6 +72,9 @@ def choose_n_clusters(
     n_components : int or "auto", default="auto"
         Dimensions of the sketch, the same for all numbers of clusters. "auto" is 64. If it is d or
         more, the rows are clustered as they are.
+    metric : {"euclidean", "cosine"}, default="euclidean"
+        "cosine" compares directions: every row is scaled to length one. The inertia of a cluster is
+        then that of unit rows about their mean.
     sample_weight : array-like (n,), optional
         Weight of every row, not negative.
     prove : bool, default=True
@@ -98,7 +103,7 @@ def choose_n_clusters(
     >>> choose_n_clusters(X, range(2, 9), random_state=0).suggestion
     4
     """
-    settings = Settings(random_state=random_state, n_threads=n_threads)
+    settings = Settings(random_state=random_state, n_threads=n_threads, metric=metric)
     check_parameters(settings)
     # scikit-learn's checks of X need an estimator that remembers the columns.
     rows: BlockSource = open_input(ProjectedKMeans(), X, reset=True)
@@ -113,18 +118,33 @@ def choose_n_clusters(
         projection="svd" if is_reduced else None,
         n_components=width if is_reduced else "auto",
     )
-    stored = not (rows.resident or rows.distant)
-    if not is_reduced and (rows.sparse or stored):
-        in_memory = rows.select()  # at most as many columns as a sketch would have
-        rows = ArrayBlocks(in_memory.toarray() if rows.sparse else in_memory)
+    rows, settings = _load_narrow(rows, settings)
     recipe = resolve_recipe(settings, Sizes.of(rows, settings.n_clusters))
     monitor = Monitor(callback, verbose=0)
     with open_storage(recipe.memory) as storage:
         sketch = reduce_rows(recipe, storage.open_rows(rows), weights, Run(monitor)).sketch
     learnt = recipe.projection
     lost = float(learnt.lost_variance_) if isinstance(learnt, SpectralProjection) else 0.0
-    proven = rows if prove and rows.resident else None
+    unit = settings.metric == "cosine"
+    proven = (UnitRows(rows) if unit else rows) if prove and rows.resident else None
     return _compare(sketch, proven, wanted, recipe.key, lost, monitor)
+
+
+def _load_narrow(rows: BlockSource, settings: Settings) -> tuple[BlockSource, Settings]:
+    """Return rows that are not reduced in a form that can be clustered, dense and in memory.
+
+    They have at most as many columns as a sketch. Directions become unit rows here, which are
+    clustered about means as a sketch of unit rows is.
+    """
+    if settings.projection is not None:
+        return rows, settings
+    stored, unit = not (rows.resident or rows.distant), settings.metric == "cosine"
+    if not (rows.sparse or stored or unit):
+        return rows, settings
+    loaded = rows.select()
+    loaded = loaded.toarray() if rows.sparse else loaded
+    found = ArrayBlocks(to_unit_rows(loaded) if unit else loaded)
+    return found, replace(settings, metric="euclidean")
 
 
 def _check_counts(counts: Iterable[int], n_samples: int) -> list[int]:

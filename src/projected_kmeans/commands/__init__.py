@@ -33,6 +33,8 @@ What they share:
 - ``data_choices``   columns of DATA that are ids, labels or weights, and the rest of it
 - ``id_files``       ids of rows: of a column, of a file, or the names of image files
 - ``fit_inputs``     options of ``fit`` for weights, first centers, names and rows with holes
+- ``metric_option``  the option --metric
+- ``model_columns``  which columns of DATA a stored model takes
 - ``feature_name_files``  read the names of columns, such as a vocabulary
 - ``fit_outputs``    where a fit goes: a folder, an HTML report, a live page in the browser
 - ``fit_delivery``   what becomes of a finished fit: its files, its report, and what is printed

@@ -11,10 +11,11 @@ from typing import Any
 
 import click
 
-from projected_kmeans.certificates.certificate import certify as certify_labels
+from projected_kmeans.certificates.certify_labels import certify as certify_labels
 from projected_kmeans.certificates.efforts import EFFORTS
 from projected_kmeans.commands.data import load_data
 from projected_kmeans.commands.label_files import open_label_folder, read_label_file, write_labels
+from projected_kmeans.commands.metric_option import metric_option
 from projected_kmeans.commands.options import (
     data_argument,
     data_options,
@@ -51,6 +52,7 @@ from projected_kmeans.passes.scoring import inertia
     show_default=True,
     help="Probability, in (0, 1), that a bound from a sample of the rows may be wrong.",
 )
+@metric_option
 @seed_option()
 @data_options
 @click.option(
@@ -66,6 +68,7 @@ def certify(
     labels: str,
     better_labels: str | None,
     method: str,
+    metric: str,
     time_limit: float | None,
     delta: float,
     seed: int,
@@ -97,6 +100,7 @@ def certify(
                 rows,
                 clusters,
                 method=method,
+                metric=metric,
                 time_limit=time_limit,
                 confidence=1 - delta,
                 random_state=seed,
@@ -105,7 +109,7 @@ def certify(
         better = certificate.better_labels
         if better is not None and better_labels is not None:
             write_labels(Path(better_labels), len(better), [LabelledBlock(0, better)])
-    found = None if better is None else inertia(rows, better)
+    found = None if better is None else inertia(rows, better)  # never set for cosine
     if as_json:
         described = {**certificate.to_document(), "better_inertia": found}
         click.echo(json.dumps({"data": Path(data).name, **described}))

@@ -18,6 +18,7 @@ import click
 from projected_kmeans.choosing_k.choose_n_clusters import choose_n_clusters
 from projected_kmeans.choosing_k.cluster_counts import SHOWN_COUNTS
 from projected_kmeans.commands.data import open_data, unwrap
+from projected_kmeans.commands.metric_option import metric_option
 from projected_kmeans.commands.options import (
     AUTO_COUNT,
     data_argument,
@@ -69,6 +70,7 @@ def read_range(text: str) -> range:
     show_default=True,
     help="Prove between which values the best possible inertia lies, if this takes seconds.",
 )
+@metric_option
 @seed_option()
 @threads_option
 @data_options
@@ -86,6 +88,7 @@ def choose_k(
     counts: range,
     n_components: int | str,
     prove: bool,
+    metric: str,
     seed: int,
     n_threads: int | None,
     out: str | None,
@@ -122,6 +125,7 @@ def choose_k(
                 counts,
                 n_components=n_components,
                 prove=prove,
+                metric=metric,
                 random_state=seed,
                 n_threads=n_threads,
                 callback=callback,

@@ -20,6 +20,7 @@ from rich.console import Console
 from projected_kmeans.commands.data import open_data
 from projected_kmeans.commands.data_choices import side_options, take_choices
 from projected_kmeans.commands.feature_name_files import feature_names_option, read_feature_names
+from projected_kmeans.commands.model_columns import choose_model_columns
 from projected_kmeans.commands.options import (
     data_argument,
     data_options,
@@ -90,8 +91,9 @@ def describe(
       projected-kmeans describe model rows.npy --out clusters.csv
     """
     with nullcontext() if out is None else open_output_folder(_check_file(out).parent):
-        chosen = take_choices(data, options)
         fitted = read_fitted_model(load_model(model).set_params(memory_limit=memory_limit))
+        choose_model_columns(fitted, data, options, quiet=quiet)
+        chosen = take_choices(data, options)
         names: Sequence[str] | None = fitted.feature_names
         if feature_names is not None:
             names = read_feature_names(feature_names, fitted.centers.shape[1])

@@ -25,6 +25,8 @@ from projected_kmeans.commands.fit_inputs import input_options
 from projected_kmeans.commands.fit_outputs import open_outputs, resolve_image_shape
 from projected_kmeans.commands.label_files import find_truth
 from projected_kmeans.commands.limit_options import limit_options
+from projected_kmeans.commands.metric_option import metric_option
+from projected_kmeans.commands.model_columns import name_columns
 from projected_kmeans.commands.options import (
     AUTO_COUNT,
     checkpoint_option,
@@ -56,7 +58,7 @@ from projected_kmeans.commands.representative_files import representative_option
 from projected_kmeans.estimator.fit_document import describe_fit
 from projected_kmeans.estimator.projected_kmeans import ProjectedKMeans
 from projected_kmeans.passes.scoring import clustering_accuracy
-from projected_kmeans.planning.settings import METRICS, SKETCH_SOLVERS, SOLVERS
+from projected_kmeans.planning.settings import SKETCH_SOLVERS, SOLVERS
 from projected_kmeans.projections.named_maps import MAPS
 
 
@@ -85,13 +87,7 @@ from projected_kmeans.projections.named_maps import MAPS
     help="How to reduce the columns: principal directions (svd), columns sampled by leverage "
     "(columns), or a random map (all others). none clusters in the original columns.",
 )
-@click.option(
-    "--metric",
-    type=click.Choice(METRICS),
-    default="euclidean",
-    show_default=True,
-    help="Compare rows by distance (euclidean), or by direction only (cosine).",
-)
+@metric_option
 @paper_option
 @click.option(
     "--solver",
@@ -252,6 +248,7 @@ def fit(
                 accuracy = None if truth is None else clustering_accuracy(truth, model.labels_)
                 document = describe_fit(model, rows, name=name, accuracy=accuracy)
                 document |= describe_theorem(model, chosen)
+                document["data"] |= name_columns(choices.rows["columns"])
                 delivery = Delivery(outputs, document, wanted)
                 written = delivery.write(rows, ids, weights, shape, truth)
                 wait = ending.enter_context(outputs.keep_open())

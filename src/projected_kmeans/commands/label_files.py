@@ -29,7 +29,13 @@ from projected_kmeans.output_group import read_group
 from projected_kmeans.passes.labelling import LabelledBlock
 from projected_kmeans.sources.label_formats import read_labels
 from projected_kmeans.sources.protocol import RowSource
-from projected_kmeans.sources.side_columns import Ids, ListedIds, SideColumn
+from projected_kmeans.sources.side_columns import (
+    Ids,
+    ListedIds,
+    SideColumn,
+    list_column_names,
+    open_side_column,
+)
 
 # Number of labels, with their ids, that are turned into text at a time.
 N_LINES = 2**16
@@ -46,14 +52,33 @@ NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 def read_label_file(path: str, n_samples: int | None = None) -> NDArray[Any]:
     """Return the labels of a file; refuse a file that has not exactly one for each row.
 
-    Labels that lie beside the model of another fit are refused, too.
+    A table with a column "label", as --out-labels writes it, gives that column. Labels that lie
+    beside the model of another fit are refused.
     """
     with read_group(Path(path).parent) as group:
         check_fit_file(group, Path(path).name)
-        truth = read_labels(path)
+        column = _find_column(path)
+        truth = read_labels(path) if column is None else _read_column(path, column)
     if n_samples is not None and len(truth) != n_samples:
         raise ValueError(f"{path} has {len(truth)} labels for {n_samples} rows; give one for each")
     return truth
+
+
+def _find_column(path: str) -> str | None:
+    """Return the name of the column of labels in a table; None if a file is no such table."""
+    names = list_column_names(path) if Path(path).suffix in (".csv", ".parquet") else []
+    if names[:2] == ["label", "cluster"]:  # the ids have the name that labels usually have
+        return "cluster"
+    return "label" if "label" in names else None
+
+
+def _read_column(path: str, column: str) -> NDArray[Any]:
+    """Return the labels in a column of a table, as numbers if they are numbers."""
+    cells = open_side_column(path, column).read_labels()
+    try:
+        return cells.astype(np.int64)
+    except ValueError:
+        return cells
 
 
 def open_label_folder(

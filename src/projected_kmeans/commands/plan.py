@@ -13,6 +13,7 @@ from typing import Any
 import click
 
 from projected_kmeans.commands.data import open_data, unwrap
+from projected_kmeans.commands.metric_option import metric_option
 from projected_kmeans.commands.options import (
     DATA_CHOICES,
     clusters_option,
@@ -34,6 +35,7 @@ from projected_kmeans.estimator.plan_fit import plan_fit
     type=float,
     help="Plan for as many dimensions as a theorem needs for this error, in (0, 1).",
 )
+@metric_option
 @threads_option
 @click.option(
     "--seed", default=0, show_default=True, help="Seed that fixes which rows are sampled."

@@ -19,6 +19,7 @@ from projected_kmeans.commands.data import open_data
 from projected_kmeans.commands.data_choices import has_ids, side_options, take_choices
 from projected_kmeans.commands.fit_inputs import missing_option
 from projected_kmeans.commands.label_files import format_labels, open_label_folder, write_labels
+from projected_kmeans.commands.model_columns import choose_model_columns
 from projected_kmeans.commands.options import (
     data_argument,
     data_options,
@@ -80,6 +81,7 @@ def predict(
 
     MODEL is the folder that fit --out wrote. Without --out the labels are printed, one per line,
     after the ids of the rows if they have any, such as the names of image files.
+    Columns of DATA with names are found by the names that the model was fitted to, in any order.
 
     DATA is a file, or a folder of files of one format: .npy, .npz, .mat, .csv, .tsv, .parquet,
     .arrow, .feather, .h5, .hdf5, .zarr, .svm (svmlight), .fvecs, .bvecs, .ivecs, or images. Data
@@ -101,8 +103,9 @@ def predict(
         ),
         open_representative_folder(representatives),
     ):
-        chosen = take_choices(data, options)
         fitted = _open_model(model, memory_limit, on_missing)
+        choose_model_columns(fitted, data, options, quiet=quiet)
+        chosen = take_choices(data, options)
         chosen.rows["on_missing"] = fitted.settings.on_missing
         prints = out is None and not as_json  # a live display would mix with the printed labels
         nearest = no_rows(len(fitted.centers), n_representatives)

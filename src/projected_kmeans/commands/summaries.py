@@ -42,6 +42,7 @@ def summarize_fit(
     """Return the summary of a fit, one quantity per line, and the names of the written files."""
     data, results, seconds = document["data"], document["results"], document["seconds"]
     sizes, theorem = results["cluster_sizes"], document.get("theorem1")
+    explained, cosine = results.get("explained_variance_ratio"), results.get("mean_cosine")
     steps = ", ".join(f"{step} {time:.3f}" for step, time in seconds.items())
     lines = {
         "data": f"{data['name']}, {data['shape'][0]} x {data['shape'][1]} {data['dtype']}",
@@ -49,7 +50,9 @@ def summarize_fit(
         "set aside": count_set_aside(results["set_aside"], results["missing_rows"]),
         "dimensions": f"{results['n_components']} ({results['projection'] or 'no projection'})",
         "inertia F": f"{results['inertia']:.6g}",
-        "normalized F~": f"{results['normalized_inertia']:.6f}",
+        "explained": None if explained is None else f"{100 * explained:.2f} % of the variance",
+        "mean cosine": None if cosine is None else f"{cosine:.6f} to the center",
+        "normalized F~": f"{results['normalized_inertia']:.6f}" if cosine is None else None,
         "accuracy P": None if results["accuracy"] is None else f"{results['accuracy']:.4f}",
         "certificate": results["certificate"] and results["certificate"]["sentence"],
         "algorithm 1": theorem

@@ -76,6 +76,8 @@ def describe_fit(
         "results": {
             "inertia": float(fitted.inertia),
             "normalized_inertia": float(fitted.normalized_inertia),
+            "explained_variance_ratio": fitted.explained,
+            "mean_cosine": model.mean_cosine_,
             "accuracy": accuracy,
             "projection": fitted.projection_name,
             "n_components": int(fitted.n_components),

@@ -40,6 +40,8 @@ class FittedModel:
         Class of the map; None if nothing was projected.
     inertia, normalized_inertia : float
         In the original space.
+    explained : float or None
+        The share of the variance that clusters explain; None for models that do not say it.
     n_iter : int
         Passes of the solver.
     certificate : Certificate or None
@@ -48,6 +50,9 @@ class FittedModel:
         Labels of the training rows; None for a stream and for a loaded model.
     feature_names : tuple of str or None
         Names of the columns, if the training rows had any.
+    data_columns : tuple of str or None
+        Names of the columns of files that hold the features: ``feature_names``, or the name of a
+        column of vectors; None if unknown.
     seconds : mapping or None
         Seconds of each step; None for a loaded model.
     """
@@ -60,10 +65,12 @@ class FittedModel:
     projection_name: str | None
     inertia: float
     normalized_inertia: float
+    explained: float | None
     n_iter: int
     certificate: Certificate | None
     labels: Any
     feature_names: tuple[str, ...] | None
+    data_columns: tuple[str, ...] | None
     seconds: Mapping[str, float] | None
 
     @property

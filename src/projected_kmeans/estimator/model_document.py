@@ -29,8 +29,27 @@ from projected_kmeans.documents import (
 )
 from projected_kmeans.estimator.fit_folder import FORMAT_VERSION, MODEL_FORMAT
 from projected_kmeans.one_line import first_line
+from projected_kmeans.results import Labels
 
 ADVICE = "fit the model again"
+
+
+@dataclass(frozen=True)
+class RowFacts:
+    """What a model says of the rows of its fit, so that `partial_fit` can continue.
+
+    Attributes
+    ----------
+    number, weight, squares
+        How many rows there are, the sum of their weights, and their weighted sum of squares.
+    center_weights : tuple of float
+        What the centers weigh if they stand for the rows.
+    """
+
+    number: Count
+    weight: NotNegative
+    squares: NotNegative
+    center_weights: tuple[NotNegative, ...]
 
 
 @dataclass(frozen=True)
@@ -50,8 +69,11 @@ class ModelDocument:
     dtype: Literal["float32", "float64"]
     centers_sha256: str
     parameters: dict[ParameterName, Any]
+    explained_variance_ratio: NotNegative | None = None
     projection: str | None = None
     feature_names: tuple[str, ...] | None = None
+    data_columns: tuple[str, ...] | None = None
+    rows: RowFacts | None = None
     certificate: Any = None
     files: dict[str, str] | None = None
     fit: str | None = None
@@ -60,6 +82,9 @@ class ModelDocument:
         names = self.feature_names
         if names is not None and len(names) != self.n_features:
             raise ValueError(f"{len(names)} feature_names for {self.n_features} features")
+        if self.rows is not None and len(self.rows.center_weights) != self.n_clusters:
+            found = len(self.rows.center_weights)
+            raise ValueError(f"{found} center_weights for {self.n_clusters} clusters")
         if self.key >= 2**64:
             raise ValueError(f"key {self.key} is not below 2**64")
         for name in ("callback", "checkpoint"):
@@ -94,7 +119,7 @@ def read_centers(path: Path, stored: ModelDocument) -> NDArray[Any]:
     if hashlib.sha256(content).hexdigest() != stored.centers_sha256:
         raise ValueError(f"{path} does not match the checksum in model.json; {ADVICE}")
     shape = (stored.n_clusters, stored.n_features)
-    centers = _decode_centers(path, content)
+    centers = _decode_array(path, content)
     if centers.shape != shape or centers.dtype.name != stored.dtype:
         raise ValueError(
             f"{path} is {centers.dtype.name} {centers.shape} and model.json says "
@@ -103,7 +128,25 @@ def read_centers(path: Path, stored: ModelDocument) -> NDArray[Any]:
     return check_centers(str(path), centers, stored.n_features, ADVICE)
 
 
-def _decode_centers(path: Path, content: bytes) -> NDArray[Any]:
+def read_labels_of(path: Path, stored: ModelDocument) -> Labels | None:
+    """Return the labels of the training rows; None if model.json does not list them, or no file.
+
+    Their checksum was compared before.
+    """
+    if "labels.npy" not in (stored.files or {}) or not path.is_file():
+        return None
+    labels = _decode_array(path, path.read_bytes())
+    if labels.ndim != 1 or labels.dtype.kind not in "iu":
+        raise ValueError(f"{path} is {labels.dtype} {labels.shape} and not labels; {ADVICE}")
+    if labels.size and not -1 <= labels.min() <= labels.max() < stored.n_clusters:
+        raise ValueError(
+            f"{path} has labels from {labels.min()} to {labels.max()} for {stored.n_clusters} "
+            f"clusters; {ADVICE}"
+        )
+    return labels.astype(np.int32)
+
+
+def _decode_array(path: Path, content: bytes) -> NDArray[Any]:
     """Return the array in a ``.npy`` file; raise before memory is taken that it cannot fill."""
     try:
         handle = io.BytesIO(content)
@@ -113,7 +156,7 @@ def _decode_centers(path: Path, content: bytes) -> NDArray[Any]:
         wanted = math.prod(shape) * dtype.itemsize
         if wanted != len(content) - handle.tell():
             raise ValueError(f"its header says {wanted} bytes, which it does not have")
-        centers: NDArray[Any] = np.load(io.BytesIO(content), allow_pickle=False)
+        array: NDArray[Any] = np.load(io.BytesIO(content), allow_pickle=False)
     except Exception as error:  # NumPy's parser of headers raises nearly anything
         raise ValueError(f"{path} is not an array ({first_line(error)}); {ADVICE}") from error
-    return centers
+    return array

@@ -32,6 +32,7 @@ from projected_kmeans.estimator.model_document import (
     ADVICE,
     read_centers,
     read_certificate,
+    read_labels_of,
     read_model_document,
 )
 from projected_kmeans.estimator.projected_kmeans import ProjectedKMeans, read_fitted_model
@@ -45,6 +46,7 @@ def save_model(
     folder: str | os.PathLike[str],
     *,
     feature_names: Sequence[str] | None = None,
+    labels: bool = False,
 ) -> None:
     """Write a fitted model into a folder, as numbers and text only.
 
@@ -53,10 +55,13 @@ def save_model(
     model : ProjectedKMeans
         A fitted estimator.
     folder : str or path
-        An existing folder. Files ``centers.npy`` and ``model.json`` in it are replaced, both or
-        none. Labels, result and report of another fit that wrote the replaced model are removed.
+        A folder, which is made if it does not exist. Files ``centers.npy`` and ``model.json`` in it
+        are replaced, both or none. Labels, result and report of another fit that wrote the replaced
+        model are removed.
     feature_names : sequence of str or None
         Names of the columns; None takes ``feature_names_in_`` if the model has it.
+    labels : bool, default=False
+        Whether to write ``labels_`` too, as ``labels.npy``. The loaded model then has them.
 
     Examples
     --------
@@ -71,6 +76,8 @@ def save_model(
     True
     """
     fitted = read_fitted_model(model)
+    known = np.asarray(model.labels_) if labels else None
+    Path(folder).mkdir(parents=True, exist_ok=True)
     with replace_group(folder) as group:
         before = read_head(GroupReader(group.folder))
         _add_centers(group, model)
@@ -80,7 +87,9 @@ def save_model(
         elif before is not None:
             for name in list_own_files(GroupReader(group.folder), before):
                 group.remove(name)
-        _add_document(group, model, feature_names, stay)
+        if known is not None:
+            group.add("labels.npy", lambda handle: save_array(handle, known))
+        _add_document(group, model, feature_names, stay, fitted.data_columns)
 
 
 def load_model(path: str | os.PathLike[str]) -> ProjectedKMeans:
@@ -94,8 +103,9 @@ def load_model(path: str | os.PathLike[str]) -> ProjectedKMeans:
     Returns
     -------
     ProjectedKMeans
-        A fitted estimator that predicts, transforms and scores as the saved one did. It has no
-        ``labels_`` and no ``projection_``.
+        A fitted estimator that predicts, transforms and scores as the saved one did, and that
+        ``partial_fit`` and ``fit`` with ``init="model"`` continue from. It has ``labels_`` if they
+        were saved with it, and no ``projection_``.
 
     Examples
     --------
@@ -110,20 +120,30 @@ def load_model(path: str | os.PathLike[str]) -> ProjectedKMeans:
         stored = read_model_document(group.find(path.name))
         centers = read_centers(group.find("centers.npy"), stored)
         check_group(group, ModelHead(stored.key, stored.inertia, stored.files, stored.fit))
+        labels = read_labels_of(group.find("labels.npy"), stored)
     try:
         model = ProjectedKMeans(**stored.parameters)
+        model.cluster_centers_ = centers  # which `init="model"` asks for
         model._checked_settings()
     except (TypeError, ValueError) as error:
         raise ValueError(f"{path} has wrong parameters ({first_line(error)}); {ADVICE}") from error
     model.certificate_ = read_certificate(path, stored)
-    model.cluster_centers_ = centers
     model.n_features_in_ = stored.n_features
     model.n_components_ = stored.n_components
     model.n_iter_ = stored.n_iter
     model.key_ = stored.key
     model.inertia_ = stored.inertia
     model.normalized_inertia_ = stored.normalized_inertia
+    if stored.explained_variance_ratio is not None:
+        model.explained_variance_ratio_ = stored.explained_variance_ratio
     model._projection_name = stored.projection
+    if stored.rows is not None:
+        model.n_samples_seen_ = stored.rows.number
+        model._total_weight, model._sum_of_squares = stored.rows.weight, stored.rows.squares
+        model._center_weights = np.array(stored.rows.center_weights)
+    model._data_columns = stored.data_columns
+    if labels is not None:
+        model.labels_ = labels
     if stored.feature_names is not None:
         model.feature_names_in_ = np.array(stored.feature_names, dtype=object)
     return model
@@ -173,7 +193,7 @@ def save_fit(
         _add_centers(group, model)
         group.add("result.json", lambda handle: handle.write(encode_json(document)))
         group.remove("report.json")  # that of an earlier fit
-        _add_document(group, model, feature_names, {})
+        _add_document(group, model, feature_names, {}, document["data"].get("columns"))
     names = ("labels.npy", "centers.npy", "model.json", "result.json")
     return tuple(group.folder / name for name in names)
 
@@ -188,6 +208,7 @@ def _add_document(
     model: ProjectedKMeans,
     feature_names: Sequence[str] | None,
     files: Mapping[str, str],
+    columns: Sequence[str] | None,
 ) -> None:
     """Write model.json, which lists the arrays of the group and those that stay."""
     fitted, listed = read_fitted_model(model), {**files, **group.digests}
@@ -204,8 +225,11 @@ def _add_document(
         "key": int(fitted.key),
         "inertia": float(fitted.inertia),
         "normalized_inertia": float(fitted.normalized_inertia),
+        "explained_variance_ratio": fitted.explained,
+        "rows": _describe_rows(model),
         "certificate": describe_certificate(fitted),
         "feature_names": None if names is None else [str(name) for name in names],
+        "data_columns": None if columns is None else list(columns),
         "dtype": fitted.centers.dtype.name,
         "centers_sha256": group.digests["centers.npy"],
         "files": {name: digest for name, digest in listed.items() if name.endswith(".npy")},
@@ -213,3 +237,16 @@ def _add_document(
         **describe_parameters(model),
     }
     group.add("model.json", lambda handle: handle.write(encode_json(document)))
+
+
+def _describe_rows(model: ProjectedKMeans) -> dict[str, Any] | None:
+    """Return what a model that is continued needs to know of its rows; None if it does not."""
+    known = vars(model)
+    if known.get("_center_weights") is None or not known.get("_total_weight"):
+        return None
+    return {
+        "number": int(model.n_samples_seen_),
+        "weight": float(model._total_weight),
+        "squares": float(model._sum_of_squares),
+        "center_weights": np.asarray(known["_center_weights"]).tolist(),
+    }

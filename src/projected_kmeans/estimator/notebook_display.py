@@ -38,8 +38,14 @@ def list_results(model: FittedModel, planned_seconds: float | None) -> str:
     lines = {
         "result": f"{k} clusters{rows}",
         "dimensions": f"{model.n_components} of {d}",
-        "inertia": f"{model.inertia:.6g} ({model.normalized_inertia:.4g} of the largest possible)",
+        "inertia": f"{model.inertia:.6g}",
     }
+    if model.explained is not None:
+        lines["explained"] = f"{100 * model.explained:.4g} % of the variance"
+    if model.spherical:
+        lines["mean cosine"] = f"{1 - model.normalized_inertia:.4g} to the center"
+    else:
+        lines["inertia"] += f" ({model.normalized_inertia:.4g} of the sum of squares)"
     if model.certificate is not None:
         lines["proven"] = model.certificate.describe()
     if model.seconds is not None and planned_seconds is not None:

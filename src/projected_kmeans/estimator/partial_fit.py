@@ -17,16 +17,22 @@ from projected_kmeans.planning.memory_plan import plan_labels
 from projected_kmeans.planning.settings import Settings, limits_sizes
 from projected_kmeans.results import Floats
 from projected_kmeans.solvers.own_solvers import check_weighted_solver
+from projected_kmeans.streaming.continued_model import ModelSummary
 from projected_kmeans.streaming.row_stream import RowStream
 
 # What a stream takes over from the fit of the rows that it keeps. Inertia is corrected afterwards.
 STREAM_ATTRIBUTES = (
     "_forecast",
+    "_center_weights",
     "_projection_name",
+    "_sum_of_squares",
+    "_total_inertia",
+    "_total_weight",
     "approach_",
     "certificate_",
     "gamma_",
     "cluster_centers_",
+    "explained_variance_ratio_",
     "hierarchy_",
     "history_",
     "inertia_",
@@ -79,11 +85,21 @@ def check_stream(stream: RowStream | None, settings: Settings) -> None:
         )
 
 
-def begin_stream(rows: BlockSource, settings: Settings) -> RowStream:
-    """Return a stream without rows. The first block decides how it will keep rows."""
+def begin_stream(
+    rows: BlockSource, settings: Settings, model: ModelSummary | None = None
+) -> RowStream:
+    """Return a stream without rows, or with the centers of a model in place of its rows.
+
+    The first block decides how the stream will keep rows.
+    """
     if isinstance(settings.projection, str):
         check_components(settings.n_components, rows.shape[1])
-    return RowStream(
+    if model is not None and len(model.centers) != settings.n_clusters:
+        raise ValueError(
+            f"n_clusters={settings.n_clusters} is not the {len(model.centers)} of the fitted "
+            "model; call partial_fit on a clone of it to begin anew"
+        )
+    stream = RowStream(
         settings.n_clusters,
         rows.shape[1],
         compute_type(rows.dtype),
@@ -91,6 +107,9 @@ def begin_stream(rows: BlockSource, settings: Settings) -> RowStream:
         key=resolve_key(settings.random_state),
         spherical=settings.metric == "cosine",
     )
+    if model is not None:
+        stream.begin_with(model)
+    return stream
 
 
 def extend_stream(

@@ -5,6 +5,7 @@ Takes the model as a frozen `FittedModel`; it fits nothing.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
@@ -25,6 +26,7 @@ from projected_kmeans.blocks.inputs import (
     open_input,
     skip_holes,
 )
+from projected_kmeans.blocks.known_columns import take_known_columns
 from projected_kmeans.blocks.memory_blocks import open_blocks
 from projected_kmeans.blocks.tasks import Block
 from projected_kmeans.estimator.fitted_model import FittedModel
@@ -119,11 +121,25 @@ def find_distances(model: FittedModel, X: Any) -> Any:
 def sum_distances(model: FittedModel, X: Any, sample_weight: ArrayLike | None = None) -> float:
     """Return the weighted sum of squared distances of rows to their nearest centers."""
     with open_checked(model, X, sample_weight) as checked:
+        return _sum_squares(model, checked.problem)
+
+
+def _sum_squares(model: FittedModel, problem: Problem) -> float:
+    labels = np.zeros(problem.source.shape[0], dtype=np.int32)
+    sums = problem.open_sums(model.float64_centers)
+    problem.assign(model.float64_centers, labels, keep_ties=False, then=[sums.adding(labels)])
+    return sums.about_references().inertia_about_references
+
+
+def measure_drift(
+    model: FittedModel, X: Any, sample_weight: ArrayLike | None = None
+) -> tuple[float, float]:
+    """Return the sum of squared distances of rows to their nearest centers, and of weights."""
+    with open_checked(model, X, sample_weight) as checked:
         problem = checked.problem
-        labels = np.zeros(problem.source.shape[0], dtype=np.int32)
-        sums = problem.open_sums(model.float64_centers)
-        problem.assign(model.float64_centers, labels, keep_ties=False, then=[sums.adding(labels)])
-        return sums.about_references().inertia_about_references
+        weights, n_rows = problem.weights, problem.source.shape[0]
+        total = float(n_rows) if weights is None else math.fsum(weights)
+        return _sum_squares(model, problem), total
 
 
 @contextmanager
@@ -204,6 +220,7 @@ def _map_dask(
     """Return what a function of a block and the model makes of Dask's rows, not computed yet."""
     from projected_kmeans.blocks.dask.collections import as_matrix, map_rows, names_of
 
+    X = take_known_columns(model.estimator, X)
     check_features(model.estimator, Columns(as_matrix(X).shape[1], names_of(X)))
     bound = partial(
         function,

@@ -9,9 +9,11 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Self
 
+import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 from sklearn import get_config
 from sklearn.base import (
@@ -46,6 +48,7 @@ from projected_kmeans.estimator.partial_fit import (
 from projected_kmeans.estimator.prediction import (
     find_distances,
     find_labels,
+    measure_drift,
     measure_nearest,
     sum_distances,
 )
@@ -71,6 +74,7 @@ from projected_kmeans.fit.setting_aside import renumber_init, trim_partition, we
 from projected_kmeans.fit.storage import open_storage
 from projected_kmeans.keys import RandomState
 from projected_kmeans.passes.scoring import largest_inertia, normalize
+from projected_kmeans.passes.total_inertia import explain_share
 from projected_kmeans.planning.approach import Approach
 from projected_kmeans.planning.forecast import Forecast, forecast
 from projected_kmeans.planning.recipe import Recipe, read_limits, resolve_recipe
@@ -81,6 +85,7 @@ from projected_kmeans.running.interrupts import catch_interrupts
 from projected_kmeans.running.monitor import Monitor
 from projected_kmeans.sources.memory_shortage import explain_shortage
 from projected_kmeans.sources.protocol import RowSource
+from projected_kmeans.streaming.continued_model import ModelSummary, compare_squares
 from projected_kmeans.streaming.row_stream import RowStream
 
 if TYPE_CHECKING:
@@ -88,6 +93,9 @@ if TYPE_CHECKING:
 
 NO_LABELS = "labels_ of a stream are not kept; ask predict for them"
 NO_TRACE = "trace_ of a stream is not kept; give a callback to see every pass"
+UNKNOWN_ROWS = (
+    "the model does not say how many rows its clusters have; fit it again, or use a clone of it"
+)
 NO_TRIM = "a stream sets no rows aside; fit all rows at once to trim them"
 NO_MISSING = "missing_rows_ of a stream are not kept; find the holes of each block yourself"
 
@@ -126,13 +134,14 @@ class ProjectedKMeans(
         it is read (a row of zeros stays zero), and a center is the direction of the sum of its
         rows. Inertia is then the sum of squared distances between unit rows and centers, which is
         2 (1 - cosine) for each row.
-    init : {"k-means++", "k-means||", "afk-mc2", "random", "orss06"}, array-like or callable, \
-            default="k-means++"
+    init : {"k-means++", "k-means||", "afk-mc2", "random", "orss06", "model"}, array-like or \
+            callable, default="k-means++"
         First centers in the sketch. "k-means++" is greedy k-means++. "k-means||" (Bahmani et al.
         2012) and "afk-mc2" (Bachem et al. 2016) need only a few passes over the rows. "random"
         takes random rows. "orss06" is the seeding of Ostrovsky, Rabani, Schulman and Swamy (2006).
         An array holds k centers in the original space, shape (k, d), or k indices of rows, shape
-        (k,). A callable ``init(X, n_clusters, random_state)`` returns one of these arrays.
+        (k,). "model" takes the centers that this model has from an earlier fit, or was loaded with.
+        A callable ``init(X, n_clusters, random_state)`` returns one of these arrays.
     n_init : int or "auto", default="auto"
         Number of restarts, each from its own first centers. With more than 3, all restarts make a
         few passes in the sketch, the better half continues for twice as many passes, and so on
@@ -180,11 +189,12 @@ class ProjectedKMeans(
         Seconds after which the fit stops at the end of the current pass and keeps the best result
         so far. Reading, one seeding, one pass and lifting are always done.
     polish_iter : int or "auto", default="auto"
-        Passes of Lloyd's method in the original space after the sketch is clustered. 0 is exactly
-        the paper's algorithm. "auto" is 4 for small data, else 1 after "svd" and 2 after other
-        projections; after "svd" up to 5 more follow, as long as each lowers the inertia by 0.02 %.
-        It is 0 if nothing was projected, and after a solver of your own, because that may aim at
-        something else than inertia.
+        Passes of Lloyd's method in the original space after the sketch is clustered, and after them
+        one that labels every row by its nearest center. 0 makes neither and is exactly the paper's
+        algorithm. "auto" is 4 for small data, else 1 after "svd" and 2 after other projections;
+        after "svd" up to 5 more follow, as long as each lowers the inertia by 0.02 %. It is 0 if
+        nothing was projected, and after a solver of your own, because that may aim at something
+        else than inertia.
     polish_candidates : int, "auto" or None, default="auto"
         Number of centers that a polish pass compares each row with: those nearest in the sketch,
         found once, and always the row's own center. None compares each row with all centers.
@@ -248,16 +258,25 @@ class ProjectedKMeans(
     Attributes
     ----------
     labels_ : ndarray of int32 (n,)
-        Cluster of every row of ``fit``; -1 if ``trim`` or ``on_missing`` set the row aside. A Dask
-        array, chunked as the rows, if X is Dask's. After ``partial_fit`` there is none.
+        Cluster of every row of ``fit``, as `predict` gives it unless ``polish_iter=0``; -1 if
+        ``trim`` or ``on_missing`` set the row aside. A Dask array, chunked as the rows, if X is
+        Dask's. After ``partial_fit`` there is none.
     cluster_centers_ : ndarray (k, d)
-        Means of the clusters in the original space.
+        Means of the clusters in the original space; see the notes.
     inertia_ : float
         F: sum of squared distances of rows to the center of their cluster, in the original space.
     normalized_inertia_ : float
         F~: inertia divided by the sum of squared entries. For metric "cosine" it is the inertia
         divided by the largest that rows can have: 2 for each row, 1 for a row of zeros. Without
         rows of zeros this is the mean of 1 - cosine. Always between 0 and 1.
+    explained_variance_ratio_ : float
+        1 - inertia / inertia about the mean of all rows: the share of the variance that clusters
+        explain, between 0 and 1. F~ is about zero instead, and is small for rows far from zero. For
+        metric "cosine" the single center is the direction of the sum of all rows, the best that
+        one unit center can do, so that one cluster explains 0 in both metrics.
+    mean_cosine_ : float or None
+        For metric "cosine", the mean cosine between rows and their centers, 1 -
+        ``normalized_inertia_``; a row of zeros counts as half a row with cosine 0. Else None.
     certificate_ : Certificate or None
         What was proven about the inertia. None if no proof was asked for, or if the fit was stopped
         before.
@@ -297,6 +316,10 @@ class ProjectedKMeans(
         every row by its nearest center.
     missing_rows_ : ndarray of int64 (m,)
         Indices of the rows that ``on_missing="skip"`` left out, ascending.
+    drift_ : float or None
+        After ``partial_fit`` on a fitted or loaded model: the mean squared distance of the rows
+        that were added to the centers that the model had, over that of the rows of its fit. About
+        1 means that they are alike. It does not depend on blocks. None for other models.
     n_samples_seen_ : int
         Number of rows of the fit, or of all blocks so far; rows that were left out do not count.
     has_pending_rows_ : bool
@@ -308,12 +331,13 @@ class ProjectedKMeans(
 
     Notes
     -----
-    ``predict`` assigns a row to the nearest of ``cluster_centers_``. If nothing was projected,
-    ``labels_`` are the same clusters, also if ``max_iter`` or a tolerance ended the fit: rows are
-    assigned once more at the end. If rows were projected, ``labels_`` is the partition that was
-    found in the sketch and polished, and ``cluster_centers_`` are its means, so that for some rows
-    ``predict`` gives another cluster. The more polish passes, the fewer such rows there are; with
-    ``polish_iter=0`` the partition is that of the paper.
+    ``predict`` assigns a row to the nearest of ``cluster_centers_``, and ``labels_`` are the same
+    clusters: rows are assigned once more after the last pass. Centers then stay, so that they are
+    the means of the clusters before that, as in scikit-learn; ``inertia_`` is about them, and is
+    ``-score`` of the rows. Where the sketch holds principal directions, it proves most distances of
+    this assignment needless. If rows were projected and ``polish_iter=0``, or if the fit was
+    stopped before, ``labels_`` is the paper's partition, which was found in the sketch, and
+    ``cluster_centers_`` are its means: for some rows ``predict`` gives another cluster.
 
     ``partial_fit`` only collects rows. They are clustered by `cluster_stream`, by a prediction, or
     when one of the attributes above is first read. Before that ``has_pending_rows_`` is True.
@@ -365,6 +389,7 @@ class ProjectedKMeans(
     cluster_centers_ = FittedAttribute[NDArray[Any]]()
     inertia_ = FittedAttribute[float]()
     normalized_inertia_ = FittedAttribute[float]()
+    explained_variance_ratio_ = FittedAttribute[float]()
     certificate_ = FittedAttribute[Certificate | None]()
     gamma_ = FittedAttribute[float | None]()
     n_components_ = FittedAttribute[int]()
@@ -381,6 +406,13 @@ class ProjectedKMeans(
     missing_rows_ = FittedAttribute[NDArray[Any]](not_of_streams=NO_MISSING)
     _forecast = FittedAttribute[Callable[[], Forecast]]()
     _projection_name = FittedAttribute[str | None]()
+    _total_inertia = FittedAttribute[float]()
+    _sum_of_squares = FittedAttribute[float]()
+    _total_weight = FittedAttribute[float]()
+    _center_weights = FittedAttribute[NDArray[Any] | None]()
+
+    # The columns of files that a stored model was fitted to, if its caller chose some.
+    _data_columns: tuple[str, ...] | None = None
 
     # The rows of partial_fit; None after fit.
     _stream: RowStream | None = None
@@ -537,8 +569,13 @@ class ProjectedKMeans(
         explicitly. The result depends on the order of the rows and on ``random_state``, not on how
         the rows are divided into blocks. ``inertia_`` belongs to a partition of all rows so far, in
         which rows that were merged stay together. It is therefore at least ``-score`` of all rows.
-        There are no ``labels_``, because rows are not kept: ask `predict` for them. After ``fit`` a
-        new stream begins, which the rows of the fit are not part of.
+        There are no ``labels_``, because rows are not kept: ask `predict` for them.
+
+        After ``fit``, or if the model was loaded, the stream continues from the model: its centers
+        stand for its rows, each with the weight of its cluster, and new rows move them. Clusters
+        keep their numbers. Rows of the fit stay together by cluster, and their inertia is counted
+        about the centers of the fit. ``drift_`` says whether new rows are farther from these
+        centers than those of the fit were. To begin anew, call it on a clone of the model.
 
         Parameters
         ----------
@@ -557,11 +594,12 @@ class ProjectedKMeans(
         """
         settings = self._checked_settings()
         check_stream(self._stream, settings)
-        given = open_input(self, X, reset=self._stream is None)
+        fitted = None if self._is_stream else summarize_model(self)
+        given = open_input(self, X, reset=self._stream is None and fitted is None)
         opened = skip_holes(given, sample_weight, settings.on_missing)
         if not opened.rows.shape[0]:
             return self
-        begun = self._stream or begin_stream(opened.rows, settings)
+        begun = self._stream or begin_stream(opened.rows, settings, fitted)
         longer = extend_stream(begun, opened.rows, opened.weights, settings)
         for name in (*STREAM_ATTRIBUTES, *FIT_ATTRIBUTES):
             self.__dict__.pop(name, None)  # results of earlier rows
@@ -594,6 +632,9 @@ class ProjectedKMeans(
         )
         if self.solver in ("exact", "sdp"):  # a proof would only be about the rows that are kept
             trial.set_params(solver="auto")
+        if self._stream.model is not None and isinstance(self.init, str):
+            trial.set_params(init=self._stream.model.centers)
+            trial.set_params(solver="lloyd" if trial.solver == "auto" else trial.solver)
         if len(kept) <= self.n_clusters:
             trial.set_params(n_clusters=len(kept), init="k-means++", projection=None)
         trial.fit(kept.rows, sample_weight=kept.weights)
@@ -602,6 +643,9 @@ class ProjectedKMeans(
         spherical = self.metric == "cosine"
         largest = kept.largest_spherical_inertia if spherical else kept.sum_of_squares
         self.normalized_inertia_ = normalize(self.inertia_, largest)
+        self._total_weight, self._sum_of_squares = self._stream.total_weight, kept.sum_of_squares
+        self._total_inertia = trial._total_inertia + kept.hidden
+        self.explained_variance_ratio_ = explain_share(self.inertia_, self._total_inertia)
         return self
 
     @explain_shortage()
@@ -686,6 +730,37 @@ class ProjectedKMeans(
             The higher, the better.
         """
         return -sum_distances(read_fitted_model(self), X, sample_weight)
+
+    @explain_shortage()
+    def drift(self, X: ArrayLike | RowSource, sample_weight: ArrayLike | None = None) -> float:
+        """Return how much farther rows are from their nearest centers than the rows of the fit.
+
+        That is the mean squared distance of X over that of the fit, ``inertia_`` divided by the
+        weight of its rows. About 1 means that X is like the rows of the fit; far more, that the
+        model no longer describes the rows. The model stays as it is; `partial_fit` moves it.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, row source, Dask array or Dask data frame (n, d)
+            Rows.
+        sample_weight : array-like (n,), optional
+            Weight of every row.
+
+        Returns
+        -------
+        float
+            At least 0; infinity if the rows of the fit lie on their centers and X does not.
+
+        Examples
+        --------
+        >>> from projected_kmeans import ProjectedKMeans
+        >>> model = ProjectedKMeans(n_clusters=2, random_state=0).fit([[0.0], [2.0], [8.0], [10.0]])
+        >>> model.drift([[-1.0], [11.0]])
+        4.0
+        """
+        fitted, summary = read_fitted_model(self), summarize_model(self)
+        assert summary is not None
+        return compare_squares(*measure_drift(fitted, X, sample_weight), summary.mean_square)
 
     @explain_shortage()
     def representatives(
@@ -944,6 +1019,16 @@ class ProjectedKMeans(
         return self._forecast()
 
     @property
+    def mean_cosine_(self) -> float | None:
+        """The mean cosine between rows and their centers; None unless the metric is "cosine"."""
+        return 1.0 - self.normalized_inertia_ if self.metric == "cosine" else None
+
+    @property
+    def drift_(self) -> float | None:
+        """How far rows of ``partial_fit`` are from the centers of the fit that they continue."""
+        return None if self._stream is None else self._stream.drift
+
+    @property
     def has_pending_rows_(self) -> bool:
         """Whether ``partial_fit`` took rows that are not clustered yet."""
         return self._is_stream and "cluster_centers_" not in vars(self)
@@ -955,6 +1040,12 @@ class ProjectedKMeans(
     def _checked_settings(self) -> Settings:
         """Return all parameters as one value; raise if one of them cannot be used."""
         settings = Settings.of(vars(self))
+        if isinstance(self.init, str) and self.init == "model":
+            if not self.__sklearn_is_fitted__():
+                raise ValueError(
+                    'init="model" needs a model that was fitted or loaded before; use "k-means++"'
+                )
+            settings = replace(settings, init=self.cluster_centers_.astype(np.float64))
         check_parameters(settings)
         return settings
 
@@ -972,7 +1063,7 @@ class ProjectedKMeans(
         warn_of_fit(sketched, polished, recipe, monitor.stopped)
         warn_of_gamma(recipe.approach.solver, sketched.gamma)
         warn_of_guarantee(self.guarantee, finished.certificate)
-        self._stream = None
+        self._stream = self._data_columns = None
         self._projection_name = None if projection is None else type(projection).__name__
         self.key_, self.projection_, self.approach_ = recipe.key, projection, recipe.approach
         self.labels_ = opened.given.labels_like_input(holes.spread(finished.labels, -1))
@@ -986,6 +1077,10 @@ class ProjectedKMeans(
         self.trim_distance_ = math.inf if far is None else far
         largest = largest_inertia(polished, spherical=self.metric == "cosine")
         self.normalized_inertia_ = normalize(polished.inertia, largest)
+        self._total_weight, self._sum_of_squares = math.fsum(polished.mass), polished.sum_of_squares
+        self._center_weights = polished.center_weights
+        self._total_inertia = polished.total_inertia
+        self.explained_variance_ratio_ = explain_share(polished.inertia, polished.total_inertia)
         dtype = self.cluster_centers_.dtype
         self.hierarchy_ = describe_hierarchy(sketched, polished, dtype)
         self.n_iter_ = sketched.n_iter
@@ -1016,6 +1111,7 @@ class ProjectedKMeans(
         # Properties that read an unset attribute.
         unset |= {"_n_features_out"} if "cluster_centers_" in unset else set()
         unset |= {"forecast_"} if "_forecast" in unset else set()
+        unset |= {"mean_cosine_"} if "normalized_inertia_" in unset else set()
         return sorted(set(object.__dir__(self)) - unset)
 
     def __sklearn_is_fitted__(self) -> bool:
@@ -1050,9 +1146,29 @@ def read_fitted_model(model: ProjectedKMeans) -> FittedModel:
         projection_name=model._projection_name,
         inertia=model.inertia_,
         normalized_inertia=model.normalized_inertia_,
+        explained=known.get("explained_variance_ratio_"),
         n_iter=model.n_iter_,
         certificate=model.certificate_,
         labels=known.get("labels_"),
         feature_names=None if names is None else tuple(names),
+        data_columns=model._data_columns or (None if names is None else tuple(names)),
         seconds=known.get("timings_"),
+    )
+
+
+def summarize_model(model: ProjectedKMeans) -> ModelSummary | None:
+    """Return what a fit left of its rows; None before a fit. Raise if the model does not say it."""
+    known = vars(model)
+    if "cluster_centers_" not in known:
+        return None
+    weights = known.get("_center_weights")
+    if weights is None or not known.get("_total_weight"):
+        raise ValueError(UNKNOWN_ROWS)
+    return ModelSummary(
+        model.cluster_centers_.astype(np.float64),
+        weights,
+        model.inertia_,
+        model._sum_of_squares,
+        model._total_weight,
+        model.n_samples_seen_,
     )

@@ -36,6 +36,8 @@ def warn_of_fit(
             reason = f"The solver {name} returned no more: use fewer clusters or another solver"
         if np.count_nonzero(sketched.mass > 0) > n_found:
             reason = "The fit ended before it converged: raise max_iter"
+            if recipe.projection is not None:
+                reason = "No row is nearest to the other centers: raise polish_iter"
         warnings.warn(
             # scikit-learn's words, so that filters of warnings that programs have go on to work.
             f"Number of distinct clusters ({n_found}) found smaller than n_clusters "

@@ -25,11 +25,13 @@ from projected_kmeans.passes.frame import Frame
 from projected_kmeans.passes.limited_search import LimitedSearch
 from projected_kmeans.passes.listed_search import CenterLists, ListedSearch
 from projected_kmeans.passes.problem import Problem
+from projected_kmeans.passes.proven_search import ProvenSearch, Subspace, is_worthwhile
 from projected_kmeans.passes.stored_partitions import is_partition
 from projected_kmeans.passes.tails import FAR_PART, MIN_TAIL_SHARE, measure_tail
 from projected_kmeans.planning.approach import MIN_POLISH_GAIN, plan_tails
 from projected_kmeans.planning.recipe import Recipe
 from projected_kmeans.planning.settings import OWN_SOLVER, SKETCH_SOLVERS
+from projected_kmeans.projections.spectral import SpectralProjection
 from projected_kmeans.results import Clustering, Lifted
 from projected_kmeans.running.monitor import Monitor
 from projected_kmeans.running.run import Run
@@ -42,7 +44,7 @@ from projected_kmeans.solvers.restarts import (
     run_restarts,
 )
 from projected_kmeans.solvers.resumable_solvers import run_to_plateau
-from projected_kmeans.solvers.settling import settle_labels
+from projected_kmeans.solvers.settling import settle_and_fill, settle_labels
 from projected_kmeans.solvers.single_restart import Effort
 
 
@@ -147,24 +149,25 @@ def polish_partition(
 ) -> Clustering:
     """Run a few passes of Lloyd's method in the original space.
 
-    A pass looks at all centers, or only at the centers nearest to each row in the sketch. If
-    nothing was projected, rows then get the labels of their nearest centers, except for those of a
-    solver of the caller: it may have aimed at something else; and except if clusters have limits of
-    their sizes.
+    A pass looks at all centers, or only at the centers nearest to each row in the sketch. In the
+    end rows get the labels of their nearest centers. If rows were projected and there was no pass,
+    also because the fit was stopped, labels stay: they are the paper's partition. Those of a solver
+    of the caller stay too, because it may have aimed at something else, and so do labels within
+    limits of the sizes of clusters.
     """
-    found = _polish(recipe, original, sketch, lifted, run)
+    approach, start = recipe.approach, lifted.original
+    if approach.polish_iter > 0 and not run.monitor.stopped:
+        return _polish(recipe, original, sketch, lifted, run)
     keeps_labels = recipe.limits is not None or (
-        recipe.own_solver is not None and recipe.approach.polish_iter == 0
+        recipe.own_solver is not None and approach.polish_iter == 0
     )
-    return found if sketch is not original or keeps_labels else settle_labels(original, found)
+    return start if sketch is not original or keeps_labels else settle_labels(original, start)
 
 
 def _polish(
     recipe: Recipe, original: Problem, sketch: Problem, lifted: Lifted, run: Run
 ) -> Clustering:
     approach, start = recipe.approach, lifted.original
-    if approach.polish_iter == 0 or run.monitor.stopped:
-        return start
     source = original.source
     search: LimitedSearch | ListedSearch | CandidateSearch | None = None
     pass_bytes = source.stored_row_bytes * source.shape[0]
@@ -186,12 +189,34 @@ def _polish(
             start=start,
             search=search,
         )
+        if recipe.limits is None:
+            found = _settle(recipe, original, sketch, found, run.monitor)
     if search is not None and not isinstance(search, LimitedSearch):
         run.monitor.note(
             "polish: %d distances in %d columns; full passes would take %d a row",
             search.n_distances,
             source.shape[1],
             recipe.n_clusters,
+        )
+    return found
+
+
+def _settle(
+    recipe: Recipe, original: Problem, sketch: Problem, found: Clustering, monitor: Monitor
+) -> Clustering:
+    """Give every row the label of its nearest center, by the sketch where that saves work."""
+    directions, search = recipe.projection, None
+    if isinstance(directions, SpectralProjection) and not directions.n_hashed_columns_:
+        subspace = Subspace(directions.mean_, directions.components_)
+        shape = original.source.shape
+        if is_worthwhile(recipe.n_clusters, shape[1], directions.n_components_):
+            search = ProvenSearch(original, sketch, subspace) if subspace.is_orthonormal else None
+    found = settle_and_fill(original, found, search)
+    if search is not None:
+        monitor.note(
+            "labels: the nearest of all centers, measured for %d of %d rows and proven for others",
+            search.n_measured,
+            shape[0],
         )
     return found
 

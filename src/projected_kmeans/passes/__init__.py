@@ -17,6 +17,8 @@ candidate_search
     `CandidateSearch`: the nearest of a few candidate centers of each row, for polish passes.
 listed_search
     `ListedSearch`: the nearest of the centers around a row's cluster, for very many clusters.
+proven_search
+    `ProvenSearch`: the nearest of all centers, where the sketch proves most distances needless.
 limited_search
     `LimitedSearch`: the assignment of least inertia within limits of cluster sizes.
 size_limits
@@ -43,6 +45,8 @@ careful_sums
     `CarefulSums`: sums on a grid for each cluster, where values are very far from all others.
 tails
     Whether a few far rows make up much of the sum of squares.
+total_inertia
+    A partition as its sums describe it; the inertia about one center, which clusters explain.
 labelling
     Labels of new rows and distances to their centers, block by block.
 center_cells

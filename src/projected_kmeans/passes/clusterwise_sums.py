@@ -35,6 +35,7 @@ from projected_kmeans.passes.moments import (
     most_have_spread,
     quick_error,
 )
+from projected_kmeans.passes.total_inertia import describe_partition
 from projected_kmeans.results import Clustering, Floats, Labels
 
 # Numbers in the sums of a group of clusters: 16 MB of float64.
@@ -139,14 +140,7 @@ class JoinedMoments:
 
     def describe(self, labels: Labels) -> Clustering:
         """Return the partition with these labels, its centers and its inertia."""
-        return Clustering(
-            labels,
-            self.means,
-            self.mass,
-            self.inertia,
-            self.sum_of_squares,
-            inertia_error=self.inertia_error,
-        )
+        return describe_partition(self, labels)
 
 
 def sums_are_wide(source: BlockSource, n_clusters: int) -> bool:

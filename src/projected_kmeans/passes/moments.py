@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from projected_kmeans.passes.moment_grids import SMALLEST
+from projected_kmeans.passes.total_inertia import describe_partition
 from projected_kmeans.results import Clustering, Floats, Labels
 
 # Half a unit in the last place of 1.0.
@@ -18,7 +19,7 @@ ROUNDING = 2.0**-53
 # Sums are accurate if the error of the inertia is at most this share of it, 4.5e-13.
 TOLERANCE = 2.0**-41
 
-# In most clusters, the grid may move the mean by this share of the spread of the rows at most.
+# In most clusters, the grid moves the mean by at most this share of the spread of the rows.
 MEAN_TOLERANCE = 2.0**-30
 
 # Sums of products are taken over so many columns at a time, so that their rounding stays small.
@@ -125,14 +126,7 @@ class Moments:
 
     def describe(self, labels: Labels) -> Clustering:
         """Return the partition with these labels, its centers and its inertia."""
-        return Clustering(
-            labels,
-            self.means,
-            self.mass,
-            self.inertia,
-            self.sum_of_squares,
-            inertia_error=self.inertia_error,
-        )
+        return describe_partition(self, labels)
 
     @property
     def inertia_about_references(self) -> float:

@@ -42,9 +42,12 @@ class Measured(NamedTuple):
     error: float
 
 
-def measure_inertia(X: ArrayLike, labels: ArrayLike) -> Measured:
-    """Return F with its proven error; the parameters are those of `inertia`."""
-    moments = _moments(X, labels)
+def measure_inertia(X: ArrayLike, labels: ArrayLike, *, spherical: bool = False) -> Measured:
+    """Return F with its proven error; the parameters are those of `inertia`.
+
+    If ``spherical`` is true, rows have length one and so have centers.
+    """
+    moments = _moments(X, labels, spherical=spherical)
     return Measured(moments.inertia, moments.inertia_error)
 
 
@@ -167,7 +170,7 @@ def indicator_matrix(
     )
 
 
-def _moments(X: ArrayLike, labels: ArrayLike) -> SomeMoments:
+def _moments(X: ArrayLike, labels: ArrayLike, *, spherical: bool = False) -> SomeMoments:
     source = open_blocks(as_native_rows(X))
     codes, n_rows = _as_codes(labels, "labels"), source.shape[0]
     if len(codes) != n_rows:
@@ -175,7 +178,8 @@ def _moments(X: ArrayLike, labels: ArrayLike) -> SomeMoments:
             f"labels has {len(codes)} entries but X {n_rows} rows; pass one label for each row"
         )
     first = np.unique(codes, return_index=True)[1].astype(np.int64)
-    return ClusterSums(source, source.take(first), None, scan_columns(source)).update(codes)
+    references, ranges = source.take(first), scan_columns(source)
+    return ClusterSums(source, references, None, ranges, spherical=spherical).update(codes)
 
 
 def _as_vector(labels: ArrayLike, name: str) -> NDArray[Any]:

@@ -115,9 +115,9 @@ def describe_report(
     """
     fitted = read_fitted_model(model)
     fitted = replace(fitted, labels=None if fitted.labels is None else np.asarray(fitted.labels))
-    if fitted.labels is None:
+    if fitted.labels is None or fitted.seconds is None:
         raise ValueError(
-            "a loaded model has no labels to report; use 'projected-kmeans report' on its folder"
+            "a loaded model does not know its fit; use 'projected-kmeans report' on its folder"
         )
     title = name_data(X) if name is None else name
     report = replace(_begin(model, _describe_facts(model, X, title, document)), command=command)

@@ -24,6 +24,7 @@ folder_source    `JoinedRows`, the files of a folder as one source
 array_source     `ArrayRows`, the source of an array or sparse matrix; `as_row_source`
 table_source     `TableRows`, the source of a pandas, polars or pyarrow table
 read_ahead       blocks of a source, the next ones read while the caller works on one
+chosen_columns   `ChosenColumns`, some columns of a source in another order
 feature_columns  which of the named columns are features
 side_columns     named columns that are not features: ids and true labels
 isolated_source  files that another process reads: rows, labels and named columns

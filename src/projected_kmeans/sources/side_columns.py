@@ -205,6 +205,29 @@ def open_side_column(path: str, name: str, format: str | None = None) -> SideCol
     return SideColumn(tuple(files), extension, name)
 
 
+def list_column_names(path: str, format: str | None = None) -> list[str]:
+    r"""Return the names of all columns of a file, or of the first file of a folder; maybe none.
+
+    Parameters
+    ----------
+    path, format
+        As for `open_rows`.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> file = pathlib.Path(tempfile.mkdtemp()) / "points.csv"
+    >>> _ = file.write_text("width,who\n1,Ada\n")
+    >>> list_column_names(str(file))
+    ['width', 'who']
+    """
+    files, extension = find_files(Path(path), format)
+    if extension not in COLUMN_FORMATS:
+        return []
+    with explain_errors(files[0], extension):
+        return list(_columns_of(extension).names(files[0]))
+
+
 def _columns_of(extension: str) -> NamedColumns:
     """Return how named columns are read: by another process if native code parses the format."""
     if not (FORMATS[extension].modules and can_isolate()):

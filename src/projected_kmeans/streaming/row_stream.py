@@ -13,6 +13,8 @@ from projected_kmeans.blocks.unit_length import to_unit_rows
 from projected_kmeans.keys import STREAM, open_stream
 from projected_kmeans.results import Floats
 from projected_kmeans.streaming.condensing import WeightedRows, condense, join
+from projected_kmeans.streaming.continued_model import Drift, ModelSummary
+from projected_kmeans.streaming.exact_sum import ExactSum
 
 # A level keeps 20 rows a cluster, and at least 1,000.
 KEPT_ROWS_PER_CLUSTER, MIN_KEPT_ROWS = 20, 1000
@@ -70,6 +72,30 @@ class RowStream:
         self._n_buffered = 0
         self._levels: list[WeightedRows | None] = []
         self._n_condensed = 0
+        self._weight = ExactSum()
+        self._drift: Drift | None = None
+
+    def begin_with(self, model: ModelSummary) -> None:
+        """Take the centers of a fitted model for its rows. Nothing was added before."""
+        self._drift, self.n_seen = Drift.begin(model), model.n_rows
+        self._weight.add(np.array([model.total_weight]))
+        kept = model.to_rows(self.dtype, sparse=self.sparse)
+        self._buffer, self._n_buffered = [kept], len(kept)
+
+    @property
+    def model(self) -> ModelSummary | None:
+        """The model that the stream began with, if it did."""
+        return None if self._drift is None else self._drift.model
+
+    @property
+    def drift(self) -> float | None:
+        """How far added rows are from the centers of the model that the stream began with."""
+        return None if self._drift is None else self._drift.ratio
+
+    @property
+    def total_weight(self) -> float:
+        """The sum of the weights of all rows so far."""
+        return self._weight.value
 
     @property
     def n_floats(self) -> int:
@@ -80,6 +106,8 @@ class RowStream:
         """Return an independent stream. Rows are shared, because a part is never changed."""
         other = copy.copy(self)
         other._buffer, other._levels = list(self._buffer), list(self._levels)
+        other._weight = self._weight.copy()
+        other._drift = None if self._drift is None else self._drift.copy()
         return other
 
     def add(self, rows: Any, weights: Floats | None, n_threads: int = 0) -> None:
@@ -96,6 +124,9 @@ class RowStream:
         """
         counted = np.arange(rows.shape[0]) if weights is None else np.flatnonzero(weights > 0)
         self.n_seen += rows.shape[0]
+        self._weight.add(np.ones(rows.shape[0]) if weights is None else weights)
+        if self._drift is not None:
+            self._drift.add(rows, weights, n_threads, self.spherical)
         size = BUFFER_FACTOR * self.n_kept
         while len(counted):
             # Each piece is copied, so that it does not keep the caller's block in memory.

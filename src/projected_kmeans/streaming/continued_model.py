@@ -1,0 +1,124 @@
+"""A fitted model that further rows move: its centers stand for its rows, and drift is measured.
+
+Holds the model as it was before the first of these rows; `row_stream` keeps it beside them.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import scipy.sparse
+
+from projected_kmeans.blocks.tasks import Block
+from projected_kmeans.passes.labelling import measure_block
+from projected_kmeans.results import Floats
+from projected_kmeans.streaming.condensing import WeightedRows
+from projected_kmeans.streaming.exact_sum import ExactSum
+
+
+@dataclass(frozen=True)
+class ModelSummary:
+    """What a fit leaves of its rows: the centers, and sums over the clusters.
+
+    Attributes
+    ----------
+    centers : ndarray of float64 (k, d)
+        The centers.
+    center_weights : ndarray of float64 (k,)
+        The weight of each cluster; for unit rows the length of the sum of its rows.
+    inertia : float
+        The inertia about the centers.
+    sum_of_squares : float
+        The weighted sum of squares of the rows.
+    total_weight : float
+        The sum of the weights of the rows.
+    n_rows : int
+        The number of rows.
+    """
+
+    centers: Floats
+    center_weights: Floats
+    inertia: float
+    sum_of_squares: float
+    total_weight: float
+    n_rows: int
+
+    @property
+    def mean_square(self) -> float:
+        """The mean squared distance of rows to their centers."""
+        return self.inertia / self.total_weight
+
+    def to_rows(self, dtype: np.dtype[Any], *, sparse: bool) -> WeightedRows:
+        """Return the centers that have a weight as rows that stand for all others."""
+        filled = np.flatnonzero(self.center_weights > 0)
+        weights = self.center_weights[filled]
+        rows = self.centers[filled]
+        squares = math.fsum(np.einsum("ij,ij->i", rows, rows) * weights)
+        kept: Any = rows.astype(dtype)
+        return WeightedRows(
+            scipy.sparse.csr_array(kept) if sparse else kept,
+            weights,
+            self.inertia,
+            self.sum_of_squares - squares,
+        )
+
+
+@dataclass(frozen=True)
+class Drift:
+    """How far new rows are from the centers of a model, compared with the rows of its fit.
+
+    Sums are exact, so that drift does not depend on how rows are divided into blocks.
+
+    Attributes
+    ----------
+    model : ModelSummary
+        The model before the new rows.
+    squares, weight : ExactSum
+        The weighted sum of squared distances of new rows to their nearest centers, and the sum of
+        their weights.
+    """
+
+    model: ModelSummary
+    squares: ExactSum
+    weight: ExactSum
+
+    @classmethod
+    def begin(cls, model: ModelSummary) -> Drift:
+        """Return the drift of no rows."""
+        return cls(model, ExactSum(), ExactSum())
+
+    def copy(self) -> Drift:
+        """Return an independent value."""
+        return replace(self, squares=self.squares.copy(), weight=self.weight.copy())
+
+    def add(self, rows: Any, weights: Floats | None, n_threads: int, spherical: bool) -> None:
+        """Measure further rows."""
+        found = measure_block(Block(0, rows), self.model.centers, n_threads, spherical).distances
+        assert found is not None
+        mass = np.ones(len(found)) if weights is None else weights
+        self.squares.add(found * found * mass)
+        self.weight.add(mass)
+
+    @property
+    def ratio(self) -> float:
+        """Mean squared distance of the new rows over that of the fit; NaN without new rows."""
+        weight = self.weight.value
+        return compare_squares(self.squares.value, weight, self.model.mean_square)
+
+
+def compare_squares(squares: float, weight: float, mean_square: float) -> float:
+    """Return the mean of some squared distances over another mean; 1 if both are zero.
+
+    Examples
+    --------
+    >>> compare_squares(8.0, 4.0, 1.0), compare_squares(0.0, 4.0, 0.0)
+    (2.0, 1.0)
+    """
+    if not weight > 0:
+        return math.nan
+    if mean_square > 0:
+        return squares / weight / mean_square
+    return math.inf if squares > 0 else 1.0
