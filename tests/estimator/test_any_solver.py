@@ -114,7 +114,7 @@ def test_weights_are_passed_on_or_refused() -> None:
 
 def test_few_clusters_get_a_warning() -> None:
     """A solver that returns fewer clusters than were asked for is named."""
-    with pytest.warns(ConvergenceWarning, match=r"clusters \(1\) .* The solver label_alike returned no"):
+    with pytest.warns(ConvergenceWarning, match=r"\(1\) .* The solver label_alike returned no"):
         ProjectedKMeans(3, solver=label_alike, **SIGN).fit(X)
 
 

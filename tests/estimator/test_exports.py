@@ -149,7 +149,9 @@ def test_onnx_types_and_offsets() -> None:
 def test_absent_extras(monkeypatch: pytest.MonkeyPatch, name: str, package: str) -> None:
     """Without its package an export is an ImportError of one sentence with the pip command."""
     monkeypatch.setitem(sys.modules, package, None)
-    with pytest.raises(ImportError, match=rf"{name} needs {package}, .*pip install '{package}") as caught:
+    with pytest.raises(
+        ImportError, match=rf"{name} needs {package}, .*pip install '{package}"
+    ) as caught:
         getattr(fit()[0], name)()
     assert "\n" not in str(caught.value)
 

@@ -8,6 +8,7 @@ The commands, one module each, named as the command with ``_`` for ``-``:
 
 - ``certify``     prove how far labels can be from the best clustering
 - ``choose_k``    compare numbers of clusters
+- ``compare``     compare two clusterings of the same rows
 - ``completion``  print the script that completes words in a shell
 - ``demo``        compare with scikit-learn on built-in data
 - ``describe``    tell what each cluster of a stored model is

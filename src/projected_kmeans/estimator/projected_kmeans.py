@@ -512,9 +512,7 @@ class ProjectedKMeans(
             Itself.
         """
         settings = self._checked_settings()
-        opened = open_complete(
-            self, X, sample_weight, settings.on_missing, reset=True, client=client
-        )
+        opened = open_complete(self, X, sample_weight, self.on_missing, reset=True, client=client)
         rows, weights = opened.rows, opened.weights
         settings = renumber_init(settings, opened.holes)
         check_sizes(settings, *rows.shape)

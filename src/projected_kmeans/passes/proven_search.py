@@ -25,6 +25,7 @@ from projected_kmeans import _native
 from projected_kmeans.blas_threads import multiply
 from projected_kmeans.blocks.element_types import compute_type
 from projected_kmeans.blocks.tasks import Block, Task, fill, read, update
+from projected_kmeans.passes.assignment import NOTHING
 from projected_kmeans.passes.candidate_search import Candidates
 from projected_kmeans.passes.frame import Frame
 from projected_kmeans.passes.problem import Problem
@@ -117,7 +118,7 @@ class ProvenSearch:
     """
 
     def __init__(self, problem: Problem, sketch: Problem, subspace: Subspace) -> None:
-        self.n_measured = 0
+        self.n_measured, self.remembered = 0, NOTHING
         self._problem, self._sketch, self._subspace = problem, sketch, subspace
 
     def assign(
