@@ -39,7 +39,7 @@ def sizes_table(works: list[dict[str, Any]]) -> str:
                     f"{work['n']:,} x {work['d']}, k = {work['k']}: "
                     + NAMES.get(one["system"], one["system"]),
                     f"{'more than ' if ended else ''}{one['seconds']:.2f}",
-                    f"{one['seconds'] / ours['seconds']:.1f}",
+                    f"{'more than ' if ended else ''}{one['seconds'] / ours['seconds']:.1f}",
                     "" if ended else f"{one['inertia'] / free['inertia']:.5f}",
                     "" if ended else f"{one['smallest']:,} to {one['largest']:,}",
                 ]

@@ -45,8 +45,11 @@ def limit_sizes(
         return list(finalists)
     if sketch.source.shape[0] * recipe.n_clusters > MAX_WORK_OF_ALL:
         finalists = [finalists[first_of_lowest([one.inertia for one in finalists])]]
-    search = LimitedSearch(sketch, recipe.limits)
-    return [_limit(recipe, sketch, one, search, run, index) for index, one in enumerate(finalists)]
+    # A search of its own for each, because prices of one finalist are no start for another.
+    return [
+        _limit(recipe, sketch, one, LimitedSearch(sketch, recipe.limits), run, index)
+        for index, one in enumerate(finalists)
+    ]
 
 
 def _limit(

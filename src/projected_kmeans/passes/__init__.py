@@ -123,8 +123,9 @@ alone, so blocks and threads do not matter. Rows that should go farther do so ov
 walk over n k arcs. Here the dual is climbed in k prices, by Newton steps that take the n k
 distances as one array; a few rows for each cluster are then in the wrong place. The cheapest moves
 between clusters make a graph with k + 1 nodes, in which shortest paths move these rows. The optimum
-is exact, and at 60,000 rows and 100 clusters it takes about as long as measuring the distances in
-300 columns.
+is exact. At 60,000 rows and 100 clusters it takes 0.1 s if groups overlap, and up to 0.6 s if they
+are far apart, because prices then change much for few rows. A pass begins at the prices of the pass
+before.
 
 **Short way to the kernel.** From `Search.assign` to the native call there are at most four Python
 frames for rows in memory: the search, the function that prepares the pass, the walk of the block
