@@ -536,21 +536,19 @@ class ProjectedKMeans(
                 near = weigh_near_rows(self.trim, recipe, source, weights)
                 reduced = reduce_rows(recipe, source, near, run, storage)
                 original, sketch = reduced
-                has_tails = watch_tails(recipe, sketch, monitor)
-                recipe = adapt_recipe(recipe, has_tails)
+                recipe = watch_tails(recipe, sketch, monitor)
                 finalists = cluster_sketch(recipe, original, sketch, run)
                 finalists = limit_sizes(recipe, sketch, finalists, run)
                 lifted = lift_partition(original, sketch, finalists, run)
                 polished = polish_partition(recipe, original, sketch, lifted, run)
-                found = Finished(lifted.sketched, polished, has_tails=has_tails)
+                found = Finished(lifted.sketched, polished, has_tails=recipe.approach.has_tails)
                 found = trim_partition(self.trim, recipe, original, weights, found)
                 found = certify_partition(settings, recipe, reduced, found, run)
                 storage.check_files()
                 finished = finish_run(run, found)
 
         monitor.finish()
-        recipe = adapt_recipe(recipe, finished.has_tails)
-        self._keep(opened, recipe, finished, monitor)
+        self._keep(opened, adapt_recipe(recipe, finished.has_tails), finished, monitor)
         return self
 
     def fit_predict(self, X: Any, y: object = None, sample_weight: ArrayLike | None = None) -> Any:

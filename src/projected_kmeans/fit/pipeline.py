@@ -48,10 +48,10 @@ from projected_kmeans.solvers.settling import settle_and_fill, settle_labels
 from projected_kmeans.solvers.single_restart import Effort
 
 
-def watch_tails(recipe: Recipe, sketch: Problem, monitor: Monitor) -> bool:
-    """Return whether the rows have heavy tails, if the recipe wants to know."""
+def watch_tails(recipe: Recipe, sketch: Problem, monitor: Monitor) -> Recipe:
+    """Return the recipe for the tails that the rows have, if it wants to know about them."""
     if not recipe.approach.watches_tails:
-        return False
+        return recipe
     share = measure_tail(sketch)
     heavy = share >= MIN_TAIL_SHARE
     if heavy:
@@ -61,7 +61,7 @@ def watch_tails(recipe: Recipe, sketch: Problem, monitor: Monitor) -> bool:
             FAR_PART,
             100 * share,
         )
-    return heavy
+    return adapt_recipe(recipe, heavy)
 
 
 def adapt_recipe(recipe: Recipe, has_tails: bool) -> Recipe:

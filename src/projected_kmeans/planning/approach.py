@@ -124,6 +124,11 @@ class Approach:
     reason: str
     limits_sizes: bool = False
 
+    @property
+    def has_tails(self) -> bool:
+        """Whether the rows turned out to have heavy tails."""
+        return self.watches_tails and self.solver == "cells"
+
 
 def choose_approach(settings: Settings, sizes: Sizes) -> Approach:
     """Return what a fit does: what the caller fixed, and for the rest what suits the sizes.
