@@ -47,10 +47,11 @@ def test_the_answer_says_how_the_fit_ended(report: Report, stopped: str, words: 
 
 
 def test_without_rows_the_answer_has_what_is_known(fitted: ProjectedKMeans) -> None:
-    """Variance and silhouettes need the rows, and are left out without them."""
+    """Silhouettes need the rows, and are left out without them; the fit knows the variance."""
     answer = write_answer(describe_report(fitted))
     assert "5 clusters of 300 rows" in answer
-    assert "They" not in answer
+    assert "They explain" in answer
+    assert "silhouette" not in answer
     assert "of the largest possible" in answer
 
 
