@@ -94,7 +94,7 @@ def test_data_frames() -> None:
     assert list(found.columns) == ["projectedkmeans0", "projectedkmeans1"]
     assert list(found.index) == list(X.index)
     assert list(model.get_feature_names_out()) == list(found.columns)
-    with pytest.raises(ValueError, match="feature names"):
+    with pytest.raises(ValueError, match="X has no column 'x', which the model was fitted to"):
         model.predict(X.rename(columns={"x": "w"}))
 
 

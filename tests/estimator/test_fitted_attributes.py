@@ -26,7 +26,7 @@ DOCUMENTED = re.findall(
 ALWAYS = {"has_pending_rows_"}
 NOT_OF_STREAMS = {"feature_names_in_", "labels_", "missing_rows_", "trace_"}
 NOT_OF_STREAMS |= {"trimmed_rows_", "trim_distance_"}
-SET_BY_PARTIAL_FIT = {"key_", "n_samples_seen_", "n_features_in_", "has_pending_rows_"}
+SET_BY_PARTIAL_FIT = {"drift_", "key_", "n_samples_seen_", "n_features_in_", "has_pending_rows_"}
 COMPUTED = sorted(set(DOCUMENTED) - NOT_OF_STREAMS - SET_BY_PARTIAL_FIT)
 
 
@@ -115,7 +115,8 @@ def test_a_fit_has_nothing_pending() -> None:
     model = ProjectedKMeans(3, random_state=0).fit(ROWS)
     assert not model.has_pending_rows_
     assert model.cluster_stream() is model
-    stored = set(vars(model)) | {"forecast_", "has_pending_rows_"}
+    computed = {"drift_", "forecast_", "has_pending_rows_", "mean_cosine_"}
+    stored = set(vars(model)) | computed
     assert set(DOCUMENTED) - {"feature_names_in_"} <= stored
     again = pickle.loads(pickle.dumps(model))
     np.testing.assert_array_equal(again.labels_, model.labels_)

@@ -97,7 +97,7 @@ def test_feature_names_come_back(tmp_path: Path) -> None:
     save_model(ProjectedKMeans(3, random_state=0).fit(frame), tmp_path)
     loaded = load_model(tmp_path)
     loaded.predict(frame)
-    with pytest.raises(ValueError, match="feature names"):
+    with pytest.raises(ValueError, match="X has no column 'size 0', which the model was fitted to"):
         loaded.predict(frame.rename(columns={"size 0": "other"}))
 
 

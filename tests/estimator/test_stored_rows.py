@@ -352,7 +352,9 @@ def test_names_of_columns(tmp_path: Path) -> None:
     model = ProjectedKMeans(2, random_state=0).fit(open_rows(first))
     assert model.feature_names_in_.tolist() == ["a", "b"]
     assert model.predict(open_rows(none)).shape == (2,)
-    with pytest.raises(ValueError, match="'c' in column 2 where the model has 'b'"):
+    with pytest.raises(
+        ValueError, match="X has no column 'b', which the model was fitted to; it has a, c"
+    ):
         model.predict(open_rows(other))
     with pytest.raises(ValueError, match="X has 48 features, but ProjectedKMeans is expecting 2"):
         model.predict(as_row_source(ROWS))

@@ -1017,11 +1017,14 @@ class ProjectedKMeans(
     @property
     def mean_cosine_(self) -> float | None:
         """The mean cosine between rows and their centers; None unless the metric is "cosine"."""
-        return 1.0 - self.normalized_inertia_ if self.metric == "cosine" else None
+        inertia = self.normalized_inertia_  # not there before a fit
+        return 1.0 - inertia if self.metric == "cosine" else None
 
     @property
     def drift_(self) -> float | None:
         """How far rows of ``partial_fit`` are from the centers of the fit that they continue."""
+        if not self.__sklearn_is_fitted__():
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute 'drift_'")
         return None if self._stream is None else self._stream.drift
 
     @property
@@ -1108,6 +1111,7 @@ class ProjectedKMeans(
         unset |= {"_n_features_out"} if "cluster_centers_" in unset else set()
         unset |= {"forecast_"} if "_forecast" in unset else set()
         unset |= {"mean_cosine_"} if "normalized_inertia_" in unset else set()
+        unset |= set() if self.__sklearn_is_fitted__() else {"drift_"}
         return sorted(set(object.__dir__(self)) - unset)
 
     def __sklearn_is_fitted__(self) -> bool:
