@@ -156,6 +156,16 @@ def lower_distances(X: Array, centers: Array, nearest: Array) -> Array:
     return np.minimum(nearest, squared_distances(X, centers).min(axis=0, initial=np.inf))
 
 
+def priced_clusters(distances: Array, prices: Array) -> tuple[Array, Array, Array, Array]:
+    """Return the best and the second best cluster of every row at given prices, and their costs."""
+    rows, costs = np.arange(len(distances)), distances + prices
+    labels = costs.argmin(axis=1)
+    others = costs.copy()
+    others[rows, labels] = np.inf
+    seconds = others.argmin(axis=1)
+    return labels, seconds, costs[rows, labels], others[rows, seconds]
+
+
 def weigh_candidates(
     X: Array, centers: Array, nearest: Array, shares: Array
 ) -> tuple[Array, Array]:

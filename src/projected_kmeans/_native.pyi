@@ -116,6 +116,15 @@ def direction_product(
 def lower_distances(
     block: _Block, origin: _Floats, scale: float, centers: _Floats, nearest: _Floats, n_threads: int
 ) -> None: ...
+def priced_clusters(
+    distances: _Real[_C],
+    prices: _Real[_C],
+    labels: NDArray[np.int32],
+    seconds: NDArray[np.int32],
+    least: _Real[_C],
+    next: _Real[_C],
+    n_threads: int,
+) -> None: ...
 def weigh_candidates(
     tiles: _Floats,
     centers: _Floats,

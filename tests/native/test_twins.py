@@ -127,6 +127,15 @@ def compare_weighed(kernel: Any, twin: Any) -> Outcome:
     return np.c_[after, sums], np.c_[expected[0], expected[1]]
 
 
+def compare_priced(kernel: Any, twin: Any) -> Outcome:
+    """Choose clusters by distances with many ties and prices of both signs."""
+    distances, prices = np.abs(X), np.arange(13.0) - 6
+    labels, seconds = np.empty((2, 70), np.int32)
+    least, following = np.empty((2, 70))
+    kernel(distances, prices, labels, seconds, least, following, N_THREADS)
+    return np.c_[labels, seconds, least, following], np.stack(twin(distances, prices), axis=1)
+
+
 def compare_lists(kernel: Any, twin: Any) -> Outcome:
     """List the three nearest centers of every row."""
     out = np.empty((70, 3), np.uint16)
@@ -271,6 +280,7 @@ CASES: dict[str, list[Callable[[Any, Any], Outcome]]] = {
     "center_neighbours": [compare_neighbours],
     "race_centers": [compare_race],
     "lower_distances": [compare_lowered],
+    "priced_clusters": [compare_priced],
     "weigh_candidates": [compare_weighed],
     "scan_columns": [
         lambda k, t: compare_scans(k, t, X),

@@ -100,6 +100,24 @@ void lower_distances(Block block, In<C, 1> origin, double scale, In<C, 2> center
 }
 
 template <class C>
+void priced_clusters(In<C, 2> distances, In<C, 1> prices, Out<std::int32_t, 1> labels,
+                     Out<std::int32_t, 1> seconds, Out<C, 1> least, Out<C, 1> next, int n_threads) {
+    ArrayMemory().reads(distances, prices).writes(labels, seconds, least, next);
+    const std::size_t n_rows = distances.shape(0), n_clusters = distances.shape(1);
+    require(n_clusters > 0 && n_clusters <= max_centers, "there are 1 to 2^30 clusters");
+    require(prices.shape(0) == n_clusters, "prices have an entry for every cluster");
+    require(labels.shape(0) == n_rows && seconds.shape(0) == n_rows && least.shape(0) == n_rows &&
+                next.shape(0) == n_rows,
+            "labels, seconds, least and next have an entry for every row");
+    const nb::gil_scoped_release unlocked;
+    const double work = static_cast<double>(n_rows) * static_cast<double>(n_clusters);
+    PK_KERNEL(priced_clusters<C>)::chosen()(
+        distances.data(), prices.data(), static_cast<std::int64_t>(n_rows),
+        static_cast<std::int64_t>(n_clusters), labels.data(), seconds.data(), least.data(),
+        next.data(), thread_count(n_threads, work));
+}
+
+template <class C>
 void weigh_candidates(In<C, 3> tiles, In<C, 2> centers, In<C, 1> nearest, In<C, 1> shares,
                       Out<C, 2> after, Out<double, 1> sums, int n_threads) {
     ArrayMemory().reads(tiles, centers, nearest, shares).writes(after, sums);
@@ -178,6 +196,8 @@ template <class C> void bind_clustering_of(nb::module_ &m) {
           "scale"_a, array("labels"), array("centers"), array("mass"), "n_threads"_a);
     m.def("lower_distances", lower_distances<C>, array("block"), array("origin"), "scale"_a,
           array("centers"), array("nearest"), "n_threads"_a);
+    m.def("priced_clusters", priced_clusters<C>, array("distances"), array("prices"),
+          array("labels"), array("seconds"), array("least"), array("next"), "n_threads"_a);
     m.def("weigh_candidates", weigh_candidates<C>, array("tiles"), array("centers"),
           array("nearest"), array("shares"), array("after"), array("sums"), "n_threads"_a);
 }

@@ -92,6 +92,15 @@ template <class C>
 void lower_distances(const Rows &rows, Frame<C> frame, Centers<C> centers, C *nearest,
                      int n_threads);
 
+// labels and seconds <- the cluster with the lowest sum of distance and price for every row, and
+// the one after it; of equal ones the lower comes first. least and next <- these two sums.
+// distances have n_rows * n_clusters entries, row by row. With one cluster, seconds are 0 and next
+// infinity.
+template <class C>
+void priced_clusters(const C *distances, const C *prices, std::int64_t n_rows,
+                     std::int64_t n_clusters, std::int32_t *labels, std::int32_t *seconds, C *least,
+                     C *next, int n_threads);
+
 // after[center][row] <- the minimum of nearest[row] and the squared distance to the center.
 // sums[center] <- the sum over rows of after * shares.
 template <class C>

@@ -114,7 +114,7 @@ def _scan(n_threads: int, block: Block, minimum: Floats, maximum: Floats, norm: 
 
 
 def _not_finite(value: float, row: int, column: int) -> ValueError:
-    name = "NaN" if np.isnan(value) else "infinity (inf)"
-    return ValueError(
-        f"X contains {name} at row {row}, column {column}; remove or replace such entries"
-    )
+    name, advice = "infinity (inf)", "remove or replace such entries"
+    if np.isnan(value):
+        name, advice = "NaN", f'{advice}, or leave such rows out by on_missing="skip"'
+    return ValueError(f"X contains {name} at row {row}, column {column}; {advice}")

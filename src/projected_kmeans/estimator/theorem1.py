@@ -19,7 +19,7 @@ import numpy as np
 from sklearn.exceptions import DataDimensionalityWarning
 
 from projected_kmeans.checks import check_count
-from projected_kmeans.fit.fit_warnings import STACK_LEVEL
+from projected_kmeans.fit.fit_warnings import find_caller_level
 from projected_kmeans.projections.target_dimension import RULES, target_dimension
 from projected_kmeans.solvers.kss04 import DEFAULT_EPS
 
@@ -119,7 +119,7 @@ def warn_of_dimensions(chosen: Dimensions) -> None:
             f"rows, so that t = {chosen.t:,} signs are used, which reduces nothing; use a larger "
             "eps, or cluster the rows themselves",
             DataDimensionalityWarning,
-            stacklevel=STACK_LEVEL,
+            stacklevel=find_caller_level(),
         )
 
 

@@ -6,6 +6,7 @@ Warns; it changes nothing.
 from __future__ import annotations
 
 import math
+import sys
 import warnings
 from typing import Any
 
@@ -17,8 +18,16 @@ from projected_kmeans.planning.recipe import Recipe
 from projected_kmeans.results import Clustering
 from projected_kmeans.solvers.own_solvers import name_solver
 
-# Warnings point at the line that called the estimator's fit: four frames above this one.
-STACK_LEVEL = 4
+# Frames of these packages are passed over on the way to the caller; decorators live in contextlib.
+INNER = ("projected_kmeans", "contextlib")
+
+
+def find_caller_level() -> int:
+    """Return the ``stacklevel`` by which a warning points at the line that called this package."""
+    level, frame = 1, sys._getframe(1)
+    while frame.f_back is not None and frame.f_globals["__name__"].partition(".")[0] in INNER:
+        level, frame = level + 1, frame.f_back
+    return level
 
 
 def warn_of_fit(
@@ -43,13 +52,13 @@ def warn_of_fit(
             f"Number of distinct clusters ({n_found}) found smaller than n_clusters "
             f"({n_clusters}). {reason}",
             ConvergenceWarning,
-            stacklevel=STACK_LEVEL,
+            stacklevel=find_caller_level(),
         )
     if stopped == "interrupted":
         warnings.warn(
             "The fit was interrupted and keeps the best result so far; fit again for more",
             ConvergenceWarning,
-            stacklevel=STACK_LEVEL,
+            stacklevel=find_caller_level(),
         )
 
 
@@ -61,11 +70,11 @@ def warn_of_init(init: Any, n_init: int | str) -> None:
         "Explicit initial center position passed: performing only one init in ProjectedKMeans "
         f"instead of n_init={n_init}.",
         RuntimeWarning,
-        stacklevel=STACK_LEVEL,
+        stacklevel=find_caller_level(),
     )
 
 
-def warn_of_gamma(solver: str, gamma: float | None, stack_level: int = STACK_LEVEL) -> None:
+def warn_of_gamma(solver: str, gamma: float | None) -> None:
     """Warn if the solver "exact" could not prove that its partition of the sketch is optimal."""
     if solver != "exact" or (gamma is not None and gamma <= OPTIMAL_RATIO):
         return
@@ -75,7 +84,7 @@ def warn_of_gamma(solver: str, gamma: float | None, stack_level: int = STACK_LEV
     warnings.warn(
         f'solver="exact" could not prove that its inertia in the sketch is the lowest: {known}',
         ConvergenceWarning,
-        stacklevel=stack_level,
+        stacklevel=find_caller_level(),
     )
 
 
@@ -93,5 +102,5 @@ def warn_of_guarantee(guarantee: float | None, certificate: Certificate | None) 
     warnings.warn(
         f"guarantee={guarantee:g} is not met: {reached}",
         ConvergenceWarning,
-        stacklevel=STACK_LEVEL,
+        stacklevel=find_caller_level(),
     )

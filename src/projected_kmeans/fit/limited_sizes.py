@@ -1,20 +1,24 @@
-"""CLUSTER with limits of cluster sizes: passes on the sketch that begin at what was found freely.
+"""CLUSTER with limits of cluster sizes: passes on the sketch from several first centers.
 
 A pass of Lloyd's method then assigns all rows together, by `LimitedSearch`. Everything else, from
-exact sums to checkpoints, is as without limits.
+exact sums to checkpoints, is as without limits. Passes begin at what was found without limits, and
+at seedings: where groups are uneven, limits must divide large ones, and the centers of a free
+partition, one in each group, are far from that.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
+from projected_kmeans.keys import LIMITED_SIZES, open_stream
 from projected_kmeans.passes.limited_search import LimitedSearch
 from projected_kmeans.passes.problem import Problem
 from projected_kmeans.planning.recipe import Recipe
-from projected_kmeans.results import Clustering
+from projected_kmeans.results import Clustering, Floats
 from projected_kmeans.running.run import Run
 from projected_kmeans.solvers.restarts import first_of_lowest
 from projected_kmeans.solvers.resumable_solvers import run_to_plateau
+from projected_kmeans.solvers.seeding import seed_centers
 
 # Passes end when one lowers the inertia by less than this share, unless the caller fixes another.
 MIN_GAIN = 1e-5
@@ -22,13 +26,17 @@ MIN_GAIN = 1e-5
 # Up to this many rows times clusters, all finalists go on and not only the lowest.
 MAX_WORK_OF_ALL = 500_000
 
+# Seedings from which passes begin, beside the finalists.
+N_SEEDINGS = 2
+
 
 def limit_sizes(
     recipe: Recipe, sketch: Problem, finalists: Sequence[Clustering], run: Run
 ) -> list[Clustering]:
     """Return partitions within limits of cluster sizes; the finalists themselves without limits.
 
-    Of large problems only the finalist with the lowest inertia goes on.
+    Of large problems only the finalist with the lowest inertia goes on. Seedings are drawn if the
+    caller has chosen neither first centers nor a solver.
 
     Parameters
     ----------
@@ -39,23 +47,34 @@ def limit_sizes(
     finalists : sequence of Clustering
         Partitions of these rows without limits. Their centers are where the passes begin.
     run : Run
-        Told of every pass. If it is stopped, every finalist still gets one pass.
+        Told of every pass. If it is stopped, the first start still gets one pass.
     """
     if recipe.limits is None:
         return list(finalists)
     if sketch.source.shape[0] * recipe.n_clusters > MAX_WORK_OF_ALL:
         finalists = [finalists[first_of_lowest([one.inertia for one in finalists])]]
-    # A search of its own for each, because prices of one finalist are no start for another.
-    return [
-        _limit(recipe, sketch, one, LimitedSearch(sketch, recipe.limits), run, index)
-        for index, one in enumerate(finalists)
-    ]
+    starts = [one.centers for one in finalists]
+    if isinstance(recipe.init, str) and recipe.own_solver is None and not sketch.source.sparse:
+        starts += [_seed(recipe, sketch, index) for index in range(N_SEEDINGS)]
+    found: list[Clustering] = []
+    for index, centers in enumerate(starts):
+        if found and run.monitor.stopped:
+            break
+        # A search of its own for each, because prices of one start are no start for another.
+        search = LimitedSearch(sketch, recipe.limits)
+        found.append(_limit(recipe, sketch, centers, search, run, index))
+    return found
+
+
+def _seed(recipe: Recipe, sketch: Problem, index: int) -> Floats:
+    stream = open_stream(recipe.key, LIMITED_SIZES, index)
+    return seed_centers("k-means++", sketch, recipe.n_clusters, stream)
 
 
 def _limit(
     recipe: Recipe,
     sketch: Problem,
-    free: Clustering,
+    centers: Floats,
     search: LimitedSearch,
     run: Run,
     index: int,
@@ -64,7 +83,7 @@ def _limit(
     with run.monitor.step("cluster", max_iter, index):
         return run_to_plateau(
             sketch,
-            free.centers,
+            centers,
             run,
             f"limited-{index}",
             max_iter=max_iter,

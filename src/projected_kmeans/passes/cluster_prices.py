@@ -15,15 +15,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from projected_kmeans import _native
 from projected_kmeans.blas_threads import strictly
 from projected_kmeans.passes.size_limits import SizeLimits
 from projected_kmeans.results import Floats
 
 # No prices to begin with.
 NO_PRICES: Floats = np.empty(0)
-
-# Distances of some rows at a time are added to prices, about 1 MB.
-PART_SIZE = 2**18
 
 # Prices are first found on every 16th row, then on every 4th, where that leaves enough rows.
 STRIDES, MIN_ROWS_PER_CLUSTER = (16, 4), 20
@@ -70,6 +68,7 @@ def find_prices(
     weights: Floats | None,
     limits: SizeLimits,
     start: Floats = NO_PRICES,
+    n_threads: int = 0,
 ) -> Choice:
     """Return prices at which the sizes of clusters are nearly within their limits.
 
@@ -87,10 +86,12 @@ def find_prices(
     start : ndarray of float64 (k,), optional
         Prices to begin with, such as those for centers nearby. Without them, prices are first found
         on a part of the rows.
+    n_threads : int, default=0
+        The number of threads; 0 means as many as OpenMP allows.
     """
     n_rows, k = distances.shape
     if len(start):
-        return _climb(distances, weights, limits, start)
+        return _climb(distances, weights, limits, start, n_threads)
     prices = np.zeros(k)
     for stride in STRIDES:
         if n_rows // stride >= MIN_ROWS_PER_CLUSTER * k:
@@ -102,8 +103,8 @@ def find_prices(
                 share = float(np.sum(heavy)) / float(np.sum(weights))
             if share > 0:
                 scaled = SizeLimits(limits.minimum * share, limits.maximum * share)
-                prices = _climb(some, heavy, scaled, prices).prices
-    return _climb(distances, weights, limits, prices)
+                prices = _climb(some, heavy, scaled, prices, n_threads).prices
+    return _climb(distances, weights, limits, prices, n_threads)
 
 
 def target_sizes(prices: Floats, sizes: Floats, limits: SizeLimits) -> Floats:
@@ -117,23 +118,21 @@ def target_sizes(prices: Floats, sizes: Floats, limits: SizeLimits) -> Floats:
 
 
 def choose_clusters(
-    distances: NDArray[Any], weights: Floats | None, limits: SizeLimits, prices: Floats
+    distances: NDArray[Any],
+    weights: Floats | None,
+    limits: SizeLimits,
+    prices: Floats,
+    n_threads: int = 0,
 ) -> Choice:
     """Return what rows choose at given prices; of equally good clusters the first."""
     n_rows, k = distances.shape
-    labels, seconds = np.empty((2, n_rows), dtype=np.int64)
-    least, gaps = np.empty((2, n_rows))
+    nearest, second = np.empty((2, n_rows), dtype=np.int32)
+    lowest, following = np.empty((2, n_rows), dtype=distances.dtype)
     added = prices.astype(distances.dtype)
-    length = max(1, PART_SIZE // k)
-    for start in range(0, n_rows, length):
-        part = slice(start, start + length)
-        costs = distances[part] + added
-        rows = np.arange(len(costs))
-        labels[part] = costs.argmin(axis=1)
-        least[part] = costs[rows, labels[part]]
-        costs[rows, labels[part]] = np.inf
-        seconds[part] = costs.argmin(axis=1)
-        gaps[part] = costs[rows, seconds[part]] - least[part]
+    _native.priced_clusters(distances, added, nearest, second, lowest, following, n_threads)
+    labels, seconds = nearest.astype(np.int64), second.astype(np.int64)
+    least = lowest.astype(np.float64)
+    gaps = following - least
     sizes = np.bincount(labels, weights, minlength=k).astype(np.float64)
     value = float(np.sum(least if weights is None else least * weights))
     value -= limits.maximum * float(np.sum(prices[prices > 0]))
@@ -143,10 +142,14 @@ def choose_clusters(
 
 
 def _climb(
-    distances: NDArray[Any], weights: Floats | None, limits: SizeLimits, prices: Floats
+    distances: NDArray[Any],
+    weights: Floats | None,
+    limits: SizeLimits,
+    prices: Floats,
+    n_threads: int,
 ) -> Choice:
     """Climb the dual function from given prices."""
-    best = choose_clusters(distances, weights, limits, prices)
+    best = choose_clusters(distances, weights, limits, prices, n_threads)
     k, damping = distances.shape[1], FIRST_DAMPING
     unit = 1.0 if weights is None else float(np.sum(weights)) / len(weights)
     curvature = _curvature(best, weights, unit)
@@ -154,13 +157,30 @@ def _climb(
         if np.sum(np.abs(best.excess)) <= ENOUGH * k * unit or damping > MAX_DAMPING:
             break
         prices = _step(best, curvature, damping, limits)
-        tried = choose_clusters(distances, weights, limits, prices)
+        tried = choose_clusters(distances, weights, limits, prices, n_threads)
         if tried.value > best.value:
             best, damping = tried, max(MIN_DAMPING, damping / DAMPING_FACTOR)
             curvature = _curvature(best, weights, unit)
         else:
             damping *= DAMPING_FACTOR
     return best
+
+
+def rank_gaps(choice: Choice, ranks: NDArray[np.int64]) -> Floats:
+    """Return the gap of each cluster with this many smaller ones; its largest if it has fewer.
+
+    Clusters without rows have 0.
+    """
+    k = len(choice.prices)
+    short = choice.labels.astype(np.uint16) if k <= 2**16 else choice.labels
+    gaps = choice.gaps[np.argsort(short, kind="stable")]  # two bytes are sorted in linear time
+    ends = np.cumsum(np.bincount(choice.labels, minlength=k))
+    found = np.zeros(k)
+    for cluster, (begin, end) in enumerate(zip(ends - np.diff(ends, prepend=0), ends, strict=True)):
+        if end > begin:
+            rank = min(int(ranks[cluster]), end - begin - 1)
+            found[cluster] = np.partition(gaps[begin:end], rank)[rank]
+    return found
 
 
 def _curvature(choice: Choice, weights: Floats | None, unit: float) -> Floats:
@@ -170,14 +190,8 @@ def _curvature(choice: Choice, weights: Floats | None, unit: float) -> Floats:
     too few.
     """
     k = len(choice.prices)
-    order = np.lexsort((choice.gaps, choice.labels))
-    counts = np.bincount(choice.labels, minlength=k)
-    starts = np.cumsum(counts) - counts
     n_near = np.maximum(2 * np.abs(choice.excess) / unit, MIN_NEAR).astype(np.int64)
-    last = np.maximum(np.minimum(n_near, counts) - 1, 0)
-    reach = np.zeros(k)
-    filled = counts > 0
-    reach[filled] = choice.gaps[order[(starts + last)[filled]]]
+    reach = rank_gaps(choice, n_near - 1)
     near = choice.gaps <= reach[choice.labels]
     least = MIN_GAP * float(np.mean(reach))
     rates = 1.0 / (2 * np.maximum(reach, least) if least > 0 else np.ones(k))

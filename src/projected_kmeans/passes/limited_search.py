@@ -69,7 +69,7 @@ class LimitedSearch:
         weights = self._problem.weights
         if weights is None:
             start = np.ldexp(self.remembered, exponent)
-            choice = find_prices(distances, None, self._limits, start)
+            choice = find_prices(distances, None, self._limits, start, self._problem.n_threads)
             found = repair_sizes(distances, choice, self._limits)
             prices = np.ldexp(found.prices, -exponent)
             self.remembered = prices if np.isfinite(prices).all() else NOTHING

@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from projected_kmeans.passes.cluster_prices import Choice, target_sizes
+from projected_kmeans.passes.cluster_prices import Choice, rank_gaps, target_sizes
 from projected_kmeans.passes.size_limits import SizeLimits
 from projected_kmeans.results import Floats
 
@@ -113,12 +113,7 @@ def repair_sizes(distances: NDArray[Any], choice: Choice, limits: SizeLimits) ->
 def _reaches(choice: Choice, n_taking_part: NDArray[np.int64]) -> Floats:
     """Return for each cluster the gap up to which its rows take part; infinity if all do."""
     counts = np.bincount(choice.labels, minlength=len(n_taking_part))
-    order = np.lexsort((choice.gaps, choice.labels))
-    starts = np.cumsum(counts) - counts
-    reaches = np.full(len(n_taking_part), np.inf)
-    some = n_taking_part < counts
-    reaches[some] = choice.gaps[order[(starts + n_taking_part)[some]]]
-    return reaches
+    return np.where(n_taking_part < counts, rank_gaps(choice, n_taking_part), np.inf)
 
 
 class _Repair:

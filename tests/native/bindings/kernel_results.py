@@ -48,6 +48,12 @@ def compute_dense(rows: Any, centers: Any, name: str) -> Results:
     inside = centers.astype(wide) - origin
     shares = nearest = lowered[:64]
     _native.weigh_candidates(tiles, inside, nearest, shares, found["after"], found["left"], 2)
+    priced = found["all distances"].T.astype(wide, order="C")
+    found["priced"], found["second price"] = costs = np.empty((2, len(X)), wide)
+    first, second = np.empty((2, len(X)), np.int32)
+    prices = np.arange(N_CENTERS, dtype=wide)
+    _native.priced_clusters(priced, prices, first, second, *costs, 2)
+    found["priced labels"], found["second labels"] = first, second
     ranges = scan_columns(source)
     found["minimum"], found["maximum"] = ranges.minimum, ranges.maximum
     moments = ClusterSums(source, centers, None, ranges).update(labels)

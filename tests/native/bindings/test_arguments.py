@@ -96,6 +96,20 @@ def call_lower_distances(**changes: Any) -> None:
     _native.lower_distances(**(arguments | changes))
 
 
+def call_priced_clusters(**changes: Any) -> None:
+    """Call the choice by prices with right arguments but for the changes."""
+    arguments = {
+        "distances": np.ones((4, 2)),
+        "prices": np.zeros(2),
+        "labels": np.empty(4, np.int32),
+        "seconds": np.empty(4, np.int32),
+        "least": np.empty(4),
+        "next": np.empty(4),
+        "n_threads": 1,
+    }
+    _native.priced_clusters(**(arguments | changes))
+
+
 def call_weigh_candidates(**changes: Any) -> None:
     """Call the weighing of candidates with right arguments but for the changes."""
     arguments = {
@@ -302,6 +316,12 @@ def test_a_stride_inside_a_row_is_refused(call: Any) -> None:
         (call_lower_distances, {"origin": np.zeros(2)}),
         (call_lower_distances, {"centers": CENTERS[:, :2].copy()}),
         (call_lower_distances, {"nearest": np.empty(3)}),
+        (call_priced_clusters, {"distances": np.ones((4, 0))}),
+        (call_priced_clusters, {"prices": np.zeros(3)}),
+        (call_priced_clusters, {"labels": np.empty(3, np.int32)}),
+        (call_priced_clusters, {"seconds": np.empty(5, np.int32)}),
+        (call_priced_clusters, {"least": np.empty(3)}),
+        (call_priced_clusters, {"next": np.empty(5)}),
         (call_weigh_candidates, {"tiles": np.zeros((2, 3, 31))}),
         (call_weigh_candidates, {"centers": CENTERS[:, :2].copy()}),
         (call_weigh_candidates, {"nearest": np.empty(63)}),
@@ -401,6 +421,8 @@ def test_a_wrong_size_is_refused(call: Any, changes: dict[str, Any]) -> None:
         (call_nearest_center, {"nearest": np.empty(8)[::2]}),
         (call_nearest_center, {"distances": np.empty(8)[::2]}),
         (call_lower_distances, {"nearest": np.empty(4, np.float32)}),
+        (call_priced_clusters, {"prices": np.zeros(2, np.float32)}),
+        (call_priced_clusters, {"labels": np.empty(4, np.int64)}),
         (call_weigh_candidates, {"sums": np.empty(2, np.float32)}),
         (call_weigh_candidates, {"shares": np.ones(64, np.float32)}),
         (call_nearest_listed, {"groups": np.zeros(4, np.int64)}),
