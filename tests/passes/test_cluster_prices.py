@@ -5,14 +5,32 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from projected_kmeans.passes.cluster_prices import choose_clusters, find_prices, target_sizes
+from projected_kmeans.passes.cluster_prices import (
+    choose_clusters,
+    find_prices,
+    rank_gaps,
+    target_sizes,
+)
 from projected_kmeans.passes.size_limits import SizeLimits
 
 
-@pytest.mark.parametrize("part_size", [1, 2**18])
-def test_choices_at_prices(part_size: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A row takes the least sum of distance and price, however many rows are taken at a time."""
-    monkeypatch.setattr("projected_kmeans.passes.cluster_prices.PART_SIZE", part_size)
+def test_ranked_gaps_are_those_of_sorted_clusters() -> None:
+    """Gaps are those of the sorted cluster: its largest beyond its end, 0 without rows."""
+    distances = np.random.default_rng(0).exponential(size=(200, 5))
+    distances[:, 3] += 99.0
+    choice = choose_clusters(distances, None, SizeLimits(0, 200), np.zeros(5))
+    found = rank_gaps(choice, np.array([0, 3, 10_000, 1, 7]))
+    expected = [
+        gaps[min(rank, len(gaps) - 1)]
+        if len(gaps := np.sort(choice.gaps[choice.labels == j]))
+        else 0
+        for j, rank in enumerate([0, 3, 10_000, 1, 7])
+    ]
+    assert found.tolist() == expected
+
+
+def test_choices_at_prices() -> None:
+    """A row takes the least sum of distance and price."""
     distances = np.array([[0.0, 2.0, 9.0], [1.0, 1.0, 1.0], [5.0, 0.0, 1.0]])
     found = choose_clusters(distances, None, SizeLimits(1, 1), np.array([0.0, 1.0, -1.0]))
     assert found.labels.tolist() == [0, 2, 2]

@@ -1,5 +1,8 @@
 // The best and the second best cluster of every row, at a price for each cluster.
+#include <limits>
+
 #include "clustering/kernels.hpp"
+#include "lanes/instruction_set.hpp"
 
 namespace projected_kmeans::PK_INSTRUCTION_SET {
 

@@ -2,8 +2,8 @@
 
 A pass of Lloyd's method then assigns all rows together, by `LimitedSearch`. Everything else, from
 exact sums to checkpoints, is as without limits. Passes begin at what was found without limits, and
-at seedings: where groups are uneven, limits must divide large ones, and the centers of a free
-partition, one in each group, are far from that.
+of small problems at seedings, too: where groups are uneven, limits must divide large ones, and the
+centers of a free partition, one in each group, are far from that.
 """
 
 from __future__ import annotations
@@ -23,11 +23,9 @@ from projected_kmeans.solvers.seeding import seed_centers
 # Passes end when one lowers the inertia by less than this share, unless the caller fixes another.
 MIN_GAIN = 1e-5
 
-# Up to this many rows times clusters, all finalists go on and not only the lowest.
-MAX_WORK_OF_ALL = 500_000
-
-# Seedings from which passes begin, beside the finalists.
-N_SEEDINGS = 2
+# Up to this many rows times clusters, all finalists go on and not only the lowest, and passes begin
+# at some seedings, too. A start of larger problems takes seconds.
+MAX_WORK_OF_ALL, N_SEEDINGS = 500_000, 2
 
 
 def limit_sizes(
@@ -35,8 +33,8 @@ def limit_sizes(
 ) -> list[Clustering]:
     """Return partitions within limits of cluster sizes; the finalists themselves without limits.
 
-    Of large problems only the finalist with the lowest inertia goes on. Seedings are drawn if the
-    caller has chosen neither first centers nor a solver.
+    Of large problems only the finalist with the lowest inertia goes on. Of small ones, seedings are
+    drawn, too, if the caller has chosen neither first centers nor a solver.
 
     Parameters
     ----------
@@ -51,10 +49,11 @@ def limit_sizes(
     """
     if recipe.limits is None:
         return list(finalists)
-    if sketch.source.shape[0] * recipe.n_clusters > MAX_WORK_OF_ALL:
-        finalists = [finalists[first_of_lowest([one.inertia for one in finalists])]]
+    free_to_seed = isinstance(recipe.init, str) and recipe.own_solver is None
     starts = [one.centers for one in finalists]
-    if isinstance(recipe.init, str) and recipe.own_solver is None and not sketch.source.sparse:
+    if sketch.source.shape[0] * recipe.n_clusters > MAX_WORK_OF_ALL:
+        starts = [starts[first_of_lowest([one.inertia for one in finalists])]]
+    elif free_to_seed and not sketch.source.sparse:
         starts += [_seed(recipe, sketch, index) for index in range(N_SEEDINGS)]
     found: list[Clustering] = []
     for index, centers in enumerate(starts):
