@@ -14,7 +14,7 @@ feature_names_option = click.option(
     metavar="FILE",
     type=click.Path(),
     help="Names of the columns, such as words: a text file with one name per line, or a .npy or "
-    ".npz file of text. By default those that MODEL or DATA knows.",
+    ".npz file of text. Without it, names come from MODEL or DATA.",
 )
 
 

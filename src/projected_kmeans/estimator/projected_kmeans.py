@@ -770,7 +770,7 @@ class ProjectedKMeans(
         Parameters
         ----------
         X : array-like, sparse matrix, row source, Dask array or Dask data frame (n, d)
-            Rows; their clusters are those that `predict` gives.
+            Rows. `predict` gives them their clusters.
         n_rows : int, default=1
             Number of rows for each center.
         ids : sequence, optional
@@ -817,10 +817,10 @@ class ProjectedKMeans(
         Parameters
         ----------
         X : array-like, sparse matrix, row source, Dask array or Dask data frame (n, d)
-            Rows; their clusters are those that `predict` gives.
+            Rows. `predict` gives them their clusters.
         feature_names : sequence of str, optional
-            The names of the columns, such as the words of a vocabulary; by default those that the
-            model knows.
+            The names of the columns, such as the words of a vocabulary. By default the model's own
+            names are used.
         ids : sequence, optional
             What the caller calls the rows; by default as for `representatives`.
         sample_weight : array-like (n,), optional
@@ -973,8 +973,8 @@ class ProjectedKMeans(
             The shape of rows that are pictures. "auto" takes that of image files, or else finds
             out whether rows are square pictures, grey or in colour; None shows numbers.
         feature_names : sequence of str, optional
-            The names of the columns, such as the words of a vocabulary; by default those that the
-            model knows.
+            The names of the columns, such as the words of a vocabulary. By default the model's own
+            names are used.
         ids : sequence, optional
             What the caller calls the rows; by default the index of a pandas DataFrame, or the
             ``row_ids`` of a row source, such as the names of image files.

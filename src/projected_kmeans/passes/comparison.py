@@ -42,8 +42,8 @@ class ClusteringComparison:
     n_rows : int
         Number of rows.
     n_compared : int
-        Number of rows that have a cluster in both. Rows with a label below 0 in one of them, such
-        as those that ``trim`` sets aside, have none; the next three attributes leave them out.
+        Number of rows that have a cluster in both. A label below 0 is no cluster: rows that
+        ``trim`` sets aside have one. The next three attributes count the compared rows only.
     overlap : float
         Share of the compared rows that are in matched clusters. Clusters are matched one to one
         such that this share is as large as it can be.
@@ -52,7 +52,7 @@ class ClusteringComparison:
     normalized_mutual_information : float
         Shared information by the mean entropy, from 0 to 1.
     moved_rows : ndarray of int64 (m,)
-        Indices of the rows that are not in matched clusters, ascending, and of those that have a
+        Ascending indices of the rows that moved: their two clusters are not matched, or they have a
         cluster in one clustering only.
     n_left, n_joined : int
         Number of rows that have a cluster in the first clustering only, and in the second only.
