@@ -17,8 +17,8 @@ MAX_FUNCTION_LINES = 50
 
 # What is longer, each with its reason.
 LONG_MODULES = {
-    "estimator/projected_kmeans.py": "most of it documents 24 parameters, 22 attributes and the "
-    "methods of the one class that users read",
+    "estimator/projected_kmeans.py": "most of it documents the parameters, the attributes and "
+    "the methods of the one class that users read",
 }
 LONG_FUNCTIONS: dict[str, str] = {
     "estimator/projected_kmeans.py:__init__": "scikit-learn wants one line for each parameter",
