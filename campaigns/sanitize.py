@@ -33,6 +33,7 @@ TESTS = (
     "tests/passes",
     "tests/projections",
     "tests/solvers",
+    "tests/test_blas_threads.py",
     "tests/test_threads.py",
 )
 INSTRUCTION_SETS = ("portable", "avx2", "avx512")
@@ -59,6 +60,7 @@ LEFT_OUT = (
 ONLY_ONCE = (
     "tests/native/bindings/test_instruction_sets.py",
     "tests/native/bindings/test_threads.py",
+    "tests/test_blas_threads.py",
     "tests/test_threads.py",
 )
 
