@@ -28,10 +28,10 @@ READY = b"ready"
 IMPORTED = (
     "bokeh.embed",
     "projected_kmeans.commands.main",
-    "projected_kmeans.commands.choose_k",
-    "projected_kmeans.commands.fit",
-    "projected_kmeans.commands.predict",
-    "projected_kmeans.commands.report",
+    "projected_kmeans.commands.choose_k_job",
+    "projected_kmeans.commands.fit_job",
+    "projected_kmeans.commands.predict_job",
+    "projected_kmeans.commands.report_job",
 )
 
 

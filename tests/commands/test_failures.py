@@ -25,7 +25,7 @@ def fail_with(monkeypatch: pytest.MonkeyPatch, error: BaseException) -> None:
     def work(*arguments: object, **options: object) -> None:
         raise error
 
-    monkeypatch.setattr("projected_kmeans.commands.fit.open_data", work)
+    monkeypatch.setattr("projected_kmeans.commands.fit_job.open_data", work)
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import subprocess
 import sys
 import warnings
 from pathlib import Path
@@ -23,6 +24,22 @@ def test_help_teaches_with_an_example(call: Call) -> None:
         assert (run.code, run.err) == (0, "")
         assert "  projected-kmeans " in run.out
     assert call().out == call("--help").out
+
+
+def test_help_loads_nothing_that_computes() -> None:
+    """The help of all commands comes without NumPy, and so without all that is built on it."""
+    heavy = "numpy", "scipy", "sklearn", "rich", "dask", "projected_kmeans.estimator"
+    script = f"""
+import sys
+from projected_kmeans.commands.main import commands
+for name in {[*COMMANDS]}:
+    commands.main([name, "--help"], standalone_mode=False)
+print([name for name in {heavy} if name in sys.modules])
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.splitlines()[-1] == "[]"
 
 
 def test_version(call: Call) -> None:
@@ -55,7 +72,7 @@ def test_warnings_of_several_lines_are_joined(
         warnings.warn("column one\n\x1b[2Jis bad", UserWarning, stacklevel=1)
         raise ValueError("stop")
 
-    monkeypatch.setattr("projected_kmeans.commands.fit.open_data", work)
+    monkeypatch.setattr("projected_kmeans.commands.fit_job.open_data", work)
     told, error = call("fit", data, "-k", 3).err.splitlines()
     assert told == "projected-kmeans: warning: column one \\x1b[2Jis bad"
     assert error == "projected-kmeans: error: stop"
@@ -89,7 +106,7 @@ def test_too_little_memory(call: Call, data: Path, monkeypatch: pytest.MonkeyPat
     def work(*arguments: object, **options: object) -> None:
         raise MemoryError("Unable to allocate 7 TiB")
 
-    monkeypatch.setattr("projected_kmeans.commands.fit.open_data", work)
+    monkeypatch.setattr("projected_kmeans.commands.fit_job.open_data", work)
     check_refusal(call("fit", data, "-k", 3), "Unable to allocate 7 TiB")
 
 
@@ -101,7 +118,7 @@ def test_interruption_leaves_nothing(
     def work(*arguments: object, **options: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("projected_kmeans.commands.fit.open_data", work)
+    monkeypatch.setattr("projected_kmeans.commands.fit_job.open_data", work)
     run = call("fit", data, "-k", 3, "--out", tmp_path / "out")
     assert run.code == 130
     assert run.err.strip() == "projected-kmeans: interrupted"

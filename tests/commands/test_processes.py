@@ -10,12 +10,17 @@ import shlex
 import signal
 import subprocess
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from tests.support.commands import COMMAND, GENERATOR, ROWS
+
+# Seconds after which a process that says nothing hangs. A busy machine needs more than a minute.
+PATIENCE = 300.0
 
 
 def test_process_in_a_pipe(data: Path) -> None:
@@ -50,26 +55,31 @@ def test_process_whose_reader_leaves(model: Path, tmp_path: Path) -> None:
     assert process.returncode == 1
 
 
+@contextmanager
 def start_long_fit(
     tmp_path: Path, k: int, *options: str, terminal: int, scratch: Path | None = None
-) -> subprocess.Popen[bytes]:
-    """Start a fit that takes minutes, with its progress on a terminal."""
+) -> Iterator[subprocess.Popen[bytes]]:
+    """Start a fit that takes minutes, with its progress on a terminal; end it with the test."""
     np.save(tmp_path / "rows.npy", GENERATOR.normal(size=(20000, 200)).astype(np.float32))
     command = [*COMMAND, "fit", str(tmp_path / "rows.npy"), "-k", str(k), "--n-init", "1000"]
-    return subprocess.Popen(
+    with subprocess.Popen(
         [*command, *options, "--out", str(tmp_path / "out")],
         stdout=subprocess.PIPE,
         stderr=terminal,
         env=os.environ
         | {"TERM": "xterm", "COLUMNS": "100"}
         | ({} if scratch is None else {"TMPDIR": str(scratch)}),
-    )
+    ) as process:
+        try:
+            yield process
+        finally:
+            process.kill()  # a test that fails does not wait for it
 
 
 def read_until(word: bytes, terminal: int) -> None:
     """Read what a process draws until a word appears."""
     seen = b""
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + PATIENCE
     while word not in seen:
         ready, _, _ = select.select([terminal], [], [], max(0.0, deadline - time.monotonic()))
         assert ready, f"{word!r} did not appear in {seen!r}"
@@ -86,7 +96,7 @@ def test_process_interrupted_keeps_its_result(tmp_path: Path) -> None:
         read_until(b"The fit was interrupted", ours)  # "warning" before it is in colour
         assert process.stdout is not None
         document = json.loads(process.stdout.read())
-        assert process.wait(timeout=60) == 130
+        assert process.wait(timeout=PATIENCE) == 130
     os.close(ours)
     assert document["results"]["stopped"] == "interrupted"
     assert json.loads((tmp_path / "out" / "result.json").read_text()) == document
@@ -101,7 +111,7 @@ def test_process_interrupted_before_a_result(tmp_path: Path) -> None:
         read_until(b"seed", ours)
         process.send_signal(signal.SIGINT)
         read_until(b"projected-kmeans: interrupted", ours)
-        assert process.wait(timeout=60) == 130
+        assert process.wait(timeout=PATIENCE) == 130
     os.close(ours)
     assert not (tmp_path / "out").exists()
 
@@ -132,7 +142,7 @@ def test_process_that_is_terminated(options: tuple[str, ...], tmp_path: Path) ->
             assert children
         process.send_signal(signal.SIGTERM)
         read_until(b"projected-kmeans: terminated", ours)
-        assert process.wait(timeout=60) == 143
+        assert process.wait(timeout=PATIENCE) == 143
     os.close(ours)
     for child in children:
         assert select.select([child], [], [], 60)[0], "a child process has not ended"

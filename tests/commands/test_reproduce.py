@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
@@ -178,14 +176,3 @@ def test_missing_data_is_named(
     for text in (run.err, run.out):
         assert "eeds is left out, because small_instances.npz is in no data folder" in text
     assert "iris" in run.out
-
-
-def test_the_command_line_starts_without_the_experiments() -> None:
-    """Importing the command loads neither matplotlib nor any experiment or baseline."""
-    script = (
-        "import sys, projected_kmeans.commands.reproduce; print([name for name in sys.modules if "
-        "name.startswith(('matplotlib', 'projected_kmeans.paper.'))])"
-    )
-    command = [sys.executable, "-c", script]
-    found = subprocess.run(command, capture_output=True, text=True, check=True)
-    assert found.stdout.strip() == "[]"

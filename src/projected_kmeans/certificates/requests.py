@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from projected_kmeans.checks import check_choice, check_not_negative
-
-# The methods of proof that a fit offers.
-CERTIFICATES = ("auto", "spectral", "full", "semidefinite")
+from projected_kmeans.choices import CERTIFICATES
 
 
 def check_certificate(method: str | None, time_limit: float | None) -> None:

@@ -4,7 +4,8 @@ A command turns words into one library call, and its result into a table, senten
 files. It computes nothing itself. This package is the last of the import order: nothing in the
 library imports it.
 
-The commands, one module each, named as the command with ``_`` for ``-``:
+The commands, one module each, named as the command with ``_`` for ``-``. It declares the options and
+holds the help; what the command does stands in a second module, such as ``fit_job`` for ``fit``:
 
 - ``certify``     prove how far labels can be from the best clustering
 - ``choose_k``    compare numbers of clusters
@@ -26,8 +27,9 @@ What they share:
 - ``option_words``   parameters of Python in a sentence -> options of the command line
 - ``command_table``  the names of all commands with one sentence each, for the overview
 - ``options``        options that several commands take, and the parsing of their values
+- ``row_options``    options about ids, true labels, rows with holes, names and representatives
 - ``limit_options``  options of ``fit`` that limit the sizes of clusters
-- ``paper_option``   the option ``--as-in-paper`` of ``fit``
+- ``as_in_paper``    what ``fit --as-in-paper`` sets and prints
 - ``proof_options``  options of ``fit`` that ask for a certificate or a guarantee
 - ``data``           open a data file: load it if it is small, otherwise read it block by block
 - ``label_files``    read and write files of labels
@@ -50,17 +52,20 @@ An error, also an unexpected one, is one sentence with exit code 2; ``--debug`` 
 Files appear whole or not at all, and every output place is checked before the long work begins, so
 that no result is lost at its end. Progress and colours appear on terminals only.
 
-Why commands are imported late
-------------------------------
-``main`` imports a command when it is called or asked for its own help. The overview and the
-version come from ``command_table``, which needs nothing but the standard library, so that
-``--help``, ``--version`` and shell completion answer at once instead of loading NumPy first.
+Why a command is two modules
+----------------------------
+``main`` imports the declaration of a command when it is called or asked for its own help. Help needs
+the words that options allow, which stand in `projected_kmeans.choices`, and nothing that computes.
+The job imports NumPy, scikit-learn and the engine, which take a second. So ``--help``,
+``--version``, shell completion and complaints about mistyped options answer at once. A test checks
+that no declaration loads a numerical package.
 
 How to add a command
 --------------------
 1. Write the module ``commands/<name>.py`` with a click command of the same name. Take shared
    options from ``options``. The docstring is the help: its first sentence is the summary, and it
-   ends with examples that can be typed.
+   ends with examples that can be typed. Its body imports ``run_<name>`` of ``<name>_job`` and
+   calls it with the options.
 2. Add one line with the name and that first sentence to ``command_table``, in alphabetical order.
 3. Run ``make docs``. It writes docs/cli.md (tools/cli_page.py) and the manual page
    (man/manual_page.py) from the help of all commands. tests/commands/test_pages.py fails while

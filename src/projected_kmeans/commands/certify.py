@@ -5,16 +5,11 @@ Reads rows and labels and prints the certificate; the bounds are those of `certi
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
 from typing import Any
 
 import click
 
-from projected_kmeans.certificates.certify_labels import certify as certify_labels
-from projected_kmeans.certificates.efforts import EFFORTS
-from projected_kmeans.commands.data import load_data
-from projected_kmeans.commands.label_files import open_label_folder, read_label_file, write_labels
+from projected_kmeans.choices import PROOF_METHODS
 from projected_kmeans.commands.metric_option import metric_option
 from projected_kmeans.commands.options import (
     data_argument,
@@ -23,10 +18,6 @@ from projected_kmeans.commands.options import (
     quiet_option,
     seed_option,
 )
-from projected_kmeans.commands.progress import show_progress
-from projected_kmeans.commands.summaries import summarize_certificate
-from projected_kmeans.passes.labelling import LabelledBlock
-from projected_kmeans.passes.scoring import inertia
 
 
 @click.command()
@@ -34,7 +25,7 @@ from projected_kmeans.passes.scoring import inertia
 @click.argument("labels", metavar="LABELS", type=click.Path())
 @click.option(
     "--method",
-    type=click.Choice(list(EFFORTS)),
+    type=click.Choice(PROOF_METHODS),
     default="auto",
     show_default=True,
     help="Which lower bounds to try; full tries several. semidefinite is often within a percent of "
@@ -63,19 +54,7 @@ from projected_kmeans.passes.scoring import inertia
 )
 @quiet_option
 @json_option
-def certify(
-    data: str,
-    labels: str,
-    better_labels: str | None,
-    method: str,
-    metric: str,
-    time_limit: float | None,
-    delta: float,
-    seed: int,
-    quiet: bool,
-    as_json: bool,
-    **choice: Any,
-) -> None:
+def certify(**options: Any) -> None:
     """Prove how far the clustering LABELS of DATA can be from the best one.
 
     LABELS is a file with the cluster of every row, such as labels.npy of fit --out. The lower bound
@@ -90,34 +69,6 @@ def certify(
       projected-kmeans certify faces.mat labels.npy --variable fea --method full
       projected-kmeans certify rows.npy labels.npy --method full --better-labels better.npy
     """
-    if not 0 < delta < 1:
-        raise ValueError(f"--delta {delta:g} is not a probability in (0, 1); use for example 0.01")
-    with open_label_folder(better_labels, with_ids=False, spreadsheet_safe=False):
-        rows = load_data(data, **choice).array
-        clusters = read_label_file(labels, rows.shape[0])
-        with show_progress(quiet=quiet) as callback:
-            certificate = certify_labels(
-                rows,
-                clusters,
-                method=method,
-                metric=metric,
-                time_limit=time_limit,
-                confidence=1 - delta,
-                random_state=seed,
-                callback=callback,
-            )
-        better = certificate.better_labels
-        if better is not None and better_labels is not None:
-            write_labels(Path(better_labels), len(better), [LabelledBlock(0, better)])
-    found = None if better is None else inertia(rows, better)  # never set for cosine
-    if as_json:
-        described = {**certificate.to_document(), "better_inertia": found}
-        click.echo(json.dumps({"data": Path(data).name, **described}))
-        return
-    click.echo(summarize_certificate(certificate))
-    if found is not None:
-        click.echo(f"{'better F':<14} {found:.6g} ({_tell_file(better_labels)})")
+    from projected_kmeans.commands.certify_job import run_certify
 
-
-def _tell_file(path: str | None) -> str:
-    return "--better-labels FILE writes these clusters" if path is None else f"written to {path}"
+    run_certify(**options)

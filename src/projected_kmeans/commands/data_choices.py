@@ -2,42 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, NamedTuple
 
-import click
 from numpy.typing import NDArray
 
-from projected_kmeans.commands.id_files import IdChoice, ids_option
+from projected_kmeans.commands.id_files import IdChoice
 from projected_kmeans.commands.options import DATA_CHOICES
 from projected_kmeans.results import Floats
 from projected_kmeans.sources.protocol import RowSource
 from projected_kmeans.sources.side_columns import SideColumn, leave_out, open_side_column
-
-
-def side_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the options that name columns of DATA which are not features."""
-    for option in (
-        click.option(
-            "--label-column",
-            metavar="NAME",
-            help="Column that holds the true labels, to measure the accuracy. It is not clustered.",
-        ),
-        click.option(
-            "--id-column",
-            metavar="NAME",
-            help="Column that identifies the rows. It is written beside the labels and not "
-            "clustered.",
-        ),
-        ids_option,
-        click.option(
-            "--folder-labels",
-            is_flag=True,
-            help="Take the folders inside DATA, in which images lie, as true labels.",
-        ),
-    ):
-        command = option(command)
-    return command
 
 
 class Choices(NamedTuple):

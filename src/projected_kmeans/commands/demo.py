@@ -5,16 +5,12 @@ Prints the comparison; the package `demo` draws the data, runs and measures.
 
 from __future__ import annotations
 
+from typing import Any
+
 import click
-from rich.console import Console
 
 from projected_kmeans.commands.command_table import PROGRAM
 from projected_kmeans.commands.options import quiet_option, seed_option
-from projected_kmeans.commands.progress import show_progress
-from projected_kmeans.commands.summaries import compare_runs, describe_speed, list_files
-from projected_kmeans.demo.comparison import run_demo, write_demo
-from projected_kmeans.optional_packages import install_command
-from projected_kmeans.output_files import open_output_folder
 
 
 @click.command()
@@ -29,7 +25,7 @@ from projected_kmeans.output_files import open_output_folder
     help="Folder to write the files to.",
 )
 @quiet_option
-def demo(n_samples: int, seed: int, out: str, quiet: bool) -> None:
+def demo(**options: Any) -> None:
     """Compare with scikit-learn's k-means on built-in data.
 
     The data is drawn by the program: images of 40 characters, 64 x 64 pixels each. They are
@@ -42,18 +38,6 @@ def demo(n_samples: int, seed: int, out: str, quiet: bool) -> None:
     Example, in a few seconds:
       projected-kmeans demo --n-samples 2000 --out demo
     """
-    with open_output_folder(out) as folder:
-        with show_progress(quiet=quiet) as callback:
-            result = run_demo(n_samples, seed=seed, callback=callback)
-        files = write_demo(result, folder)
-    if quiet:
-        return
-    Console().print(compare_runs(result))
-    click.echo(describe_speed(result))
-    click.echo(list_files(files))
-    page = files[-1]
-    click.echo(
-        f"report: {page}"
-        if page.suffix == ".html"
-        else f"report: none, because bokeh is missing; {install_command('report')}"
-    )
+    from projected_kmeans.commands.demo_job import run_demo
+
+    run_demo(**options)

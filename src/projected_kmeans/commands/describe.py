@@ -5,22 +5,10 @@ Prints a table, JSON, or writes a file; the descriptions are those of `estimator
 
 from __future__ import annotations
 
-import csv
-import io
-import json
-from collections.abc import Sequence
-from contextlib import nullcontext
-from dataclasses import asdict
-from pathlib import Path
 from typing import Any
 
 import click
-from rich.console import Console
 
-from projected_kmeans.commands.data import open_data
-from projected_kmeans.commands.data_choices import side_options, take_choices
-from projected_kmeans.commands.feature_name_files import feature_names_option, read_feature_names
-from projected_kmeans.commands.model_columns import choose_model_columns
 from projected_kmeans.commands.options import (
     data_argument,
     data_options,
@@ -28,11 +16,7 @@ from projected_kmeans.commands.options import (
     memory_option,
     quiet_option,
 )
-from projected_kmeans.commands.summaries import list_descriptions
-from projected_kmeans.estimator.cluster_descriptions import ClusterDescription, describe_model
-from projected_kmeans.estimator.model_files import load_model
-from projected_kmeans.estimator.projected_kmeans import read_fitted_model
-from projected_kmeans.output_files import open_output_folder, write_atomically, write_json
+from projected_kmeans.commands.row_options import feature_names_option, side_options
 
 
 @click.command()
@@ -65,18 +49,7 @@ from projected_kmeans.output_files import open_output_folder, write_atomically, 
 )
 @quiet_option
 @json_option
-def describe(
-    model: str,
-    data: str,
-    feature_names: str | None,
-    memory_limit: str | None,
-    out: str | None,
-    quiet: bool,
-    as_json: bool,
-    n_columns: int,
-    n_representatives: int,
-    **options: Any,
-) -> None:
+def describe(**options: Any) -> None:
     """Tell what each cluster of MODEL is, for the rows of DATA.
 
     MODEL is the folder that fit --out wrote. For each cluster the table shows its rows, their share
@@ -90,55 +63,6 @@ def describe(
       projected-kmeans describe model texts.npz --feature-names vocabulary.txt --top 10
       projected-kmeans describe model rows.npy --out clusters.csv
     """
-    with nullcontext() if out is None else open_output_folder(_check_file(out).parent):
-        fitted = read_fitted_model(load_model(model).set_params(memory_limit=memory_limit))
-        choose_model_columns(fitted, data, options, quiet=quiet)
-        chosen = take_choices(data, options)
-        names: Sequence[str] | None = fitted.feature_names
-        if feature_names is not None:
-            names = read_feature_names(feature_names, fitted.centers.shape[1])
-        chosen.rows["on_missing"] = fitted.settings.on_missing
-        with open_data(data, memory_limit=memory_limit, **chosen.rows) as rows:
-            ids = chosen.ids.resolve(rows)
-            described = describe_model(
-                fitted,
-                rows,
-                feature_names=rows.feature_names if names is None else names,
-                ids=None if ids is None else ids.take_ids().take(rows.shape[0]),
-                n_columns=n_columns,
-                n_representatives=n_representatives,
-            )
-        document = {"data": Path(data).name, "clusters": [asdict(one) for one in described]}
-        if out is not None:
-            _write(Path(out), document, described)
-    if as_json:
-        click.echo(json.dumps(document, default=str))
-    elif not quiet:
-        Console().print(list_descriptions(described))
-        if out is not None:
-            click.echo(f"{len(described)} clusters written to {out}")
+    from projected_kmeans.commands.describe_job import run_describe
 
-
-def _check_file(out: str) -> Path:
-    path = Path(out)
-    if path.suffix not in (".csv", ".json"):
-        raise ValueError(f"{out} has the unknown format {path.suffix!r}; use .csv or .json")
-    if path.is_dir():
-        raise ValueError(f"{out} is a folder; name a file in it")
-    return path
-
-
-def _write(path: Path, document: dict[str, Any], described: Sequence[ClusterDescription]) -> None:
-    """Write descriptions; cells of .csv with several entries are joined by "; "."""
-    if path.suffix == ".json":
-        write_json(path, json.loads(json.dumps(document, default=str)))
-        return
-    text = io.StringIO(newline="")
-    table = csv.writer(text, lineterminator="\n")
-    table.writerow(asdict(described[0]))
-    for one in described:
-        cells = asdict(one).values()
-        table.writerow(
-            ["; ".join(map(str, cell)) if isinstance(cell, tuple) else cell for cell in cells]
-        )
-    write_atomically(path, lambda handle: handle.write(text.getvalue().encode()))
+    run_describe(**options)

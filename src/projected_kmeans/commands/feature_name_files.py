@@ -4,18 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import click
 import numpy as np
 
 from projected_kmeans.one_line import first_line
-
-feature_names_option = click.option(
-    "--feature-names",
-    metavar="FILE",
-    type=click.Path(),
-    help="Names of the columns, such as words: a text file with one name per line, or a .npy or "
-    ".npz file of text. Without it, names come from MODEL or DATA.",
-)
 
 
 def read_feature_names(path: str, n_features: int) -> tuple[str, ...]:

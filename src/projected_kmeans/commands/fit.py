@@ -5,28 +5,14 @@ The clustering is the estimator's; what a result file holds is decided in `estim
 
 from __future__ import annotations
 
-from contextlib import ExitStack
-from pathlib import Path
 from typing import Any
 
 import click
 
-from projected_kmeans.blocks.dask.clusters import open_client
-from projected_kmeans.commands.command_table import INTERRUPTED
-from projected_kmeans.commands.data import open_data
-from projected_kmeans.commands.data_choices import (
-    check_truths,
-    has_ids,
-    side_options,
-    take_choices,
-)
-from projected_kmeans.commands.fit_delivery import Delivery, Wanted
+from projected_kmeans.choices import MAP_NAMES, SKETCH_SOLVERS, SOLVERS
 from projected_kmeans.commands.fit_inputs import input_options
-from projected_kmeans.commands.fit_outputs import open_outputs, resolve_image_shape
-from projected_kmeans.commands.label_files import find_truth
 from projected_kmeans.commands.limit_options import limit_options
 from projected_kmeans.commands.metric_option import metric_option
-from projected_kmeans.commands.model_columns import name_columns
 from projected_kmeans.commands.options import (
     AUTO_COUNT,
     checkpoint_option,
@@ -46,20 +32,8 @@ from projected_kmeans.commands.options import (
     spreadsheet_option,
     threads_option,
 )
-from projected_kmeans.commands.paper_option import (
-    describe_theorem,
-    paper_option,
-    set_dimensions,
-    take_paper,
-)
-from projected_kmeans.commands.progress import show_progress
 from projected_kmeans.commands.proof_options import proof_options
-from projected_kmeans.commands.representative_files import representative_options
-from projected_kmeans.estimator.fit_document import describe_fit
-from projected_kmeans.estimator.projected_kmeans import ProjectedKMeans
-from projected_kmeans.passes.scoring import clustering_accuracy
-from projected_kmeans.planning.settings import SKETCH_SOLVERS, SOLVERS
-from projected_kmeans.projections.named_maps import MAPS
+from projected_kmeans.commands.row_options import representative_options, side_options
 
 
 @click.command()
@@ -80,7 +54,7 @@ from projected_kmeans.projections.named_maps import MAPS
 )
 @click.option(
     "--projection",
-    type=click.Choice(["auto", *MAPS, "none"]),
+    type=click.Choice(["auto", *MAP_NAMES, "none"]),
     default="auto",
     show_default=True,
     callback=none_as_none,
@@ -88,7 +62,12 @@ from projected_kmeans.projections.named_maps import MAPS
     "(columns), or a random map (all others). none clusters in the original columns.",
 )
 @metric_option
-@paper_option
+@click.option(
+    "--as-in-paper",
+    is_flag=True,
+    help="Run Algorithm 1 of the paper: t = k / eps^2 random signs, one run of the solver, no "
+    "final iterations. Needs --eps below 1/3; prints t and what Theorem 1 says about the inertia.",
+)
 @click.option(
     "--solver",
     type=click.Choice(["auto", *SOLVERS, *SKETCH_SOLVERS, "sdp"]),
@@ -174,19 +153,7 @@ from projected_kmeans.projections.named_maps import MAPS
 @report_options
 @quiet_option
 @json_option
-def fit(
-    data: str,
-    labels: str | None,
-    scheduler: str | None,
-    n_workers: int | None,
-    out: str | None,
-    report: str | None,
-    serve: int | None,
-    image_shape: tuple[int, ...] | str | None,
-    name: str | None,
-    as_in_paper: bool,
-    **parameters: Any,
-) -> int:
+def fit(**options: Any) -> int:
     """Cluster the rows of DATA.
 
     DATA is a file, or a folder of files of one format: .npy, .npz, .mat, .csv, .tsv, .parquet,
@@ -220,40 +187,6 @@ def fit(
       projected-kmeans fit texts.npz -k 20 --metric cosine --feature-names words.txt --out model
       projected-kmeans fit customers.csv -k 5 --weight-column visits --on-missing skip
     """
-    check_truths(labels, parameters)
-    take_paper(parameters, as_in_paper)
-    wanted = Wanted.take(parameters)
-    with wanted.open_folders(has_ids=has_ids(parameters)):
-        choices = take_choices(data, parameters)
-        parameters["on_missing"] = choices.rows["on_missing"]
-        name, model = name or Path(data).resolve().name, ProjectedKMeans(**parameters)
-        # Dask workers read DATA themselves, so that it is not loaded here.
-        load = scheduler is None and n_workers is None
-        with open_outputs(name, model, out, report, serve) as outputs, ExitStack() as ending:
-            with (
-                open_data(
-                    data, memory_limit=parameters["memory_limit"], load=load, **choices.rows
-                ) as rows,
-                open_client(scheduler, n_workers) as client,
-            ):
-                truth = find_truth(labels, choices.labels, rows)
-                ids, weights = choices.ids.resolve(rows), choices.read_weights()
-                shape = resolve_image_shape(image_shape, rows)
-                chosen = set_dimensions(model, rows.shape[1]) if as_in_paper else None
-                with show_progress(quiet=wanted.quiet) as callback:
-                    model.set_params(callback=outputs.listen(callback)).fit(
-                        rows, sample_weight=weights, client=client
-                    )
-                model.set_params(callback=None, checkpoint=None)
-                accuracy = None if truth is None else clustering_accuracy(truth, model.labels_)
-                document = describe_fit(model, rows, name=name, accuracy=accuracy)
-                document |= describe_theorem(model, chosen)
-                document["data"] |= name_columns(choices.rows["columns"])
-                delivery = Delivery(outputs, document, wanted)
-                written = delivery.write(rows, ids, weights, shape, truth)
-                wait = ending.enter_context(outputs.keep_open())
-                delivery.print_summary(written, report)
-            if model.stopped_ == "interrupted":
-                return INTERRUPTED
-            wait()
-    return 0
+    from projected_kmeans.commands.fit_job import run_fit
+
+    return run_fit(**options)

@@ -6,21 +6,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import click
 import numpy as np
 
 from projected_kmeans.commands.feature_name_files import read_lines
 from projected_kmeans.one_line import first_line
 from projected_kmeans.sources.protocol import RowSource
 from projected_kmeans.sources.side_columns import ListedIds, RowIds, SideColumn
-
-ids_option = click.option(
-    "--ids",
-    metavar="FILE",
-    type=click.Path(),
-    help="Ids of the rows, for data without a column of them: a text file with one id per line, "
-    "which may have a header, or a .npy file.",
-)
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import click
 
-from projected_kmeans.planning.settings import METRICS
+from projected_kmeans.choices import METRICS
 
 metric_option = click.option(
     "--metric",

@@ -11,7 +11,7 @@ from typing import Any
 
 import click
 
-from projected_kmeans.sources.format_table import FORMATS
+from projected_kmeans.choices import FORMAT_NAMES
 
 
 def count_or_auto(text: str) -> int | str:
@@ -90,7 +90,7 @@ variable_option = click.option(
 )
 format_option = click.option(
     "--format",
-    type=click.Choice([extension[1:] for extension in FORMATS]),
+    type=click.Choice(FORMAT_NAMES),
     help="Format of DATA, if its extension does not say.",
 )
 columns_option = click.option(

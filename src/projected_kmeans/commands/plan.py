@@ -5,17 +5,12 @@ Fits at most a sample of the rows; planning itself is that of `estimator.plan_fi
 
 from __future__ import annotations
 
-import json
-from dataclasses import asdict
-from pathlib import Path
 from typing import Any
 
 import click
 
-from projected_kmeans.commands.data import open_data, unwrap
 from projected_kmeans.commands.metric_option import metric_option
 from projected_kmeans.commands.options import (
-    DATA_CHOICES,
     clusters_option,
     data_argument,
     data_options,
@@ -23,8 +18,6 @@ from projected_kmeans.commands.options import (
     memory_option,
     threads_option,
 )
-from projected_kmeans.commands.summaries import draw_table, print_table
-from projected_kmeans.estimator.plan_fit import plan_fit
 
 
 @click.command()
@@ -49,14 +42,7 @@ from projected_kmeans.estimator.plan_fit import plan_fit
 @data_options
 @memory_option
 @json_option
-def plan(
-    data: str,
-    n_clusters: int,
-    seed: int,
-    probe: bool,
-    as_json: bool,
-    **parameters: Any,
-) -> None:
+def plan(**options: Any) -> None:
     """Show what fit would do with DATA, and its cost in time and memory.
 
     The table shows the approach that fit would take, then the alternatives. For each it has the
@@ -72,11 +58,6 @@ def plan(
       projected-kmeans plan rows.npy -k 40 --no-probe --json
       projected-kmeans plan lake.parquet -k 1000 --memory-limit 4GB
     """
-    choice = {name: parameters.pop(name) for name in DATA_CHOICES}
-    with open_data(data, memory_limit=parameters["memory_limit"], **choice) as rows:
-        found = plan_fit(unwrap(rows), n_clusters, probe=probe, random_state=seed, **parameters)
-    if as_json:
-        click.echo(json.dumps({"data": Path(data).name, **asdict(found)}))
-    else:
-        click.echo(found.describe())
-        print_table(draw_table(found.tabulate(), "(chosen)"))
+    from projected_kmeans.commands.plan_job import run_plan
+
+    run_plan(**options)

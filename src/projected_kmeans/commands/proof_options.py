@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from projected_kmeans.certificates.requests import CERTIFICATES
+from projected_kmeans.choices import CERTIFICATES
 from projected_kmeans.commands.options import none_as_none
 
 

@@ -5,13 +5,9 @@ Reads, renders and writes by one call each; `reports` decides what the page show
 
 from __future__ import annotations
 
-from dataclasses import replace
-from pathlib import Path
+from typing import Any
 
 import click
-
-from projected_kmeans.reports.files import load_report
-from projected_kmeans.reports.page import render_report, write_page
 
 
 @click.command()
@@ -20,7 +16,7 @@ from projected_kmeans.reports.page import render_report, write_page
     "--out", metavar="FILE", help="Page to write; by default report.html beside the result."
 )
 @click.option("--name", metavar="TEXT", help="Title of the page; by default the name of the data.")
-def report(result: str, out: str | None, name: str | None) -> None:
+def report(**options: Any) -> None:
     """Write the results of a fit as one HTML page.
 
     RESULT is the folder that `fit --out` wrote, or a file with the output of `fit --json`. The page
@@ -34,11 +30,6 @@ def report(result: str, out: str | None, name: str | None) -> None:
       projected-kmeans report model
       projected-kmeans report model --out report.html
     """
-    path = Path(result)
-    found = load_report(path)
-    if name is not None:
-        data = replace(found.facts.data, name=name)
-        found = replace(found, facts=replace(found.facts, data=data))
-    page = render_report(found)
-    folder = path if path.is_dir() else path.parent
-    click.echo(f"written to {write_page(page, folder / 'report.html' if out is None else out)}")
+    from projected_kmeans.commands.report_job import run_report
+
+    run_report(**options)

@@ -12,35 +12,10 @@ from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any
 
-import click
-
 from projected_kmeans.commands.label_files import guard_cell
 from projected_kmeans.estimator.representatives import Representatives
 from projected_kmeans.output_files import open_output_folder, write_atomically
 from projected_kmeans.sources.side_columns import RowIds
-
-
-def representative_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the options that ask for the rows nearest to each center."""
-    for option in (
-        click.option(
-            "--n-representatives",
-            metavar="N",
-            type=click.IntRange(min=1),
-            default=1,
-            show_default=True,
-            help="Number of rows for each center in the file of --representatives.",
-        ),
-        click.option(
-            "--representatives",
-            metavar="FILE",
-            type=click.Path(),
-            help="Write the rows nearest to each center to this .csv file: cluster, rank, row, "
-            "distance, and the id if rows have one.",
-        ),
-    ):
-        command = option(command)
-    return command
 
 
 def open_representative_folder(out: str | None) -> AbstractContextManager[Path | None]:

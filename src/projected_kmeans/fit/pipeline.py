@@ -13,6 +13,7 @@ import numpy as np
 
 from projected_kmeans import _native
 from projected_kmeans.blocks.element_types import compute_type
+from projected_kmeans.choices import SKETCH_SOLVERS
 from projected_kmeans.fit.first_centers import FirstCenters, sketch_for_seeding
 from projected_kmeans.fit.sketch_solvers import solve_sketch
 from projected_kmeans.passes.candidate_search import (
@@ -30,7 +31,7 @@ from projected_kmeans.passes.stored_partitions import is_partition
 from projected_kmeans.passes.tails import FAR_PART, MIN_TAIL_SHARE, measure_tail
 from projected_kmeans.planning.approach import MIN_POLISH_GAIN, plan_tails
 from projected_kmeans.planning.recipe import Recipe
-from projected_kmeans.planning.settings import OWN_SOLVER, SKETCH_SOLVERS
+from projected_kmeans.planning.settings import OWN_SOLVER
 from projected_kmeans.projections.spectral import SpectralProjection
 from projected_kmeans.results import Clustering, Lifted
 from projected_kmeans.running.monitor import Monitor

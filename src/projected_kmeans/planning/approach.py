@@ -10,6 +10,7 @@ import math
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
+from projected_kmeans.choices import SKETCH_SOLVERS
 from projected_kmeans.planning.cell_plan import (
     CELL_INERTIA_TOL,
     CELL_POLISH_CANDIDATES,
@@ -20,7 +21,6 @@ from projected_kmeans.planning.cell_plan import (
 from projected_kmeans.planning.map_choice import MapChoice, choose_map
 from projected_kmeans.planning.settings import (
     OWN_SOLVER,
-    SKETCH_SOLVERS,
     Settings,
     limits_sizes,
 )

@@ -24,6 +24,7 @@ from projected_kmeans.checks import (
     check_not_negative,
     check_threads,
 )
+from projected_kmeans.choices import METRICS, ON_MISSING, SKETCH_SOLVERS, SOLVERS
 from projected_kmeans.keys import RandomState
 from projected_kmeans.planning.memory_limit import parse_memory
 from projected_kmeans.projections.map_protocol import Transformer
@@ -35,15 +36,10 @@ from projected_kmeans.solvers.own_solvers import OwnSolver, check_own_solver
 from projected_kmeans.solvers.seeding import SEEDINGS
 from projected_kmeans.solvers.trimming import count_trimmed
 
-# Solvers that start from first centers and may restart, and those that get the sketch as a whole.
-SOLVERS = ("lloyd", "cells", "hartigan", "breathing")
-SKETCH_SOLVERS = ("orss06", "kss04", "exact")
 # The name of a solver that the caller made.
 OWN_SOLVER = "own"
 # The most rows of the solver "sdp", whose matrices have as many rows and columns.
 MAX_SDP_ROWS = MAX_PART_ROWS
-METRICS = ("euclidean", "cosine")
-ON_MISSING = ("error", "skip")
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,10 +1,8 @@
-"""The option ``--as-in-paper`` of ``fit``: Algorithm 1 of the paper, and what its theorem says."""
+"""What ``fit --as-in-paper`` does: Algorithm 1 of the paper, and what its theorem says."""
 
 from __future__ import annotations
 
 from typing import Any
-
-import click
 
 from projected_kmeans.estimator.projected_kmeans import ProjectedKMeans
 from projected_kmeans.estimator.theorem1 import (
@@ -13,13 +11,6 @@ from projected_kmeans.estimator.theorem1 import (
     Theorem1,
     choose_dimensions,
     warn_of_dimensions,
-)
-
-paper_option = click.option(
-    "--as-in-paper",
-    is_flag=True,
-    help="Run Algorithm 1 of the paper: t = k / eps^2 random signs, one run of the solver, no "
-    "final iterations. Needs --eps below 1/3; prints t and what Theorem 1 says about the inertia.",
 )
 
 # The options that --as-in-paper decides, and the parameters that they set.
