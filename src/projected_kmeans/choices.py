@@ -21,6 +21,9 @@ SEEDING_NAMES = ("k-means++", "k-means||", "afk-mc2", "random", "orss06")
 CERTIFICATES = ("auto", "spectral", "full", "semidefinite")
 PROOF_METHODS = ("auto", "spectral", "neighbour", "semidefinite", "full")
 
+# The experiments of the paper, in the order in which all of them run.
+EXPERIMENTS = ("table1", "table2", "figure1", "mailman", "theorem", "optimum", "beyond")
+
 # The extensions of all formats, without their dots.
 FORMAT_NAMES = (
     "npy",

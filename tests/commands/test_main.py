@@ -87,8 +87,12 @@ def test_output_is_checked_before_the_work(
     def work(*arguments: object, **options: object) -> None:
         pytest.fail("the work has started")
 
-    for module, name in (("demo", "run_demo"), ("fit", "open_data"), ("predict", "load_model")):
-        monkeypatch.setattr(f"projected_kmeans.commands.{module}.{name}", work)
+    for module, name in (
+        ("demo", "compare_systems"),
+        ("fit", "open_data"),
+        ("predict", "load_model"),
+    ):
+        monkeypatch.setattr(f"projected_kmeans.commands.{module}_job.{name}", work)
     before = sorted(data.parent.rglob("*"))
     out = data / "deep" / "labels.npy"
     arguments: dict[str, list[object]] = {

@@ -4,8 +4,8 @@ A command turns words into one library call, and its result into a table, senten
 files. It computes nothing itself. This package is the last of the import order: nothing in the
 library imports it.
 
-The commands, one module each, named as the command with ``_`` for ``-``. It declares the options and
-holds the help; what the command does stands in a second module, such as ``fit_job`` for ``fit``:
+The commands, one module each, named as the command with ``_`` for ``-``. It declares the options
+and holds the help; what the command does stands in a second module, its job:
 
 - ``certify``     prove how far labels can be from the best clustering
 - ``choose_k``    compare numbers of clusters
@@ -19,6 +19,9 @@ holds the help; what the command does stands in a second module, such as ``fit_j
 - ``report``      write the HTML page of a fit
 - ``reproduce``   run the experiments of the paper
 - ``serve``       show the report of a fit in a browser
+
+The jobs: ``certify_job``, ``choose_k_job``, ``compare_job``, ``demo_job``, ``describe_job``,
+``fit_job``, ``plan_job``, ``predict_job``, ``report_job``, ``reproduce_job``, ``serve_job``.
 
 What they share:
 
@@ -54,8 +57,8 @@ that no result is lost at its end. Progress and colours appear on terminals only
 
 Why a command is two modules
 ----------------------------
-``main`` imports the declaration of a command when it is called or asked for its own help. Help needs
-the words that options allow, which stand in `projected_kmeans.choices`, and nothing that computes.
+``main`` imports the declaration of a command when it is called or asked for its own help. Help
+needs the words that options allow, which stand in `projected_kmeans.choices`, and nothing more.
 The job imports NumPy, scikit-learn and the engine, which take a second. So ``--help``,
 ``--version``, shell completion and complaints about mistyped options answer at once. A test checks
 that no declaration loads a numerical package.

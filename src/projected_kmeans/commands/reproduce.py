@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-EXPERIMENTS = ("table1", "table2", "figure1", "mailman", "theorem", "optimum", "beyond")
+from projected_kmeans.choices import EXPERIMENTS
 
 
 @click.command()

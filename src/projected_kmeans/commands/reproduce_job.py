@@ -9,8 +9,8 @@ from typing import Any
 
 import click
 
+from projected_kmeans.choices import EXPERIMENTS
 from projected_kmeans.commands.progress import show_progress
-from projected_kmeans.commands.reproduce import EXPERIMENTS
 from projected_kmeans.output_files import open_output_folder
 from projected_kmeans.paper.experiments.experiment import Experiment, run_experiment
 from projected_kmeans.paper.experiments.faces import Faces, find_faces
