@@ -111,7 +111,7 @@ class JoinedMoments(ClusterTotals):
     @property
     def n_columns(self) -> int:
         """The number of all columns."""
-        return self.means.shape[1]
+        return int(self.means.shape[1])
 
 
 def sums_are_wide(source: BlockSource, n_clusters: int) -> bool:

@@ -17,7 +17,7 @@ from projected_kmeans.results import Floats
 # Half a unit in the last place of 1.0.
 ROUNDING = 2.0**-53
 
-# The number of sums that products go to. Their rounding stays small, because each sum has few terms.
+# The number of sums that products go to. Each has few terms, so that their rounding stays small.
 SPAN = 512
 
 

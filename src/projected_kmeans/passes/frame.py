@@ -15,8 +15,8 @@ from projected_kmeans.results import Floats
 # What the precisions of kernels can hold; NumPy takes a microsecond to look them up.
 LIMITS = {np.dtype(name): np.finfo(name) for name in (np.float32, np.float64)}
 
-# Numbers of centers that are moved into a frame at a time, 32 MB of float64.
-PART_SIZE = 2**22
+# Numbers of centers that are moved into a frame at a time: 1 MB of float64, which stays in a cache.
+PART_SIZE = 2**17
 
 
 @dataclass(frozen=True)
@@ -62,8 +62,14 @@ class Frame:
             Ranges that hold all rows. With them, squared distances of all rows fit into
             ``dtype``; without them, those of rows very far from all centers may be infinite.
         """
-        low, high = np.minimum.reduce(centers), np.maximum.reduce(centers)
-        mean = np.add.reduce(centers) / len(centers)
+        parts = _column_parts(*centers.shape)
+        low, high, mean = np.empty((3, centers.shape[1]))
+        for part in parts:
+            some = centers[:, part]
+            np.minimum.reduce(some, out=low[part])
+            np.maximum.reduce(some, out=high[part])
+            np.add.reduce(some, out=mean[part])
+        mean /= len(centers)
         spread = np.maximum(high - mean, mean - low)
         grid = np.ldexp(1.0, np.frexp(spread)[1])
         with np.errstate(over="ignore"):  # an overflow gives infinity, which is refused below
@@ -86,13 +92,18 @@ class Frame:
         wanted, limit = limits.maxexp // 2 - 16 - exponent, limits.maxexp - 2
         scale = 2.0 ** min(max(wanted, -limit), limit)
         inside = np.empty(centers.shape, dtype)
-        length = max(1, PART_SIZE // max(1, centers.shape[1]))
-        for first in range(0, len(centers), length):
-            part = centers[first : first + length] - wide
-            part *= scale
-            inside[first : first + length] = part
+        for part in parts:
+            moved = centers[:, part] - wide[part]
+            moved *= scale
+            inside[:, part] = moved
         return cls(origin, scale, inside)
 
     def undo(self, squared: NDArray[Any]) -> Floats:
         """Return squared distances of the frame in the units of the data."""
         return squared.astype(np.float64) / self.scale / self.scale
+
+
+def _column_parts(n_centers: int, n_columns: int) -> list[slice]:
+    """Return ranges of columns, each with about `PART_SIZE` numbers of all centers."""
+    length = max(64, PART_SIZE // max(1, n_centers))
+    return [slice(first, first + length) for first in range(0, n_columns, length)]
