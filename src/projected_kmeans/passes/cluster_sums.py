@@ -88,7 +88,9 @@ class ClusterSums:
                 source, references, weights, ranges, n_threads, spherical=spherical
             )
         else:
-            self._sums = _open_grid_sums(source, references[:], weights, ranges, n_threads, times)
+            # The array itself, because Lloyd's method asks whether moments are about it.
+            points = references if isinstance(references, np.ndarray) else references[:]
+            self._sums = _open_grid_sums(source, points, weights, ranges, n_threads, times)
 
     def update(self, labels: Labels, before: Labels | None = None) -> SomeMoments:
         """Walk over the rows and bring the sums up to date with labels.

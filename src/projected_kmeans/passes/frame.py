@@ -39,7 +39,7 @@ class Frame:
     scale : float
         What differences from the origin are multiplied by.
     centers : ndarray of float32 or float64 (k, columns)
-        The centers in the frame.
+        The centers in the frame; (0, columns) if a kernel moves them there itself.
     """
 
     origin: NDArray[Any]
@@ -48,7 +48,12 @@ class Frame:
 
     @classmethod
     def around(
-        cls, centers: Floats, dtype: np.dtype[Any], ranges: ColumnRanges | None = None
+        cls,
+        centers: Floats,
+        dtype: np.dtype[Any],
+        ranges: ColumnRanges | None = None,
+        *,
+        moved: bool = True,
     ) -> Frame:
         """Return the frame of some centers.
 
@@ -61,6 +66,8 @@ class Frame:
         ranges : ColumnRanges, optional
             Ranges that hold all rows. With them, squared distances of all rows fit into
             ``dtype``; without them, those of rows very far from all centers may be infinite.
+        moved : bool, default=True
+            Whether to move the centers into the frame. If not, the frame has none.
         """
         parts = _column_parts(*centers.shape)
         low, high, mean = np.empty((3, centers.shape[1]))
@@ -91,11 +98,11 @@ class Frame:
         # the sum of the squares of many columns does not overflow.
         wanted, limit = limits.maxexp // 2 - 16 - exponent, limits.maxexp - 2
         scale = 2.0 ** min(max(wanted, -limit), limit)
-        inside = np.empty(centers.shape, dtype)
-        for part in parts:
-            moved = centers[:, part] - wide[part]
-            moved *= scale
-            inside[:, part] = moved
+        inside = np.empty((len(centers) if moved else 0, centers.shape[1]), dtype)
+        for part in parts if moved else []:
+            differences = centers[:, part] - wide[part]
+            differences *= scale
+            inside[:, part] = differences
         return cls(origin, scale, inside)
 
     def undo(self, squared: NDArray[Any]) -> Floats:
