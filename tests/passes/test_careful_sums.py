@@ -17,9 +17,10 @@ from projected_kmeans import ProjectedKMeans, inertia, normalized_inertia
 from projected_kmeans.blocks.column_scan import scan_columns
 from projected_kmeans.blocks.memory_blocks import ArrayBlocks, SparseBlocks
 from projected_kmeans.passes.cluster_sums import ClusterSums
+from projected_kmeans.passes.cluster_totals import TOLERANCE, quick_error
 from projected_kmeans.passes.grid_sums import GridSums
 from projected_kmeans.passes.moment_grids import ReferenceBounds, shared_grid
-from projected_kmeans.passes.moments import TOLERANCE, Moments, quick_error
+from projected_kmeans.passes.moments import Moments
 from tests.support.layouts import seeds, threads
 from tests.support.optima import exact_inertia
 

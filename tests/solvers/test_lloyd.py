@@ -14,9 +14,11 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from sklearn.cluster import KMeans
 
+from projected_kmeans.blocks.tasks import Task
 from projected_kmeans.passes.candidate_search import CandidateSearch
+from projected_kmeans.passes.cluster_sums import ClusterSums
 from projected_kmeans.passes.problem import Problem
-from projected_kmeans.results import Clustering
+from projected_kmeans.results import Clustering, Labels
 from projected_kmeans.solvers.lloyd import Lloyd, LloydState, run_lloyd
 from tests import reference
 from tests.support.layouts import seeds, types
@@ -325,3 +327,19 @@ def test_a_state_goes_on_to_the_same_bits(n_candidates: int, weighted: bool) -> 
         assert found.centers.tobytes() == whole.centers.tobytes()
         assert (found.inertia, found.history) == (whole.inertia, whole.history)
         assert (found.converged, found.n_iter) == (whole.converged, whole.n_iter)
+
+
+def test_later_passes_add_only_the_rows_that_moved(monkeypatch: pytest.MonkeyPatch) -> None:
+    """All rows are summed in the first pass only; sums then follow the labels before each pass."""
+    begun: list[bool] = []
+    adding = ClusterSums.adding
+
+    def note(sums: ClusterSums, labels: Labels, before: Labels | None = None) -> Task:
+        begun.append(before is None)
+        return adding(sums, labels, before)
+
+    monkeypatch.setattr(ClusterSums, "adding", note)
+    X = np.random.default_rng(0).normal(size=(500, 3))
+    found = run_lloyd(make_problem(X), X[:6].copy(), max_iter=8)
+    assert found.n_iter == 8
+    assert begun == [True] + 7 * [False]

@@ -18,14 +18,16 @@ void nearest_center(B block, In<C, 1> origin, double scale, In<C, 2> centers,
     const auto frame = frame_of<C>(rows, origin, scale);
     const auto packed = centers_of<C>(rows, centers);
     const auto exact = centers_of<double>(rows, exact_centers);
-    require(exact.n_centers == packed.n_centers, "exact_centers are the same centers");
-    require(rows.n_columns > 0 && packed.n_centers > 0, "there is at least one column and center");
+    // The kernel for sparse rows moves the exact centers into the frame itself.
+    require(exact.n_centers == packed.n_centers || (!std::is_same_v<B, Block> && packed.n_centers == 0),
+            "exact_centers are the same centers");
+    require(rows.n_columns > 0 && exact.n_centers > 0, "there is at least one column and center");
     const auto n_rows = static_cast<std::size_t>(rows.n_rows);
     require(labels.shape(0) == n_rows && nearest.shape(0) == n_rows && second.shape(0) == n_rows,
             "labels and distances have an entry for every row");
     KernelFor<B, PK_KERNEL(nearest_center<C>), PK_KERNEL(nearest_center_sparse<C>)>::chosen()(
         rows, frame, packed, exact, keep_ties, labels.data(), nearest.data(), second.data(),
-        thread_count(n_threads, work_of(rows, packed.n_centers)));
+        thread_count(n_threads, work_of(rows, exact.n_centers)));
 }
 
 template <class C>

@@ -17,9 +17,10 @@ namespace projected_kmeans::PK_INSTRUCTION_SET {
 // data[chunk][column][centers of a chunk], padded with zeros.
 template <class C> class CenterColumns {
   public:
-    template <class V>
-    CenterColumns(Centers<V> centers, std::int64_t n_columns, int n_threads)
-        : n_centers_(centers.n_centers), n_columns_(n_columns),
+    // inside(center, column) is an entry of a center in the frame.
+    template <class Inside>
+    CenterColumns(std::int64_t n_centers, std::int64_t n_columns, int n_threads, Inside inside)
+        : n_centers_(n_centers), n_columns_(n_columns),
           n_vectors_((n_centers_ + lanes - 1) / lanes), data_(n_vectors_ * lanes * n_columns) {
         constexpr std::int64_t part = 256;
 #pragma omp parallel for num_threads(n_threads) if (n_threads > 1)
@@ -28,9 +29,8 @@ template <class C> class CenterColumns {
             for (std::int64_t j = 0; j < n_vectors_ * lanes; ++j) {
                 const std::int64_t chunk = j / (most * lanes), width = n_in(chunk) * lanes;
                 C *to = data_.data() + begin_of(chunk) + j % (most * lanes);
-                const V *from = centers.data + j * n_columns_;
                 for (std::int64_t column = first; column < last; ++column)
-                    to[column * width] = j < n_centers_ ? static_cast<C>(from[column]) : C{0};
+                    to[column * width] = j < n_centers_ ? static_cast<C>(inside(j, column)) : C{0};
             }
         }
     }

@@ -13,7 +13,8 @@ namespace projected_kmeans::PK_INSTRUCTION_SET {
 
 // labels (in/out) <- the nearest center of every row. Of equally near centers it is the row's
 // present one if `keep_ties`, else the lowest. nearest and second <- the squared distances to the
-// nearest center and the next one, in frame units. Sparse rows get the labels of dense rows.
+// nearest center and the next one, in frame units. Sparse rows get the labels of dense rows; their
+// kernel moves the exact centers into the frame itself and does not read `centers`.
 template <class C>
 void nearest_center(const Rows &rows, Frame<C> frame, Centers<C> centers, Centers<double> exact,
                     bool keep_ties, std::int32_t *labels, C *nearest, C *second, int n_threads);

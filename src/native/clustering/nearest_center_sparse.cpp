@@ -30,12 +30,14 @@ template <class C> struct Leader {
 }  // namespace
 
 template <class C>
-void nearest_center_sparse(const SparseRows<C> &rows, Frame<C> frame, Centers<C> centers,
+void nearest_center_sparse(const SparseRows<C> &rows, Frame<C> frame, Centers<C>,
                            Centers<double> exact, bool keep_ties, std::int32_t *labels, C *nearest,
                            C *second, int n_threads) {
     const Referee<C> referee(rows, frame, exact, n_threads);
-    const CenterColumns<C> columns(centers, rows.n_columns, n_threads);
-    const std::int64_t k = centers.n_centers, n_nonzeros = rows.start(rows.n_rows);
+    const std::int64_t k = exact.n_centers, n_nonzeros = rows.start(rows.n_rows);
+    const CenterColumns<C> columns(
+        k, rows.n_columns, n_threads,
+        [&](std::int64_t j, std::int64_t column) { return referee.inside(j, column); });
     PerThread<Buffer<C>> all_scores(n_threads, columns.n_products());
     PerThread<Buffer<std::int32_t>> all_names(n_threads, k);
     PerThread<RefereeScratch<C>> all_scratch(n_threads, k, rows.n_columns);
@@ -77,7 +79,10 @@ void squared_distances_sparse(const SparseRows<C> &rows, Frame<C> frame, Centers
         k, frame, width, n_threads, [&](std::int64_t j, std::int64_t column) {
             return static_cast<double>(centers.data[j * width + column]);
         });
-    const CenterColumns<double> columns(centers, width, n_threads);
+    const CenterColumns<double> columns(
+        k, width, n_threads, [&](std::int64_t j, std::int64_t column) {
+            return static_cast<double>(centers.data[j * width + column]);
+        });
     PerThread<Buffer<double>> all_products(n_threads, columns.n_products());
     const auto scale = static_cast<double>(frame.scale);
     rows.with_indices([&](const auto *indices) {

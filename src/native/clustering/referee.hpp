@@ -39,6 +39,11 @@ template <class C> class Referee {
 
     double constant(std::int64_t center) const { return constants_.score[center]; }
 
+    // An entry of a center in the frame.
+    double inside(std::int64_t j, std::int64_t column) const {
+        return (center(j)[column] - static_cast<double>(frame_.origin[column])) * scale();
+    }
+
     // |x'|^2, where x' is the row in the frame: a zero of the row is at -origin * scale.
     double squared_norm(std::int64_t row) const {
         double sum = 0;
@@ -82,9 +87,6 @@ template <class C> class Referee {
   private:
     double scale() const { return static_cast<double>(frame_.scale); }
     const double *center(std::int64_t j) const { return exact_.data + j * rows_.n_columns; }
-    double inside(std::int64_t j, std::int64_t column) const {
-        return (center(j)[column] - static_cast<double>(frame_.origin[column])) * scale();
-    }
 
     // A bound on the difference between a score in double precision over the nonzeros and the score
     // of `settle`, which adds all columns.

@@ -149,6 +149,8 @@ class PickedRows(LocalBlocks):
         Dense rows in memory.
     indices : ndarray of int64 (m,)
         The rows to pick, in their order.
+    block_bytes : int, optional
+        The size of a block.
 
     Examples
     --------
@@ -159,10 +161,12 @@ class PickedRows(LocalBlocks):
 
     resident = True
 
-    def __init__(self, source: BlockSource, indices: NDArray[np.int64]) -> None:
+    def __init__(
+        self, source: BlockSource, indices: NDArray[np.int64], block_bytes: int = PICKED_BYTES
+    ) -> None:
         self.source, self.indices = source, indices
         self.shape, self.dtype = (len(indices), source.shape[1]), source.dtype
-        self._block_rows = max(1, int(PICKED_BYTES // self.row_bytes))
+        self._block_rows = max(1, int(block_bytes // self.row_bytes))
 
     def __getitem__(self, rows: slice) -> NDArray[Any]:
         """Return a range of the picked rows."""

@@ -16,6 +16,7 @@ from projected_kmeans.blocks.element_types import compute_type
 from projected_kmeans.choices import SKETCH_SOLVERS
 from projected_kmeans.fit.first_centers import FirstCenters, sketch_for_seeding
 from projected_kmeans.fit.sketch_solvers import solve_sketch
+from projected_kmeans.passes.assignment import Search
 from projected_kmeans.passes.candidate_search import (
     Candidates,
     CandidateSearch,
@@ -25,6 +26,7 @@ from projected_kmeans.passes.center_graph import find_neighbours
 from projected_kmeans.passes.frame import Frame
 from projected_kmeans.passes.limited_search import LimitedSearch
 from projected_kmeans.passes.listed_search import CenterLists, ListedSearch
+from projected_kmeans.passes.polish_search import PolishSearch
 from projected_kmeans.passes.problem import Problem
 from projected_kmeans.passes.proven_search import ProvenSearch, Subspace, is_worthwhile
 from projected_kmeans.passes.stored_partitions import is_partition
@@ -170,7 +172,7 @@ def _polish(
 ) -> Clustering:
     approach, start = recipe.approach, lifted.original
     source = original.source
-    search: LimitedSearch | ListedSearch | CandidateSearch | None = None
+    search: LimitedSearch | ListedSearch | CandidateSearch | PolishSearch
     pass_bytes = source.stored_row_bytes * source.shape[0]
     max_iter, tol = approach.polish_iter + approach.extra_polish, approach.inertia_tol
     if approach.extra_polish:
@@ -180,6 +182,8 @@ def _polish(
             search = LimitedSearch(original, recipe.limits)
         elif approach.polish_candidates:
             search = _open_search(approach.polish_candidates, original, sketch, lifted.sketched)
+        else:
+            search = PolishSearch(original)
         found = run_to_plateau(
             original,
             start.centers,
@@ -191,8 +195,8 @@ def _polish(
             search=search,
         )
         if recipe.limits is None:
-            found = _settle(recipe, original, sketch, found, run.monitor)
-    if search is not None and not isinstance(search, LimitedSearch):
+            found = _settle(recipe, original, sketch, found, search, run.monitor)
+    if not isinstance(search, LimitedSearch):
         run.monitor.note(
             "polish: %d distances in %d columns; full passes would take %d a row",
             search.n_distances,
@@ -203,9 +207,20 @@ def _polish(
 
 
 def _settle(
-    recipe: Recipe, original: Problem, sketch: Problem, found: Clustering, monitor: Monitor
+    recipe: Recipe,
+    original: Problem,
+    sketch: Problem,
+    found: Clustering,
+    polished: Search,
+    monitor: Monitor,
 ) -> Clustering:
-    """Give every row the label of its nearest center, by the sketch where that saves work."""
+    """Give every row the label of its nearest center.
+
+    Passes that looked at all centers know which rows need no look. After other passes, the sketch
+    tells where that saves work.
+    """
+    if isinstance(polished, PolishSearch):
+        return settle_and_fill(original, found, polished)
     directions, search = recipe.projection, None
     if isinstance(directions, SpectralProjection) and not directions.n_hashed_columns_:
         subspace = Subspace(directions.mean_, directions.components_)

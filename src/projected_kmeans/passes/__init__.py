@@ -13,6 +13,8 @@ assignment
     Rows to their nearest centers, and distances of rows to centers.
 bounded_search
     `NearestSearch`: nearest centers over many passes, skipping centers known to be too far.
+polish_search
+    `PolishSearch`: nearest centers over a few passes in which most rows keep theirs.
 candidate_search
     `CandidateSearch`: the nearest of a few candidate centers of each row, for polish passes.
 listed_search
@@ -37,6 +39,10 @@ clusterwise_sums
     `ClusterwiseSums`: the same sums of wide sparse rows, a few clusters at a time.
 moments
     `Moments`: means and inertia that follow from the sums, with a proven error.
+cluster_totals
+    `ClusterTotals`: what follows from the numbers of all clusters, however they were summed.
+dot_products
+    Dot products that have the same bits with and without zeros.
 moment_grids
     `MomentGrid`: the spacings on which sums are exact.
 grid_sums
@@ -104,7 +110,8 @@ dense rows. A zero entry adds the same term for every row of a cluster, so the k
 nonzero entries differ from it, and `ClusterSums` adds the zeros' term times the number of rows.
 With weights this product is rounded, so weighted sums of sparse and of dense rows agree only up to
 rounding. Sums of k dense centers may take far more memory than sparse rows. From 32 MB on, rows in
-memory are therefore summed a few clusters at a time, and only the means are kept.
+memory are therefore summed a few clusters at a time, in the columns in which these have entries,
+and only the means are kept.
 
 **Bounds.** After its first pass, Lloyd's method keeps 34 bytes for each row (Yinyang k-means): an
 upper bound on the distance to its own center, and a lower bound for each of up to 16 groups of

@@ -96,7 +96,7 @@ def assign_rows(
         The distances of all rows to their nearest two centers, or of no rows if not ``measured``.
     """
     dtype = compute_type(source.dtype)
-    frame = Frame.around(centers, dtype, ranges)
+    frame = Frame.around(centers, dtype, ranges, moved=not source.sparse)
     inside = np.empty((2, source.shape[0] if measured else 0), dtype=dtype)
     kernel = partial(_assign, frame, centers, keep_ties, n_threads)
     distances = (fill(inside[0]), fill(inside[1])) if measured else ()

@@ -17,6 +17,7 @@ from projected_kmeans.blocks.block_source import BlockSource
 from projected_kmeans.blocks.column_scan import ColumnRanges
 from projected_kmeans.blocks.tasks import Block, Task
 from projected_kmeans.passes.careful_sums import CarefulSums
+from projected_kmeans.passes.cluster_totals import TOLERANCE
 from projected_kmeans.passes.clusterwise_sums import (
     ClusterwiseSums,
     JoinedMoments,
@@ -29,7 +30,7 @@ from projected_kmeans.passes.moment_grids import (
     mark_columns_without_zeros,
     shared_grid,
 )
-from projected_kmeans.passes.moments import TOLERANCE, Moments
+from projected_kmeans.passes.moments import Moments
 from projected_kmeans.results import Floats, Labels
 
 # Sums of all clusters, or of clusters that were summed a few at a time.
@@ -87,7 +88,9 @@ class ClusterSums:
                 source, references, weights, ranges, n_threads, spherical=spherical
             )
         else:
-            self._sums = _open_grid_sums(source, references[:], weights, ranges, n_threads, times)
+            # The array itself, because Lloyd's method asks whether moments are about it.
+            points = references if isinstance(references, np.ndarray) else references[:]
+            self._sums = _open_grid_sums(source, points, weights, ranges, n_threads, times)
 
     def update(self, labels: Labels, before: Labels | None = None) -> SomeMoments:
         """Walk over the rows and bring the sums up to date with labels.

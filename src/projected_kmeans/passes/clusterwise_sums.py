@@ -2,41 +2,37 @@
 
 The sums of k clusters in d columns, on two grids and with their reference points, take 24 k d
 bytes: 720 MB for 30 clusters of rows with a million columns, which have 200 entries each. Here the
-rows of a few clusters are summed at a time, and only their means are kept. The sums are exact, so
-they have the bits of `ClusterSums`.
+rows of a few clusters are summed at a time, in the columns in which they or their reference points
+have entries. In all other columns sums and means are 0. The sums are exact, so they have the bits
+of `ClusterSums`.
 """
 
 from __future__ import annotations
 
-import math
+import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property
-from typing import Protocol
+from functools import reduce
+from typing import Any, Protocol
 
 import numpy as np
+import scipy.sparse
 from numpy.typing import NDArray
 
 from projected_kmeans.blocks.block_source import BlockSource
 from projected_kmeans.blocks.column_scan import ColumnRanges
 from projected_kmeans.blocks.memory_blocks import open_blocks
-from projected_kmeans.passes.grid_sums import GridSums
+from projected_kmeans.passes.cluster_totals import ClusterTotals
+from projected_kmeans.passes.dot_products import SomeColumns, dot_rows
+from projected_kmeans.passes.grid_sums import ColumnPart, GridSums
 from projected_kmeans.passes.moment_grids import (
     MomentGrid,
     ReferenceBounds,
     mark_columns_without_zeros,
     shared_grid,
 )
-from projected_kmeans.passes.moments import (
-    TOLERANCE,
-    Moments,
-    add_errors,
-    error_of_squares,
-    most_have_spread,
-    quick_error,
-)
-from projected_kmeans.passes.total_inertia import describe_partition
-from projected_kmeans.results import Clustering, Floats, Labels
+from projected_kmeans.passes.moments import Moments
+from projected_kmeans.results import Floats, Labels
 
 # Numbers in the sums of a group of clusters: 16 MB of float64.
 GROUP_SIZE = 2**21
@@ -78,9 +74,22 @@ class RowReferences:
         """Return some points as a dense array."""
         return self.source.take(self.indices[group])
 
+    def find(self, group: slice) -> Any:
+        """Return some points as CSR rows of float64."""
+        return self.source.select(self.indices[group]).astype(np.float64)
+
+    def bound(self, ranges: ColumnRanges) -> ReferenceBounds:
+        """Return the bounds of all points, which lie in the column ranges of the source."""
+        points, squares = self.find(slice(None)), [0.0]
+        for start, stop in itertools.pairwise(points.indptr):
+            columns = SomeColumns(points.indices[start:stop], points.shape[1])
+            values = points.data[None, start:stop]
+            squares.extend(dot_rows(values, values, columns).tolist())
+        return ReferenceBounds(ranges.minimum, ranges.maximum, max(squares))
+
 
 @dataclass(frozen=True)
-class JoinedMoments:
+class JoinedMoments(ClusterTotals):
     """Means and inertia of clusters that were summed a few at a time.
 
     The attributes and properties are those of `Moments`, without the offsets.
@@ -99,48 +108,10 @@ class JoinedMoments:
     spherical: bool
     lost: tuple[float, float] | None
 
-    @cached_property
-    def inertia(self) -> float:
-        """F, the sum of w ||x - center||^2."""
-        return math.fsum(self.cluster_inertia.tolist())
-
-    @cached_property
-    def inertia_error(self) -> float:
-        """The most that `inertia` can differ from its exact value; see `Moments`."""
-        if not self.spherical:
-            quick = quick_error(self.mass, self.squares, self.lost, self.means.shape[1])
-            if quick <= TOLERANCE * self.inertia:
-                return quick
-        return add_errors(self.cluster_error)
-
     @property
-    def accurate(self) -> bool:
-        """Whether the grid of the sums was fine enough for the inertia and for most means."""
-        if not self.inertia_error <= TOLERANCE * self.inertia:
-            return False
-        if most_have_spread(self.mass, self.squares, self.lost):
-            return True
-        moved = self.moved_means[self.mass > 0]
-        return bool(2 * np.count_nonzero(moved) <= len(moved))
-
-    @property
-    def inertia_about_references(self) -> float:
-        """The sum of w ||x - r||^2."""
-        return math.fsum(self.squares.tolist())
-
-    @property
-    def error_about_references(self) -> float:
-        """The most that `inertia_about_references` can differ from its exact value."""
-        return error_of_squares(self.squares, self.lost_squares)
-
-    @property
-    def sum_of_squares(self) -> float:
-        """The sum of w ||x||^2: inertia about the means, and the squares of the means."""
-        return math.fsum(self.spread) + math.fsum(self.squares_of_means)
-
-    def describe(self, labels: Labels) -> Clustering:
-        """Return the partition with these labels, its centers and its inertia."""
-        return describe_partition(self, labels)
+    def n_columns(self) -> int:
+        """The number of all columns."""
+        return int(self.means.shape[1])
 
 
 def sums_are_wide(source: BlockSource, n_clusters: int) -> bool:
@@ -181,13 +152,17 @@ class ClusterwiseSums:
         order = np.argsort(labels, kind="stable")
         ends = np.concatenate([[0], np.cumsum(np.bincount(labels, minlength=k))])
         grid = self._grid()
-        numbers, means = np.empty((7, k)), np.empty((k, n_columns))
+        lost = grid.lose(weighted=self.weights is not None)
+        numbers, means = np.empty((7, k)), np.zeros((k, n_columns))
         moved = np.empty(k, bool)
-        lost: tuple[float, float] | None = None
-        for group in self._groups():
+        lost_of_rows: tuple[float, float] | None = None
+        for group in self._groups(ends):
             rows = np.sort(order[ends[group.start] : ends[group.stop]])
-            part = self._sum_group(labels, rows, group, grid)
-            means[group], moved[group], lost = part.means, part.moved_means, part.lost
+            part = self._sum_group(labels, rows, group, grid, lost)
+            assert part.some_columns is not None
+            for cluster, mean in enumerate(part.means, group.start):
+                means[cluster, part.some_columns.indices] = mean
+            moved[group], lost_of_rows = part.moved_means, part.lost
             numbers[:, group] = (
                 part.mass,
                 part.squares,
@@ -210,34 +185,85 @@ class ClusterwiseSums:
             lost_squares=lost_squares,
             moved_means=moved,
             spherical=self.spherical,
-            lost=lost,
+            lost=lost_of_rows,
         )
 
-    def _groups(self) -> Iterator[slice]:
-        k, length = len(self.references), max(1, GROUP_SIZE // self.source.shape[1])
-        for first in range(0, k, length):
-            yield slice(first, min(first + length, k))
+    def _groups(self, ends: NDArray[np.int64]) -> Iterator[slice]:
+        """Yield groups of clusters whose sums, in the columns of their rows, are small enough."""
+        (n_rows, n_columns), first = self.source.shape, 0
+        per_row = (self.source.nnz or 0) / max(1, n_rows)
+        for stop in range(1, len(ends)):
+            width = min(n_columns, 1 + per_row * (ends[min(stop + 1, len(ends) - 1)] - ends[first]))
+            if stop == len(ends) - 1 or (stop + 1 - first) * width > GROUP_SIZE:
+                yield slice(first, stop)
+                first = stop
 
     def _grid(self) -> MomentGrid:
-        bounds: ReferenceBounds | None = None
-        for group in self._groups():
-            some = ReferenceBounds.of(self.references[group])
-            bounds = some if bounds is None else bounds.joined(some)
-        assert bounds is not None
-        grid = shared_grid(self.ranges, bounds, self.weights, 1, self.source.shape[0])
+        n_rows, n_columns = self.source.shape
+        if isinstance(self.references, RowReferences):
+            bounds = self.references.bound(self.ranges)
+        else:
+            k, length = len(self.references), max(1, GROUP_SIZE // n_columns)
+            parts = (self.references[first : first + length] for first in range(0, k, length))
+            bounds = reduce(ReferenceBounds.joined, map(ReferenceBounds.of, parts))
+        grid = shared_grid(self.ranges, bounds, self.weights, 1, n_rows)
         mark_columns_without_zeros(grid, self.ranges)
         return grid
 
     def _sum_group(
-        self, labels: Labels, rows: NDArray[np.int64], group: slice, grid: MomentGrid
+        self,
+        labels: Labels,
+        rows: NDArray[np.int64],
+        group: slice,
+        grid: MomentGrid,
+        lost: Floats,
     ) -> Moments:
-        """Return the sums of a few clusters over their rows."""
+        """Return the sums of a few clusters over their rows, in the columns that these have."""
         n_clusters, weights, counts = group.stop - group.start, None, None
         if self.weights is not None:
             weights = self.weights[rows]
             counts = np.full(n_clusters, float(self.source.shape[0]))
-        source = open_blocks(self.source.select(rows))
-        references = self.references[group]
-        sums = GridSums(source, references, weights, grid, counts, self.n_threads)
+        selected, points = self.source.select(rows), self._find_points(group)
+        columns = _find_columns(selected, points)
+        source = open_blocks(_keep_columns(selected, columns))
+        references = _keep_columns(points, columns).toarray()
+        sums = GridSums(
+            source,
+            references,
+            weights,
+            grid.of_columns(columns.indices),
+            counts,
+            self.n_threads,
+            part=ColumnPart(columns, lost),
+        )
         source.walk(sums.adding([labels[rows] - np.int32(group.start)]))
         return sums.moments(self.spherical)
+
+    def _find_points(self, group: slice) -> Any:
+        """Return some reference points as CSR rows of float64."""
+        if isinstance(self.references, RowReferences):
+            return self.references.find(group)
+        points = self.references[group]
+        columns = [np.flatnonzero(point) for point in points]
+        values = np.concatenate([point[some] for point, some in zip(points, columns, strict=True)])
+        starts = np.cumsum([0, *map(len, columns)])
+        return scipy.sparse.csr_array((values, np.concatenate(columns), starts), points.shape)
+
+
+def _find_columns(*parts: Any) -> SomeColumns:
+    """Return the columns in which CSR rows have entries."""
+    n_columns = parts[0].shape[1]
+    found = np.zeros(n_columns, bool)
+    for rows in parts:
+        found[rows.indices] = True
+    return SomeColumns(np.flatnonzero(found), n_columns)
+
+
+def _keep_columns(rows: Any, columns: SomeColumns) -> Any:
+    """Return CSR rows without the other columns, in which they have no entries."""
+    places = np.empty(columns.n_columns, rows.indices.dtype)
+    places[columns.indices] = np.arange(len(columns.indices), dtype=places.dtype)
+    # The arrays are set one by one, because the constructor of SciPy may convert the indices.
+    kept = scipy.sparse.csr_array((rows.shape[0], len(columns.indices)), dtype=rows.dtype)
+    kept.data, kept.indices, kept.indptr = rows.data, places[rows.indices], rows.indptr
+    return kept

@@ -15,8 +15,8 @@ from projected_kmeans.results import Floats
 # What the precisions of kernels can hold; NumPy takes a microsecond to look them up.
 LIMITS = {np.dtype(name): np.finfo(name) for name in (np.float32, np.float64)}
 
-# Numbers of centers that are moved into a frame at a time, 32 MB of float64.
-PART_SIZE = 2**22
+# Numbers of centers that are moved into a frame at a time: 1 MB of float64, which stays in a cache.
+PART_SIZE = 2**17
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class Frame:
     scale : float
         What differences from the origin are multiplied by.
     centers : ndarray of float32 or float64 (k, columns)
-        The centers in the frame.
+        The centers in the frame; (0, columns) if a kernel moves them there itself.
     """
 
     origin: NDArray[Any]
@@ -48,7 +48,12 @@ class Frame:
 
     @classmethod
     def around(
-        cls, centers: Floats, dtype: np.dtype[Any], ranges: ColumnRanges | None = None
+        cls,
+        centers: Floats,
+        dtype: np.dtype[Any],
+        ranges: ColumnRanges | None = None,
+        *,
+        moved: bool = True,
     ) -> Frame:
         """Return the frame of some centers.
 
@@ -61,9 +66,17 @@ class Frame:
         ranges : ColumnRanges, optional
             Ranges that hold all rows. With them, squared distances of all rows fit into
             ``dtype``; without them, those of rows very far from all centers may be infinite.
+        moved : bool, default=True
+            Whether to move the centers into the frame. If not, the frame has none.
         """
-        low, high = np.minimum.reduce(centers), np.maximum.reduce(centers)
-        mean = np.add.reduce(centers) / len(centers)
+        parts = _column_parts(*centers.shape)
+        low, high, mean = np.empty((3, centers.shape[1]))
+        for part in parts:
+            some = centers[:, part]
+            np.minimum.reduce(some, out=low[part])
+            np.maximum.reduce(some, out=high[part])
+            np.add.reduce(some, out=mean[part])
+        mean /= len(centers)
         spread = np.maximum(high - mean, mean - low)
         grid = np.ldexp(1.0, np.frexp(spread)[1])
         with np.errstate(over="ignore"):  # an overflow gives infinity, which is refused below
@@ -85,14 +98,19 @@ class Frame:
         # the sum of the squares of many columns does not overflow.
         wanted, limit = limits.maxexp // 2 - 16 - exponent, limits.maxexp - 2
         scale = 2.0 ** min(max(wanted, -limit), limit)
-        inside = np.empty(centers.shape, dtype)
-        length = max(1, PART_SIZE // max(1, centers.shape[1]))
-        for first in range(0, len(centers), length):
-            part = centers[first : first + length] - wide
-            part *= scale
-            inside[first : first + length] = part
+        inside = np.empty((len(centers) if moved else 0, centers.shape[1]), dtype)
+        for part in parts if moved else []:
+            differences = centers[:, part] - wide[part]
+            differences *= scale
+            inside[:, part] = differences
         return cls(origin, scale, inside)
 
     def undo(self, squared: NDArray[Any]) -> Floats:
         """Return squared distances of the frame in the units of the data."""
         return squared.astype(np.float64) / self.scale / self.scale
+
+
+def _column_parts(n_centers: int, n_columns: int) -> list[slice]:
+    """Return ranges of columns, each with about `PART_SIZE` numbers of all centers."""
+    length = max(64, PART_SIZE // max(1, n_centers))
+    return [slice(first, first + length) for first in range(0, n_columns, length)]

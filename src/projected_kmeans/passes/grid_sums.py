@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any
 
@@ -13,12 +13,29 @@ from numpy.typing import NDArray
 from projected_kmeans import _native
 from projected_kmeans.blocks.block_source import BlockSource
 from projected_kmeans.blocks.tasks import Block, Task, add, read
-from projected_kmeans.passes.moment_grids import MAGIC, SMALLEST, MomentGrid
-from projected_kmeans.passes.moments import ROUNDING, Moments
+from projected_kmeans.passes.dot_products import ROUNDING, SomeColumns
+from projected_kmeans.passes.moment_grids import MomentGrid
+from projected_kmeans.passes.moments import Moments
 from projected_kmeans.results import Floats, Labels
 
 # Sparse rows are made dense in pieces of this many numbers.
 PIECE = 1 << 18
+
+
+@dataclass(frozen=True)
+class ColumnPart:
+    """The columns that sparse rows have, if rows and references are 0 in all others.
+
+    Attributes
+    ----------
+    columns : SomeColumns
+        The columns.
+    lost : ndarray of float64 (3, 1)
+        What each row can lose on the grid of all columns; see `MomentGrid.lose`.
+    """
+
+    columns: SomeColumns
+    lost: Floats
 
 
 class GridSums:
@@ -42,6 +59,8 @@ class GridSums:
     dense : bool, default=False
         Whether sparse rows are made dense, a piece at a time. This is slow but has the bits of
         dense rows, also with weights.
+    part : ColumnPart, optional
+        Which columns rows, references and grid have; by default all.
 
     Attributes
     ----------
@@ -61,13 +80,14 @@ class GridSums:
         n_threads: int,
         *,
         dense: bool = False,
+        part: ColumnPart | None = None,
     ) -> None:
         self.offsets = np.zeros((2, *references.shape))
         self.totals = np.zeros((3, len(references), 2))
         self._references, self._weights, self._grid = references, weights, grid
         self._sparse, self._counts = source.sparse and not dense, counts
         self._add = _add_pieces if dense else _add_rows
-        self._n_threads = n_threads
+        self._n_threads, self._part = n_threads, part
 
     def adding(self, partitions: Sequence[Labels], before: Labels | None = None) -> Task:
         """Return the task that adds the rows of a block once for each of several partitions."""
@@ -93,7 +113,8 @@ class GridSums:
             assert errors is not None
             self._add_weighted_zeros(mass, offsets, squares, errors)
         lost = None if errors is not None else self._lost_of_rows
-        return Moments(self._references, mass, offsets, squares, spherical, errors, lost)
+        columns = None if self._part is None else self._part.columns
+        return Moments(self._references, mass, offsets, squares, spherical, errors, lost, columns)
 
     @cached_property
     def _carries(self) -> tuple[Floats, Floats]:
@@ -101,17 +122,10 @@ class GridSums:
 
     @cached_property
     def _lost(self) -> Floats:
-        """What each row can lose (3, 1 or k): mass, the length of its offsets, squares."""
-        magic, (ratio, square_ratio) = self._grid.magic, self._grid.ratios[:2]
-        halves = np.abs(magic) / (2 * MAGIC)  # half a coarse spacing
-        columns, n_columns = halves[:, :-2], magic.shape[1] - 2
-        lost = np.zeros((3, len(magic)))
-        if self._weights is not None:
-            lost[0] = halves[:, -2] * ratio + SMALLEST
-        lost[1] = np.sqrt(np.einsum("ij,ij->i", columns, columns)) * (ratio * (1 + 2.0**-20))
-        lost[1] += math.sqrt(n_columns) * SMALLEST
-        lost[2] = n_columns * (halves[:, -1] * square_ratio + SMALLEST * (magic[:, -1] != 0))
-        return lost
+        """What each row can lose (3, 1 or k)."""
+        if self._part is not None:
+            return self._part.lost
+        return self._grid.lose(weighted=self._weights is not None)
 
     @cached_property
     def _lost_of_rows(self) -> tuple[float, float]:

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from projected_kmeans.blocks.column_scan import ColumnRanges
+from projected_kmeans.passes.dot_products import dot_rows
 from projected_kmeans.results import Floats
 
 # 1.5 * 2^52. Adding this number times a spacing to a term, and subtracting it again, rounds the
@@ -60,6 +61,23 @@ class MomentGrid(NamedTuple):
     def of_cluster(self, cluster: int) -> Floats:
         """Return the row of ``magic`` for a cluster."""
         return np.asarray(self.magic[cluster if len(self.magic) > 1 else 0])
+
+    def of_columns(self, columns: NDArray[np.int64]) -> MomentGrid:
+        """Return the spacings of some columns, and those of weights and squares."""
+        return MomentGrid(np.c_[self.magic[:, columns], self.magic[:, -2:]], self.ratios)
+
+    def lose(self, *, weighted: bool) -> Floats:
+        """Return what each row can lose (3, 1 or k): mass, the length of its offsets, squares."""
+        ratio, square_ratio = self.ratios[:2]
+        halves = np.abs(self.magic) / (2 * MAGIC)  # half a coarse spacing
+        columns, n_columns = halves[:, :-2], halves.shape[1] - 2
+        lost = np.zeros((3, len(halves)))
+        if weighted:
+            lost[0] = halves[:, -2] * ratio + SMALLEST
+        lost[1] = np.sqrt(np.einsum("ij,ij->i", columns, columns)) * (ratio * (1 + 2.0**-20))
+        lost[1] += math.sqrt(n_columns) * SMALLEST
+        lost[2] = n_columns * (halves[:, -1] * square_ratio + SMALLEST * (halves[:, -1] != 0))
+        return lost
 
     def carry_spacings(self) -> tuple[Floats, Floats]:
         """Return the middle and the top spacing of squares (1 or k,), at least the smallest number.
@@ -112,7 +130,7 @@ class ReferenceBounds(NamedTuple):
     @classmethod
     def of(cls, references: Floats) -> ReferenceBounds:
         """Return the bounds of some points."""
-        squares = np.einsum("ij,ij->i", references, references)
+        squares = dot_rows(references, references)
         low, high = np.minimum.reduce(references), np.maximum.reduce(references)
         return cls(low, high, float(np.maximum.reduce(squares)))
 

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from projected_kmeans.passes.assignment import Search, squared_shift
 from projected_kmeans.passes.bounded_search import NearestSearch
 from projected_kmeans.passes.cluster_sums import ClusterSums, SomeMoments
+from projected_kmeans.passes.polish_search import PolishSearch
 from projected_kmeans.passes.problem import Problem
 from projected_kmeans.results import Clustering, Floats, Labels, OnPass
 from projected_kmeans.solvers.empty_clusters import choose_refills
@@ -129,7 +130,8 @@ class Lloyd:
         self._next_labels = self._labels.copy()
         self._sums: ClusterSums | None = None
         self._moments: SomeMoments | None = None
-        self._settled, self._sees_all_centers = False, search is None
+        self._settled = False
+        self._sees_all_centers = search is None or isinstance(search, PolishSearch)
         self._shift = math.nan  # unknown before the first pass
         self._refilled, self._targets = np.empty(0, np.int64), np.empty(0, np.int32)
 

@@ -14,6 +14,7 @@ import numpy as np
 
 from projected_kmeans.blocks.element_types import compute_type
 from projected_kmeans.passes.assignment import Search
+from projected_kmeans.passes.polish_search import PolishSearch
 from projected_kmeans.passes.problem import Problem
 from projected_kmeans.passes.total_inertia import weigh_centers
 from projected_kmeans.results import Clustering
@@ -41,13 +42,20 @@ def settle_labels(
     search : Search or Problem, optional
         What finds the nearest of all centers; by default all distances are measured.
     """
-    dtype = compute_type(problem.source.dtype)
+    dtype, in_memory = compute_type(problem.source.dtype), problem.source.resident
+    if isinstance(search, PolishSearch):
+        rounding = 0.0 if dtype == np.float64 else float(np.finfo(dtype).eps) / 2
+        if search.proves(found.centers, found.labels, rounding):
+            return replace(found, settled=True)
     centers = found.centers.astype(dtype).astype(np.float64)
-    labels = found.labels.copy()
-    sums = problem.open_sums(centers)
-    (search or problem).assign(centers, labels, keep_ties=False, then=[sums.adding(labels)])
+    labels, sums = found.labels.copy(), problem.open_sums(centers)
+    # Rows that are read from elsewhere are read once, and summed even if no label changes.
+    adding = sums.adding(labels)
+    (search or problem).assign(centers, labels, keep_ties=False, then=[] if in_memory else [adding])
     if np.array_equal(labels, found.labels):
         return replace(found, settled=True)
+    if in_memory:
+        problem.source.walk(adding)
     moments = sums.about_references()
     return replace(
         found,
