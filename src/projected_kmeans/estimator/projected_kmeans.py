@@ -519,7 +519,12 @@ class ProjectedKMeans(
         limits = read_limits(settings, rows.shape[0], weights)
         sizes = Sizes.of(rows, self.n_clusters)
         recipe = resolve_recipe(
-            settings, sizes, stored=not rows.resident, distant=rows.distant, limits=limits
+            settings,
+            sizes,
+            stored=not rows.resident,
+            distant=rows.distant,
+            keeps_rows=rows.keeps_new_rows,
+            limits=limits,
         )
         monitor = Monitor(self.callback, self.verbose, self.time_budget)
 

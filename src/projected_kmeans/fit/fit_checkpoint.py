@@ -135,7 +135,7 @@ def open_run(
 def finish_run(run: Run, finished: Finished) -> Finished:
     """Return the end of a fit; store it in place of all other parts, unless it was stopped."""
     if run.monitor.stopped is None:
-        sketched = replace(finished.sketched, labels=finished.sketched.labels[:0])
+        sketched = replace(finished.sketched, labels=np.empty(0, np.int32))
         small = replace(finished, sketched=sketched)
         run.checkpoint.conclude(RESULT, small, MAP, seconds=run.monitor.seconds)
     return finished

@@ -24,6 +24,10 @@ from projected_kmeans.sources.memory_at_hand import available_memory
 # Blocks have at least 1 MiB, because smaller ones would spend most of the time on reading.
 MIN_BLOCK_BYTES = 2**20
 
+# A sketch of up to 64 MiB comes from the workers of a cluster to the client, where a pass takes
+# less time than it takes to ask the workers.
+MAX_SKETCH_BYTES = 2**26
+
 
 @dataclass(frozen=True)
 class MemoryPlan:
@@ -59,6 +63,7 @@ def plan_memory(
     *,
     stored: bool,
     distant: bool = False,
+    keeps_rows: bool = False,
     spherical: bool = False,
     needs_all: bool = False,
 ) -> MemoryPlan:
@@ -75,8 +80,11 @@ def plan_memory(
     stored : bool
         Whether rows are read block by block, rather than in memory already.
     distant : bool
-        Whether rows are on the workers of a Dask cluster. Without a limit, their sketch may then
-        take half of the memory that is available here.
+        Whether Dask computes rows. Without a limit, their sketch may then take half of the memory
+        that is available here.
+    keeps_rows : bool
+        Whether there is a cluster, whose workers can keep the sketch and all that has an entry for
+        each row. A sketch of more than 64 MB then stays with them.
     spherical : bool
         Whether rows are brought to length one.
     needs_all : bool
@@ -94,8 +102,10 @@ def plan_memory(
     """
     allowed = parse_memory(limit)
     counted = count_bytes(sizes, approach)
+    stays = keeps_rows and counted.sketch > MAX_SKETCH_BYTES
     if allowed is None:
-        return MemoryPlan(sketch_in_memory=not distant or 2 * counted.sketch <= available_memory())
+        fits = not distant or 2 * counted.sketch <= available_memory()
+        return MemoryPlan(sketch_in_memory=fits and not stays)
     selected = count_selected_bytes(sizes, approach, stored=stored, needs_all=needs_all)
     demand = _Demand(
         counted,
@@ -109,7 +119,7 @@ def plan_memory(
     is_projected = approach.projection is not None
     sketch_and_state = counted.sketch + STATE_BYTES_PER_ROW * sizes.n_rows
     roomy = 2 * sketch_and_state if is_projected else 0
-    in_memory = allowed >= roomy
+    in_memory = allowed >= roomy and not stays
     if allowed < demand.minimum(in_memory):
         in_file = _megabytes(demand.minimum(False))
         needed = in_file if in_file * 10**6 < roomy else _megabytes(demand.minimum(True))

@@ -68,8 +68,8 @@ class Restart:
     @classmethod
     def pack(cls, index: int, found: Clustering) -> Restart:
         """Return a restart with its labels in narrow integers."""
-        narrow = np.min_scalar_type(len(found.mass) - 1)
-        return cls(index, replace(found, labels=found.labels[:0]), found.labels.astype(narrow))
+        labels = np.asarray(found.labels).astype(np.min_scalar_type(len(found.mass) - 1))
+        return cls(index, replace(found, labels=np.empty(0, np.int32)), labels)
 
     def fits(self, index: int, shape: tuple[int, int], n_clusters: int) -> bool:
         """Return whether this can be a restart on rows of that shape, in case it was stored."""
