@@ -153,6 +153,13 @@ def _find_largest(block: Block, largest: NDArray[np.float64]) -> None:
     largest[0] = max(largest[0], block.rows.max())
 
 
+def have_equal_entries(one: Any, other: Any) -> bool:
+    """Return whether all entries of two arrays are equal."""
+    changed = ChangedEntries(one, other)
+    walk_entries(one, changed.task)
+    return not changed
+
+
 class ChangedEntries:
     """Counts, during a walk, the rows whose entries differ in two arrays.
 

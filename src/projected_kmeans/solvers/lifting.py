@@ -11,7 +11,11 @@ from functools import partial
 
 import numpy as np
 
-from projected_kmeans.blocks.row_arrays import apply_to_entries, find_first_rows
+from projected_kmeans.blocks.row_arrays import (
+    apply_to_entries,
+    find_first_rows,
+    have_equal_entries,
+)
 from projected_kmeans.blocks.tasks import OnBlock
 from projected_kmeans.passes.cluster_sums import SomeMoments
 from projected_kmeans.passes.clusterwise_sums import RowReferences
@@ -123,20 +127,22 @@ def _drop_repeated(sketched: Sequence[Clustering]) -> list[Clustering]:
     """Return the partitions that differ, the first of equal ones."""
     distinct, numbered = [sketched[0]], list[Labels]()
     for one in sketched[1:]:
-        numbered = numbered or [_number_by_first_row(sketched[0].labels)]
-        labels = _number_by_first_row(one.labels)
-        if not any(np.array_equal(labels, other) for other in numbered):
+        numbered = numbered or [_number_by_first_row(sketched[0])]
+        labels = _number_by_first_row(one)
+        if not any(have_equal_entries(labels, other) for other in numbered):
             distinct.append(one)
             numbered.append(labels)
     return distinct
 
 
-def _number_by_first_row(labels: Labels) -> Labels:
+def _number_by_first_row(found: Clustering) -> Labels:
     """Return labels of the same partition whose clusters are numbered as they first appear."""
-    _, first, codes = np.unique(labels, return_index=True, return_inverse=True)
-    rank = np.empty(len(first), np.int32)
-    rank[np.argsort(first)] = np.arange(len(first), dtype=np.int32)
-    return np.asarray(rank[codes])
+    n_clusters = len(found.mass)
+    rank = np.empty(n_clusters, np.int32)
+    first = find_first_rows(found.labels, n_clusters)
+    rank[np.argsort(first, kind="stable")] = np.arange(n_clusters, dtype=np.int32)
+    numbered: Labels = apply_to_entries(partial(np.take, rank), found.labels)
+    return numbered
 
 
 def choose_references(problem: Problem, labels: Labels, n_clusters: int) -> Floats:

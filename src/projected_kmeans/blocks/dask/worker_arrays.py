@@ -81,6 +81,8 @@ class WorkerArray(RowArray):
 
     def put(self, rows: NDArray[np.int64], values: NDArray[Any], column: int | None) -> None:
         """Set the entries of a few rows, or one column of these entries."""
+        if not len(rows):
+            return
         order = np.argsort(rows, kind="stable")
         rows, values = rows[order], values[order]
         change = delayed(_put, pure=False)
