@@ -11,7 +11,7 @@ from typing import Any
 
 import click
 
-from projected_kmeans.blocks.dask.clusters import open_client
+from projected_kmeans.blocks.dask.clusters import TlsFiles, open_client
 from projected_kmeans.commands.command_table import INTERRUPTED
 from projected_kmeans.commands.data import open_data
 from projected_kmeans.commands.data_choices import (
@@ -222,6 +222,7 @@ def fit(
     """
     check_truths(labels, parameters)
     take_paper(parameters, as_in_paper)
+    tls = TlsFiles.take(parameters)
     wanted = Wanted.take(parameters)
     with wanted.open_folders(has_ids=has_ids(parameters)):
         choices = take_choices(data, parameters)
@@ -234,7 +235,7 @@ def fit(
                 open_data(
                     data, memory_limit=parameters["memory_limit"], load=load, **choices.rows
                 ) as rows,
-                open_client(scheduler, n_workers) as client,
+                open_client(scheduler, n_workers, tls) as client,
             ):
                 truth = find_truth(labels, choices.labels, rows)
                 ids, weights = choices.ids.resolve(rows), choices.read_weights()

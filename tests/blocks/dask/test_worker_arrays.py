@@ -27,7 +27,8 @@ from projected_kmeans.blocks.row_arrays import (
     take_entries,
 )
 from projected_kmeans.blocks.tasks import Block, Task, fill, read, update
-from projected_kmeans.planning import memory_plan
+from projected_kmeans.fit import pipeline
+from projected_kmeans.planning import approach, memory_plan
 from tests.support.blobs import assert_same_fit
 from tests.support.dask_rows import CHUNKS, OPTIONS, ROWS, D, N, fit
 
@@ -95,13 +96,16 @@ def test_nothing_with_an_entry_a_row_comes_to_the_client(
     def weigh(self: Workers, futures: Any) -> Iterator[tuple[int, Any]]:
         total = 0
         for place, result in results(self, futures):
-            parts = [part for part in result if isinstance(part, np.ndarray)]
-            total += sum(part.nbytes for part in parts if len(part) > 1000)
+            parts = [result] if isinstance(result, np.ndarray) else result
+            total += sum(part.nbytes for part in parts if np.ndim(part) == 1 and len(part) > 1000)
             yield place, result
         brought.append(total)
 
+    # The largest samples of rows, which do not grow with their number, are taken from these few.
+    monkeypatch.setattr(pipeline, "TAIL_ROWS", 4000)
+    monkeypatch.setattr(approach, "count_held_rows", lambda sizes: 4000)
     monkeypatch.setattr(Workers, "results_of", weigh)
-    rows = np.tile(ROWS, (8, 1))
+    rows = np.tile(ROWS, (4, 1))
     X = da.from_array(rows, chunks=(9_000, D))
     model = ProjectedKMeans(random_state=3, **options).fit(X, client=clients(2))
     assert model.approach_.subsample_rows < len(rows) / 2
