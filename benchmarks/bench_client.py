@@ -109,8 +109,8 @@ with Client(address) as client:
         "n": n_rows, "blocks": X.numblocks[0], "seconds": seconds, "base_bytes": base,
         "peak_bytes": fitted, "received": moved[0], "sent": moved[1],
         "passes": model.n_iter_, "inertia": model.inertia_, "steps": model.timings_,
-        "last": passes[-model.n_iter_:], "approach": str(model.approach_),
-        "sizes": da.bincount(model.labels_, minlength=n_clusters).compute().tolist(),
+        "last": passes[-model.n_iter_:],
+        "rows_labelled": int((model.labels_ >= 0).sum().compute()),
     }
 print(json.dumps(document))
 """
@@ -155,7 +155,8 @@ def measure(path: Path, sizes: Sequence[int], n_clusters: int, block_rows: int) 
             )
             kept = {"scheduler_base": base, "scheduler_peak": read_peak(scheduler)}
         document = json.loads(ended.stdout.splitlines()[-1])
-        found.append(document | kept | describe_passes(document.pop("last")))
+        passes = describe_passes(document.pop("last"))
+        found.append(document | kept | passes)
     return found
 
 

@@ -6,7 +6,7 @@ Counts bytes from sizes (`fit_bytes.py`). No result depends on a plan, only time
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from projected_kmeans.blocks.memory_blocks import BLOCK_BYTES
 from projected_kmeans.blocks.stored_blocks import BLOCKS_HELD
@@ -106,6 +106,13 @@ def plan_memory(
     if allowed is None:
         fits = not distant or 2 * counted.sketch <= available_memory()
         return MemoryPlan(sketch_in_memory=fits and not stays)
+    # The sketch stays in memory if the limit is twice what it takes with the state of its rows.
+    is_projected = approach.projection is not None
+    sketch_and_state = counted.sketch + STATE_BYTES_PER_ROW * sizes.n_rows
+    roomy = 2 * sketch_and_state if is_projected else 0
+    in_memory = allowed >= roomy and not stays
+    if keeps_rows and works_there(approach) and not (is_projected and in_memory):
+        counted = replace(counted, state=0)
     selected = count_selected_bytes(sizes, approach, stored=stored, needs_all=needs_all)
     demand = _Demand(
         counted,
@@ -115,11 +122,6 @@ def plan_memory(
         reads_sketch=not distant,
         blocks_held=BLOCKS_HELD + spherical,
     )
-    # The sketch stays in memory if the limit is twice what it takes with the state of its rows.
-    is_projected = approach.projection is not None
-    sketch_and_state = counted.sketch + STATE_BYTES_PER_ROW * sizes.n_rows
-    roomy = 2 * sketch_and_state if is_projected else 0
-    in_memory = allowed >= roomy and not stays
     if allowed < demand.minimum(in_memory):
         in_file = _megabytes(demand.minimum(False))
         needed = in_file if in_file * 10**6 < roomy else _megabytes(demand.minimum(True))
@@ -136,6 +138,15 @@ def plan_memory(
         total_bytes=total_bytes,
         left_bytes=max(allowed - total_bytes, allowed // 32),
     )
+
+
+def works_there(approach: Approach) -> bool:
+    """Return whether nothing with an entry for each row comes from the workers of a cluster.
+
+    Seeding on all rows, single-point moves, breathing and limits of sizes bring such arrays.
+    """
+    known = approach.solver in ("lloyd", "cells") and approach.subsample_rows > 0
+    return known and not approach.limits_sizes
 
 
 def plan_labels(

@@ -73,7 +73,6 @@ def test_a_fit_whose_arrays_stay_there_has_the_bits_of_one_machine(
     X = da.from_array(ROWS, chunks=CHUNKS["uneven"])
     model = run(X, name, client=clients(2))
     assert model.labels_.chunks[0] == X.chunks[0]
-    model.labels_ = model.labels_.compute(scheduler=clients(2))
     assert_same_fit(model, run(ROWS, name))
 
 
@@ -128,7 +127,6 @@ def test_parts_that_are_lost_with_a_worker_are_made_again(step: str, processes: 
     options = {"n_clusters": 40, "polish_iter": 3, "n_init": 1, "inertia_tol": 0.0}
     model = run(X, "candidates", client=processes, callback=kill, **options)
     assert len(killed) == 1
-    model.labels_ = model.labels_.compute(scheduler=processes)
     assert_same_fit(model, run(ROWS, "candidates", **options))
     processes.wait_for_workers(2, timeout=600)
 

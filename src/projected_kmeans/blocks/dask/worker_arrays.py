@@ -141,7 +141,10 @@ class WorkerArray(RowArray):
             made.append(bring(part, self._open, span))
         futures = self._workers.submit(made)
         layer = {(name, index): future for index, future in enumerate(futures)}
-        return da.Array(layer, name, (tuple(chunks),), dtype=self.dtype)
+        found = da.Array(layer, name, (tuple(chunks),), dtype=self.dtype)
+        # Only this cluster knows the chunks, also if it is not the one that Dask would ask.
+        found.__dask_scheduler__ = self._workers.client.get
+        return found
 
     @property
     def _open(self) -> Callable[..., Any]:
