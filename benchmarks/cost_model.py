@@ -5,6 +5,9 @@ Computes the costs of every step from sizes and constants; ``dask_costs.py`` mea
 
 from __future__ import annotations
 
+import heapq
+import math
+import random
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -25,9 +28,9 @@ TAIL_ROWS = 2**18
 # three bounds.
 SHADOW_BYTES = 40
 
-# Bytes of messages of Dask through the client for each block of a walk, both ways, and what the
-# client and the scheduler keep of each block: `bench_client.py` measures them.
-MESSAGE_BYTES = 1_500
+# Bytes of messages of Dask through the client for each block of a walk, both ways, as
+# `bench_client.py` measures them.
+MESSAGE_BYTES = 2_400
 
 # Tasks of a pass that the scheduler remembers, so that it can make lost labels again.
 REMEMBERED_TASKS = 4
@@ -216,3 +219,55 @@ def _predict_cluster(job: Job, rates: Constants) -> Cost:
     working = max(products / rates.lloyd / (job.machines * job.cores), handing_out)
     seconds = job.passes * working + 6 * handing_out + walks * rates.walk + moved / rates.network
     return Cost("cluster", 0, moved, seconds)
+
+
+@dataclass(frozen=True)
+class Network:
+    """Who hands blocks out, and how long messages take.
+
+    Attributes
+    ----------
+    scheduler, client : float
+        Processor time for each block of a walk, in seconds.
+    latency : float
+        Seconds that a message takes.
+    spread : float
+        How much the times of blocks differ: the standard deviation of their logarithms.
+    """
+
+    scheduler: float
+    client: float
+    latency: float
+    spread: float = 0.3
+
+
+def simulate_walk(n_blocks: int, n_cores: int, seconds: float, network: Network) -> float:
+    """Return the seconds of a walk, from the client's first message to its last.
+
+    Every event of the walk is followed: the client describes all blocks; the scheduler hands one to
+    each core and hears of its end, one message after the other; a core waits for its next block
+    from the end of one to the arrival of the other. Totals are merged eight at a time in the end.
+
+    Parameters
+    ----------
+    n_blocks, n_cores : int
+        Blocks, and cores of all workers.
+    seconds : float
+        What a core takes for a block, on average.
+    network : Network
+        Who hands them out.
+    """
+    stream = random.Random(0)
+    begin = n_blocks * network.client + network.latency
+    half = network.scheduler / 2  # to hand a block out, and to hear of its end
+    free, ends, left = begin, list[float](), n_blocks
+    waiting = min(n_cores, n_blocks)
+    while left or ends:
+        if waiting and left:
+            free, waiting, left = free + half, waiting - 1, left - 1
+            took = seconds * stream.lognormvariate(-(network.spread**2) / 2, network.spread)
+            heapq.heappush(ends, free + 2 * network.latency + took)
+        else:
+            free, waiting = max(free, heapq.heappop(ends)) + half, waiting + 1
+    n_merges = math.ceil(math.log(max(n_blocks, 2), 8))
+    return free + n_merges * (2 * network.latency + network.scheduler)

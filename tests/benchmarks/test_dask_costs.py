@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import bench_client
 import cost_model
 import cost_tables
 import dask_costs
+import pytest
+import sleeping_workers
 
 
 def test_costs_of_dask_are_measured_and_drawn() -> None:
@@ -13,11 +16,30 @@ def test_costs_of_dask_are_measured_and_drawn() -> None:
     assert [check["gathered"] for check in document["checks"]] == [True, False]
     for check, off in zip(document["checks"], (0.05, 0.4), strict=True):
         assert abs(check["moved"] / check["predicted_moved"] - 1) < off
-    page = cost_tables.render_costs("# Scale\n\nold", document, "*machine*")
+    client = bench_client.run((20_000, 40_000), 20, 10_000)
+    small, large = client["fits"]
+    assert [small["rows_labelled"], large["rows_labelled"]] == [20_000, 40_000]
+    assert large["received_a_pass"] - small["received_a_pass"] < 4 * 2000
+    workers = sleeping_workers.run(2, (4, 8), 0.001, 1e-4)
+    others = client, workers
+    page = cost_tables.render_costs("# Scale\n\nold", document, "*machine*", *others)
     assert page.startswith("# Scale\n\nold")
-    assert page.count("\n| ") == 10 + 2 + len(cost_tables.PREDICTED) + 6
-    again = cost_tables.render_costs(page, document, "*another*")
+    n_predicted = len(cost_tables.PREDICTED) + len(cost_tables.SIMULATED)
+    assert page.count("\n| ") == 10 + 2 + 2 + 2 + n_predicted + 12
+    again = cost_tables.render_costs(page, document, "*another*", *others)
     assert again == page.replace("*machine*", "*another*")
+
+
+def test_a_simulated_walk_is_bound_by_the_slowest() -> None:
+    """Cores that wait for nobody take their time; a slow scheduler or client takes its own."""
+    fast = cost_model.Network(0.0, 0.0, 0.0, 0.0)
+    assert cost_model.simulate_walk(40, 4, 0.5, fast) == pytest.approx(5.0)
+    slow = cost_model.Network(1.0, 0.0, 0.0, 0.0)
+    assert cost_model.simulate_walk(1000, 100, 0.5, slow) == pytest.approx(1000, rel=0.02)
+    far = cost_model.Network(0.0, 0.0, 0.25, 0.0)
+    assert cost_model.simulate_walk(40, 4, 0.5, far) == pytest.approx(0.25 + 10 + 2 * 0.5)
+    talkative = cost_model.Network(0.0, 0.1, 0.0, 0.0)
+    assert cost_model.simulate_walk(40, 4, 0.5, talkative) == pytest.approx(4 + 5)
 
 
 def test_costs_grow_with_the_rows() -> None:

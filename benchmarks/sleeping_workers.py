@@ -1,10 +1,10 @@
-"""Measure walks over a cluster of 100 simulated workers: what its scheduler and its client take.
+"""Measure walks over workers that only sleep: what Dask's scheduler and client take for a block.
 
-Run ``python benchmarks/simulate_workers.py [--quick]``; it writes results/workers.json. Scheduler,
+Run ``python benchmarks/sleeping_workers.py [--quick]``; it writes results/workers.json. Scheduler,
 workers and client are those of Dask, in three processes that talk over the loopback. All workers
 share one process. In place of kernels they sleep, and each of their messages waits before it is
-sent, as in a network. So the time of a walk, and the processor time of the scheduler and of the
-client, are those of so many machines, as long as the machine here can serve the messages.
+sent, as in a network. The processor time of the scheduler and of the client, for each block, goes
+into the simulation of 100 machines in ``cost_model.py``.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ from projected_kmeans.blocks.dask.blocks import DaskBlocks
 from projected_kmeans.blocks.dask.workers import Workers
 from projected_kmeans.blocks.tasks import Block, Task, add, update
 
-N_WORKERS, N_BLOCKS = 100, (200, 800, 3200)
+N_WORKERS, N_BLOCKS = 10, (100, 400, 800)
 
 # Seconds that a worker takes for a block, and that a message waits before it is sent.
-WORK, LATENCY = 0.5, 1e-3
+WORK, LATENCY = 0.05, 1e-3
 
 SCHEDULER = """
 import asyncio
@@ -155,7 +155,7 @@ def main() -> None:
         "--quick", action="store_true", help="measure small sizes and store nothing"
     )
     if parser.parse_args().quick:
-        print(json.dumps(run(10, (20, 80), 0.05, LATENCY), indent=1))
+        print(json.dumps(run(4, (20, 80), WORK, LATENCY), indent=1))
         return
     document = run(N_WORKERS, N_BLOCKS, WORK, LATENCY)
     machine = describe_machine(N_WORKERS, ("dask", "distributed"))
