@@ -39,11 +39,12 @@ SIMULATED_MACHINES = 100
 
 
 CONCLUSION = """\
-Neither the client's memory nor what a pass brings to it grows with the rows. What grows is the
-number of blocks, each of which costs the scheduler some milliseconds a pass: with many machines
+Neither the client's memory nor the sums that a pass brings to it grow with the rows. What grows is
+the number of blocks, each of which costs the scheduler some milliseconds a pass: with many machines
 these are the bottleneck, so that blocks should be as large as the workers' memory allows. The
 scheduler remembers every pass over every block until the fit ends, so that it can make labels again
-that are lost with a worker. From 10^9 rows on that takes gigabytes."""
+that are lost with a worker: some 20 kB for each block and pass, which are gigabytes from 10^9 rows
+on. Choose larger blocks, or a lower `max_iter`, if it has not so much memory."""
 
 
 def render_costs(

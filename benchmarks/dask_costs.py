@@ -163,7 +163,7 @@ def check_fit(
     """Return the measured and the predicted costs of a fit of a file."""
     rows = open_rows(path)
     n_rows, n_columns = rows.shape
-    model = ProjectedKMeans(n_clusters, projection="svd", random_state=0)
+    model = ProjectedKMeans(n_clusters, projection="svd", polish_iter=1, random_state=0)
     largest = memory_plan.MAX_SKETCH_BYTES if gathered else 0
     with count_moved() as moved, mock.patch.object(memory_plan, "MAX_SKETCH_BYTES", largest):
         model.fit(rows, client=client)

@@ -18,6 +18,7 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -90,6 +91,7 @@ def _start(program: str, *words: object) -> Iterator[tuple[str, int]]:
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
         text=True,
+        env=os.environ | {"PYTHONPATH": str(Path(__file__).parent)},
     ) as process:
         assert process.stdout is not None
         assert process.stdin is not None

@@ -11,10 +11,10 @@ import sleeping_workers
 
 
 def test_costs_of_dask_are_measured_and_drawn() -> None:
-    """The bytes that fits move are those of the model; seeding elsewhere it knows roughly."""
-    document = dask_costs.run((12_000,), 64, 130, 2048, 4)
+    """The bytes that fits move are those of the model, which the last labelling may undercut."""
+    document = dask_costs.run((100_000,), 64, 130, 2048, 4)
     assert [check["gathered"] for check in document["checks"]] == [True, False]
-    for check, off in zip(document["checks"], (0.05, 0.4), strict=True):
+    for check, off in zip(document["checks"], (0.15, 0.25), strict=True):
         assert abs(check["moved"] / check["predicted_moved"] - 1) < off
     client = bench_client.run((20_000, 40_000), 20, 10_000)
     small, large = client["fits"]
@@ -47,7 +47,8 @@ def test_costs_grow_with_the_rows() -> None:
     rates = cost_model.Constants(1e9, 1e9, 1e9, 1e9, 1e10, 1.0, 0.1, 1e-3, 1e9)
     one, two = (cost_model.predict(cost_model.Job(n, 100, 200), rates) for n in (10**7, 2 * 10**7))
     assert [cost.read for cost in two] == [2 * cost.read for cost in one]
-    assert two[0].moved - one[0].moved == 10**7 * cost_model.N_COMPONENTS * 4
+    messages = 60 * cost_model.MESSAGE_BYTES  # of 4 GB more in blocks of 64 MB
+    assert two[0].moved - one[0].moved == 10**7 * cost_model.N_COMPONENTS * 4 + messages
     many = cost_model.predict(cost_model.Job(10**7, 100, 200, machines=2), rates)
     assert all(new.seconds <= old.seconds for new, old in zip(many, one, strict=True))
     assert cost_tables.name_bytes(4.1e13) == "41.0 TB"
