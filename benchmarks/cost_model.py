@@ -5,6 +5,9 @@ Computes the costs of every step from sizes and constants; ``dask_costs.py`` mea
 
 from __future__ import annotations
 
+import heapq
+import math
+import random
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -15,14 +18,23 @@ ITEMSIZE = 4
 N_COMPONENTS = 64
 SAMPLE_ROWS = 80 * N_COMPONENTS + 1024
 
-# Candidates that a polish pass compares each row with, of two bytes each, and number of passes.
+# Candidates that a polish pass compares each row with, of two bytes each.
 N_CANDIDATES = 16
-POLISH_PASSES = 1
 
+# Rows of the sketch that tell whether tails are heavy, at most.
+TAIL_ROWS = 2**18
 
-# Centers that seeding draws in one walk, and how often it brings rows to the client to judge them.
-SEEDED_TOGETHER = 80
-JUDGED = 3
+# Bytes of a row that the last labelling needs of a sketch at the client: eight listed centers and
+# three bounds.
+SHADOW_BYTES = 40
+
+# Bytes of messages of Dask through the client for each block of a walk, both ways, as
+# `bench_client.py` measures them.
+MESSAGE_BYTES = 2_400
+
+# Tasks of a block and pass that the scheduler remembers, so that it can make lost labels and bounds
+# again, and bytes of each. Measured for 300 blocks: 5 kB a task.
+REMEMBERED_TASKS, TASK_BYTES = 4, 5_000
 
 
 @dataclass(frozen=True)
@@ -40,7 +52,7 @@ class Constants:
     directions : float
         Seconds to find the directions from the sample.
     walk, block : float
-        Seconds of a walk over one block, and of each further block.
+        Seconds of a walk over one block, and of the scheduler for each further block.
     network : float
         Bytes that the client sends or receives.
     """
@@ -68,8 +80,10 @@ class Job:
         Machines with workers, and cores of each.
     block_bytes : float
         Bytes of a block of rows.
-    passes : int
-        Passes of Lloyd's method on the sketch.
+    passes, polish_passes : int
+        Passes of Lloyd's method on the sketch, and on the rows.
+    subsample : int
+        Rows of the sketch on which restarts compete.
     gathered : bool
         Whether the sketch is brought to the client rather than kept by the workers.
     client_cores : int
@@ -83,6 +97,8 @@ class Job:
     cores: int = 2
     block_bytes: float = 2**26
     passes: int = 30
+    polish_passes: int = 1
+    subsample: int = 0
     gathered: bool = True
     client_cores: int = 2
 
@@ -103,9 +119,20 @@ class Job:
 
     @property
     def client_bytes(self) -> int:
-        """Bytes in the client's memory: two sets of labels, candidates, and the gathered sketch."""
-        state = self.n * (8 + 2 * N_CANDIDATES)
-        return state + (self.n * (N_COMPONENTS * ITEMSIZE + 34) if self.gathered else 0)
+        """Bytes in the client's memory beside the program: samples, sums and sets of centers.
+
+        With the sketch at the client also the sketch, labels, bounds, and what is sent of each row.
+        """
+        samples = SAMPLE_ROWS * self.d + (TAIL_ROWS + self.subsample) * N_COMPONENTS
+        state = 8 + 34 + 2 * N_CANDIDATES + SHADOW_BYTES
+        of_rows = self.n * (N_COMPONENTS * ITEMSIZE + state) if self.gathered else 0
+        return samples * ITEMSIZE + 8 * 8 * self.k * self.d + of_rows
+
+    @property
+    def scheduler_bytes(self) -> int:
+        """Bytes of what the scheduler remembers of all passes over labels."""
+        n_passes = self.polish_passes + (0 if self.gathered else self.passes)
+        return self.n_blocks * n_passes * REMEMBERED_TASKS * TASK_BYTES
 
 
 @dataclass(frozen=True)
@@ -127,39 +154,116 @@ def predict(job: Job, constants: Constants) -> list[Cost]:
 
 
 def _predict(job: Job, rates: Constants) -> Iterator[Cost]:
-    all_cores = job.machines * job.cores
-    overhead = rates.walk + rates.block * job.n_blocks
     sums = 16 * job.k * (job.d + 2)
-
-    def cost(step: str, rate: float, moved: float, extra: float = 0.0) -> Cost:
-        working = max(job.data_bytes / rate / all_cores, job.data_bytes / rates.read / job.machines)
-        return Cost(step, job.data_bytes, moved, overhead + working + moved / rates.network + extra)
-
     sample = SAMPLE_ROWS * job.d * ITEMSIZE
     sketch = job.n * N_COMPONENTS * ITEMSIZE
     brought = sketch if job.gathered else 0
-    yield cost("reduce", rates.reduce, sample + brought, rates.directions + 2 * rates.walk)
+    extra = rates.directions + 2 * rates.walk
+    yield _predict_walk(job, rates, "reduce", rates.reduce, sample + brought, extra)
     yield _predict_cluster(job, rates)
+    labels = job.label_bytes if job.gathered else 0
     references = job.k * job.d * ITEMSIZE
-    yield cost("lift", rates.lift, references + job.label_bytes + sums)
-    lists = job.n * 2 * N_CANDIDATES
-    moved = lists + 2 * job.label_bytes + sums
-    for _ in range(POLISH_PASSES):
-        yield cost("polish", rates.polish, moved + (0 if job.gathered else lists))
+    yield _predict_walk(job, rates, "lift", rates.lift, references + labels + sums)
+    # The passes, and the last labelling, which measures a row about as often as a pass.
+    lists = job.n * 2 * N_CANDIDATES if job.gathered else 0
+    shadow = job.n * SHADOW_BYTES if job.gathered else 0
+    passes = job.polish_passes * (lists + 2 * labels + sums) + shadow + 2 * labels + sums
+    walks = [
+        _predict_walk(job, rates, "polish", rates.polish, passes / (job.polish_passes + 1))
+        for _ in range(job.polish_passes + 1)
+    ]
+    yield Cost("polish", *(sum(column) for column in zip(*map(_numbers, walks), strict=True)))
+
+
+def _numbers(cost: Cost) -> tuple[float, float, float]:
+    return cost.read, cost.moved, cost.seconds
+
+
+def _predict_walk(
+    job: Job, rates: Constants, step: str, rate: float, moved: float, extra: float = 0.0
+) -> Cost:
+    """Return the cost of a walk over the rows.
+
+    The scheduler hands out blocks while workers read and compute, so that the slowest counts.
+    """
+    cores = job.machines * job.cores
+    working = max(
+        job.data_bytes / rate / cores,
+        job.data_bytes / rates.read / job.machines,
+        rates.block * job.n_blocks,
+    )
+    moved += MESSAGE_BYTES * job.n_blocks
+    seconds = rates.walk + working + moved / rates.network + extra
+    return Cost(step, job.data_bytes, moved, seconds)
 
 
 def _predict_cluster(job: Job, rates: Constants) -> Cost:
-    """Return the cost of Lloyd's passes. Bounds, which save some of it on the client, are left out.
+    """Return the cost of Lloyd's passes. Bounds, which save some of it, are left out.
 
-    If the sketch stays on the workers, seeding also moves the distances of all rows and some rows.
+    If the sketch stays on the workers, samples of it come to the client: one that tells of tails,
+    or the distances of all rows if these are few, and one on which restarts compete.
     """
-    products = job.passes * job.n * N_COMPONENTS * job.k
+    products = job.n * N_COMPONENTS * job.k
     if job.gathered:
-        return Cost("cluster", 0, 0, products / rates.lloyd / job.client_cores)
-    passes = job.passes * (3 * job.label_bytes + 16 * job.k * (N_COMPONENTS + 2))
-    rounds = -(-job.k // SEEDED_TOGETHER) + 1
-    seeding = rounds * 2 * ITEMSIZE * job.n + JUDGED * max(4000, 10 * job.k) * 4 * N_COMPONENTS
-    overhead = (job.passes + 2 * rounds) * (rates.walk + rates.block * job.n_blocks)
-    working = products / rates.lloyd / (job.machines * job.cores)
-    moved = passes + seeding
-    return Cost("cluster", 0, moved, overhead + working + moved / rates.network)
+        return Cost("cluster", 0, 0, job.passes * products / rates.lloyd / job.client_cores)
+    sums = 16 * job.k * (N_COMPONENTS + 2)
+    row = N_COMPONENTS * ITEMSIZE
+    tails = 8 * job.n if job.n <= TAIL_ROWS else TAIL_ROWS * row
+    walks = job.passes + 6
+    moved = job.passes * sums + tails + job.subsample * row + walks * MESSAGE_BYTES * job.n_blocks
+    handing_out = rates.block * job.n_blocks
+    working = max(products / rates.lloyd / (job.machines * job.cores), handing_out)
+    seconds = job.passes * working + 6 * handing_out + walks * rates.walk + moved / rates.network
+    return Cost("cluster", 0, moved, seconds)
+
+
+@dataclass(frozen=True)
+class Network:
+    """Who hands blocks out, and how long messages take.
+
+    Attributes
+    ----------
+    scheduler, client : float
+        Processor time for each block of a walk, in seconds.
+    latency : float
+        Seconds that a message takes.
+    spread : float
+        How much the times of blocks differ: the standard deviation of their logarithms.
+    """
+
+    scheduler: float
+    client: float
+    latency: float
+    spread: float = 0.3
+
+
+def simulate_walk(n_blocks: int, n_cores: int, seconds: float, network: Network) -> float:
+    """Return the seconds of a walk, from the client's first message to its last.
+
+    Every event of the walk is followed: the client describes all blocks; the scheduler hands one to
+    each core and hears of its end, one message after the other; a core waits for its next block
+    from the end of one to the arrival of the other. Totals are merged eight at a time in the end.
+
+    Parameters
+    ----------
+    n_blocks, n_cores : int
+        Blocks, and cores of all workers.
+    seconds : float
+        What a core takes for a block, on average.
+    network : Network
+        Who hands them out.
+    """
+    stream = random.Random(0)
+    begin = n_blocks * network.client + network.latency
+    half = network.scheduler / 2  # to hand a block out, and to hear of its end
+    free, ends, left = begin, list[float](), n_blocks
+    waiting = min(n_cores, n_blocks)
+    while left or ends:
+        if waiting and left:
+            free, waiting, left = free + half, waiting - 1, left - 1
+            took = seconds * stream.lognormvariate(-(network.spread**2) / 2, network.spread)
+            heapq.heappush(ends, free + 2 * network.latency + took)
+        else:
+            free, waiting = max(free, heapq.heappop(ends)) + half, waiting + 1
+    n_merges = math.ceil(math.log(max(n_blocks, 2), 8))
+    return free + n_merges * (2 * network.latency + network.scheduler)

@@ -24,7 +24,6 @@ from cost_model import N_CANDIDATES, N_COMPONENTS, Constants, Job, predict
 from dask.delayed import delayed
 from distributed import Client, LocalCluster
 from measuring import describe_machine, store_results, time_together
-from numpy.typing import NDArray
 
 from projected_kmeans import ProjectedKMeans, SpectralProjection
 from projected_kmeans.blocks.checked_blocks import CheckedBlocks
@@ -37,6 +36,7 @@ from projected_kmeans.blocks.tasks import Block, Task
 from projected_kmeans.passes.bounded_search import NearestSearch
 from projected_kmeans.passes.candidate_search import CandidateSearch
 from projected_kmeans.passes.problem import Problem
+from projected_kmeans.planning import memory_plan
 from projected_kmeans.projections.map_protocol import sketch_rows
 from projected_kmeans.sources.open_rows import open_rows
 
@@ -45,8 +45,8 @@ N_CLUSTERS = 1000
 BLOCK_ROWS = 16_384
 MANY_BLOCKS = 200
 
-# The fits that the model is compared with.
-CHECKED_ROWS = (20_000, 40_000, 80_000)
+# The fits that the model is compared with. The sketch of the last one stays on the workers, too.
+CHECKED_ROWS = (40_000, 80_000, 160_000)
 CHECKED_CLUSTERS = 200
 N_WORKERS = 2
 
@@ -140,9 +140,9 @@ def count_moved() -> Iterator[list[int]]:
     moved: list[int] = []
     send, results_of = Arrays.send, Workers.results_of
 
-    def send_counted(arrays: Arrays, span: slice) -> list[NDArray[Any]]:
-        parts = send(arrays, span)
-        moved.append(sum(part.nbytes for part in parts))
+    def send_counted(arrays: Arrays, index: int, span: slice) -> list[Any]:
+        parts = send(arrays, index, span)
+        moved.append(sum(part.nbytes for part in parts if isinstance(part, np.ndarray)))
         return parts
 
     def results_counted(workers: Workers, futures: Any) -> Iterator[tuple[int, Any]]:
@@ -163,14 +163,20 @@ def check_fit(
     """Return the measured and the predicted costs of a fit of a file."""
     rows = open_rows(path)
     n_rows, n_columns = rows.shape
-    # The client gathers a sketch if the limit exceeds twice (its bytes + 60 bytes per row).
-    limit = None if gathered else int(1.9 * n_rows * (4 * N_COMPONENTS + 60))
-    model = ProjectedKMeans(
-        n_clusters, projection="svd", n_init=1, random_state=0, memory_limit=limit
-    )
-    with count_moved() as moved:
+    model = ProjectedKMeans(n_clusters, projection="svd", polish_iter=1, random_state=0)
+    largest = memory_plan.MAX_SKETCH_BYTES if gathered else 0
+    with count_moved() as moved, mock.patch.object(memory_plan, "MAX_SKETCH_BYTES", largest):
         model.fit(rows, client=client)
-    job = Job(n_rows, n_columns, n_clusters, passes=model.n_iter_, gathered=gathered)
+    approach = model.approach_
+    job = Job(
+        n_rows,
+        n_columns,
+        n_clusters,
+        passes=model.n_iter_,
+        polish_passes=approach.polish_iter,
+        subsample=approach.subsample_rows,
+        gathered=gathered,
+    )
     # The file was written just before and is in the page cache.
     costs = predict(job, replace(constants, read=float("inf")))
     return {

@@ -166,11 +166,16 @@ def render_files_page(folder: Path) -> str:
 def render_scale_page(folder: Path) -> str:
     """Return the page on scale, with the stored results of streams and of Dask."""
     page = SCALE_PAGE.read_text()
-    for name, draw in (("stream", render_stream), ("dask", render_costs)):
-        stored = folder / f"{name}.json"
-        if stored.is_file():
-            document = json.loads(stored.read_text())
-            page = draw(page, document, describe(document))
+    known = {
+        name: json.loads((folder / f"{name}.json").read_text())
+        for name in ("stream", "dask", "client", "workers")
+        if (folder / f"{name}.json").is_file()
+    }
+    if "stream" in known:
+        page = render_stream(page, known["stream"], describe(known["stream"]))
+    if known.keys() >= {"dask", "client", "workers"}:
+        measured = known["dask"], describe(known["dask"]), known["client"], known["workers"]
+        page = render_costs(page, *measured)
     return page
 
 

@@ -11,6 +11,10 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 
 from projected_kmeans import ProjectedKMeans, random_projection_kmeans
+from projected_kmeans.fit.fit_warnings import warn_of_client
+from projected_kmeans.planning.approach import choose_approach
+from projected_kmeans.planning.settings import Settings
+from projected_kmeans.planning.sizes import Sizes
 
 EQUAL = np.ones((12, 5))
 WIDE = np.random.default_rng(0).normal(size=(12, 5))
@@ -32,6 +36,28 @@ def test_a_warning_names_the_file_of_the_caller(call: Callable[[], Any]) -> None
         call()
     assert found
     assert {warning.filename for warning in found} == {__file__}
+
+
+@pytest.mark.parametrize(
+    ("options", "n_rows", "weighted", "told"),
+    [
+        ({}, 2 * 10**8, False, None),
+        ({"n_init": 1}, 10**8, False, None),
+        ({"n_init": 1}, 2 * 10**8, False, "solver='lloyd' on all rows keeps"),
+        ({"trim": 0.1}, 2 * 10**8, True, "sample_weight and trim keeps up to 60 bytes"),
+        ({"balanced": True}, 2 * 10**8, False, "on all rows"),
+    ],
+)
+def test_what_the_client_of_a_cluster_keeps_is_told(
+    options: dict[str, Any], n_rows: int, weighted: bool, told: str | None
+) -> None:
+    """Beyond 10^8 rows, what keeps something of each row at the client is a warning."""
+    settings = Settings(50, **options)
+    approach = choose_approach(settings, Sizes(n_rows, 300, 50, 4))
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("always")
+        warn_of_client(n_rows, settings, approach, weighted=weighted)
+    assert [told in str(one.message) for one in found] == ([] if told is None else [True])
 
 
 def test_equal_rows_are_told() -> None:

@@ -9,6 +9,8 @@ Modules
 block_source
     `BlockSource`: all that a step may ask of rows. `LocalBlocks` and `WrappedBlocks`: what sources
     in this process, and sources around another source, share.
+row_arrays
+    Arrays with an entry for each row: NumPy arrays here, `RowArray` beside rows on a cluster.
 tasks
     `Block`, `Task`, and the roles of arrays: read, update, fill, add, minimum, maximum.
 memory_blocks
@@ -44,10 +46,12 @@ Why it is built so
 ------------------
 **Tasks.** An array with an entry for each row is cut: the kernel gets the part for the rows of its
 block. A total over all rows is given whole, and the kernel adds to it, lowers or raises it. A local
-source hands out views, so that nothing is copied and totals grow in place. Dask sends the parts
-that are read, brings back those that were written, and merges totals. Totals are exact in any
-order, so the bits are the same. Two tasks of one walk may use the same array: in Lloyd's method the
-first updates labels, and the second reads them to sum the rows. So a pass reads the data once.
+source hands out views, so that nothing is copied and totals grow in place. On a cluster these
+arrays are made by `BlockSource.new_row_array`, and their parts lie beside the rows: nothing of them
+travels. NumPy arrays are sent in parts to rows on Dask, and brought back where they were written.
+Totals are merged, exactly in any order, so the bits are the same. Two tasks of one walk may use the
+same array: in Lloyd's method the first updates labels, and the second reads them to sum the rows.
+So a pass reads the data once.
 
 **Wrappers.** `CheckedBlocks` puts one task before those of a walk, `UnitRows` changes the rows
 before the tasks see them. Both work for any source, also on Dask. With `CheckedBlocks` the walk

@@ -115,6 +115,23 @@ class BlockSource(ABC):
         """
         raise NotImplementedError(f"{type(self).__name__} keeps no new rows; use an array instead")
 
+    def new_row_array(
+        self, dtype: np.dtype[Any], fill: Any = None, width: tuple[int, ...] = ()
+    ) -> Any:
+        """Return an array with an entry for each row: a NumPy array, or a `RowArray` on a cluster.
+
+        Parameters
+        ----------
+        dtype : dtype
+            The element type.
+        fill : float or ndarray, optional
+            What all entries are at first, a number or a whole entry; by default anything.
+        width : tuple of int, default=()
+            The shape of an entry.
+        """
+        shape = (self.shape[0], *width)
+        return np.empty(shape, dtype) if fill is None else np.full(shape, fill, dtype)
+
     def without(self, rows: NDArray[np.int64]) -> BlockSource:
         """Return the rows but those with these ascending indices; for rows outside this process."""
         raise NotImplementedError(f"{type(self).__name__} leaves no rows out; wrap it instead")
@@ -196,6 +213,12 @@ class WrappedBlocks(BlockSource):
     def new_rows(self, n_columns: int, dtype: np.dtype[Any]) -> BlockSource:
         """Return as many new rows, kept where these lie."""
         return self.source.new_rows(n_columns, dtype)
+
+    def new_row_array(
+        self, dtype: np.dtype[Any], fill: Any = None, width: tuple[int, ...] = ()
+    ) -> Any:
+        """Return an array with an entry for each row, beside the rows if these lie on a cluster."""
+        return self.source.new_row_array(dtype, fill, width)
 
     def labels_like_input(self, labels: Labels) -> Any:
         """Return labels in the form in which the user gave the rows."""

@@ -6,7 +6,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-from projected_kmeans.blocks.dask.clusters import open_client
+from projected_kmeans.blocks.dask.clusters import TlsFiles, open_client
 from projected_kmeans.commands.as_in_paper import (
     describe_theorem,
     set_dimensions,
@@ -45,6 +45,7 @@ def run_fit(
     """Cluster the rows of DATA."""
     check_truths(labels, parameters)
     take_paper(parameters, as_in_paper)
+    tls = TlsFiles.take(parameters)
     wanted = Wanted.take(parameters)
     with wanted.open_folders(has_ids=has_ids(parameters)):
         choices = take_choices(data, parameters)
@@ -57,7 +58,7 @@ def run_fit(
                 open_data(
                     data, memory_limit=parameters["memory_limit"], load=load, **choices.rows
                 ) as rows,
-                open_client(scheduler, n_workers) as client,
+                open_client(scheduler, n_workers, tls) as client,
             ):
                 truth = find_truth(labels, choices.labels, rows)
                 ids, weights = choices.ids.resolve(rows), choices.read_weights()

@@ -196,9 +196,30 @@ workers_option = click.option(
 )
 
 
+tls_options = (
+    click.option(
+        "--tls-key",
+        metavar="FILE",
+        help="Key of the certificate in --tls-cert, if it is in a file of its own.",
+    ),
+    click.option(
+        "--tls-cert",
+        metavar="FILE",
+        help="Certificate that this program shows to a scheduler at a tls:// address.",
+    ),
+    click.option(
+        "--tls-ca",
+        metavar="FILE",
+        help="Certificate authority that the scheduler and the workers must be signed by.",
+    ),
+)
+
+
 def cluster_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add the options that choose Dask workers: the parameters of `open_client`."""
-    return scheduler_option(workers_option(command))
+    for option in (*tls_options, workers_option, scheduler_option):
+        command = option(command)
+    return command
 
 
 port_option = click.option(

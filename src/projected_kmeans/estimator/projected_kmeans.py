@@ -55,6 +55,7 @@ from projected_kmeans.estimator.prediction import (
 from projected_kmeans.estimator.representatives import Representatives, find_representatives
 from projected_kmeans.fit.fit_checkpoint import Finished, finish_run, open_run, recall_result
 from projected_kmeans.fit.fit_warnings import (
+    warn_of_client,
     warn_of_fit,
     warn_of_gamma,
     warn_of_guarantee,
@@ -519,8 +520,15 @@ class ProjectedKMeans(
         limits = read_limits(settings, rows.shape[0], weights)
         sizes = Sizes.of(rows, self.n_clusters)
         recipe = resolve_recipe(
-            settings, sizes, stored=not rows.resident, distant=rows.distant, limits=limits
+            settings,
+            sizes,
+            stored=not rows.resident,
+            distant=rows.distant,
+            keeps_rows=rows.keeps_new_rows,
+            limits=limits,
         )
+        if rows.keeps_new_rows:
+            warn_of_client(rows.shape[0], settings, recipe.approach, weighted=weights is not None)
         monitor = Monitor(self.callback, self.verbose, self.time_budget)
 
         # Set before the work, because a live page shows the forecast while the fit runs.

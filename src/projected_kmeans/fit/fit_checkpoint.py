@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from projected_kmeans import _native
 from projected_kmeans.blocks.array_hashes import hash_arrays
 from projected_kmeans.blocks.block_source import BlockSource
+from projected_kmeans.blocks.row_arrays import put_entries
 from projected_kmeans.certificates.certificate import Certificate
 from projected_kmeans.documents import Seconds, from_document
 from projected_kmeans.passes.stored_partitions import are_centers, is_partition
@@ -87,7 +88,7 @@ class Finished:
     def labels(self) -> Labels:
         """The cluster of every row; -1 for rows that were set aside."""
         found = self.polished.labels.copy()
-        found[self.trimmed] = -1
+        put_entries(found, self.trimmed, np.full(len(self.trimmed), -1))
         return found
 
 
@@ -135,7 +136,7 @@ def open_run(
 def finish_run(run: Run, finished: Finished) -> Finished:
     """Return the end of a fit; store it in place of all other parts, unless it was stopped."""
     if run.monitor.stopped is None:
-        sketched = replace(finished.sketched, labels=finished.sketched.labels[:0])
+        sketched = replace(finished.sketched, labels=np.empty(0, np.int32))
         small = replace(finished, sketched=sketched)
         run.checkpoint.conclude(RESULT, small, MAP, seconds=run.monitor.seconds)
     return finished

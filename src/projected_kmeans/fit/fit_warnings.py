@@ -14,12 +14,18 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from projected_kmeans.certificates.certificate import OPTIMAL_RATIO, Certificate
+from projected_kmeans.planning.approach import Approach
+from projected_kmeans.planning.memory_plan import works_there
 from projected_kmeans.planning.recipe import Recipe
+from projected_kmeans.planning.settings import Settings
 from projected_kmeans.results import Clustering
 from projected_kmeans.solvers.own_solvers import name_solver
 
 # Frames of these packages are passed over on the way to the caller; decorators live in contextlib.
 INNER = ("projected_kmeans", "contextlib")
+
+# Rows on a cluster of which this process may keep something without a warning, 6 GB of memory.
+MAX_CLIENT_ROWS = 10**8
 
 
 def find_caller_level() -> int:
@@ -58,6 +64,37 @@ def warn_of_fit(
         warnings.warn(
             "The fit was interrupted and keeps the best result so far; fit again for more",
             ConvergenceWarning,
+            stacklevel=find_caller_level(),
+        )
+
+
+def warn_of_client(n_rows: int, settings: Settings, approach: Approach, *, weighted: bool) -> None:
+    """Warn if a fit on a cluster keeps something of very many rows in this process.
+
+    Parameters
+    ----------
+    n_rows : int
+        The number of rows.
+    settings : Settings
+        What the caller asked for.
+    approach : Approach
+        What the fit does.
+    weighted : bool
+        Whether rows have weights.
+    """
+    asked = {
+        "sample_weight": weighted,
+        "trim": bool(settings.trim),
+        "on_missing='skip'": settings.on_missing == "skip",
+    }
+    found = [name for name, is_asked in asked.items() if is_asked]
+    if not works_there(approach):
+        found.append(f"solver={approach.solver!r} on all rows")
+    if n_rows > MAX_CLIENT_ROWS and found:
+        warnings.warn(
+            f"{n_rows} rows lie on a cluster, but {' and '.join(found)} keeps up to 60 bytes of "
+            "each in this process; docs/scale.md says what stays on the workers",
+            RuntimeWarning,
             stacklevel=find_caller_level(),
         )
 

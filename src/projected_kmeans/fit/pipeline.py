@@ -30,7 +30,7 @@ from projected_kmeans.passes.polish_search import PolishSearch
 from projected_kmeans.passes.problem import Problem
 from projected_kmeans.passes.proven_search import ProvenSearch, Subspace, is_worthwhile
 from projected_kmeans.passes.stored_partitions import is_partition
-from projected_kmeans.passes.tails import FAR_PART, MIN_TAIL_SHARE, measure_tail
+from projected_kmeans.passes.tails import FAR_PART, MIN_TAIL_SHARE, TAIL_ROWS, measure_tail
 from projected_kmeans.planning.approach import MIN_POLISH_GAIN, plan_tails
 from projected_kmeans.planning.recipe import Recipe
 from projected_kmeans.planning.settings import OWN_SOLVER
@@ -55,7 +55,7 @@ def watch_tails(recipe: Recipe, sketch: Problem, monitor: Monitor) -> Recipe:
     """Return the recipe for the tails that the rows have, if it wants to know about them."""
     if not recipe.approach.watches_tails:
         return recipe
-    share = measure_tail(sketch)
+    share = measure_tail(draw_subsample(sketch, TAIL_ROWS, recipe.key) or sketch)
     heavy = share >= MIN_TAIL_SHARE
     if heavy:
         monitor.note(
@@ -252,5 +252,5 @@ def _open_search(
     if original.source.sparse:
         narrow = len(near) <= _native.MAX_NARROW_CENTERS
         lists: Candidates = near.astype(np.uint16) if narrow else near
-        return CandidateSearch(original, lists[sketched.labels])
+        return CandidateSearch(original, lists[np.asarray(sketched.labels)])
     return ListedSearch(original, CenterLists.of_rows(near))

@@ -93,7 +93,7 @@ class _Proving:
             effort=EFFORTS[method],
             key=self._recipe.key,
             monitor=self._run.monitor,
-            labels=best.labels,
+            labels=np.asarray(best.labels),
             inertia=best.inertia + best.inertia_error,
             goal=self._goal,
             time_limit=None if math.isinf(left) else left,

@@ -105,7 +105,7 @@ def _prove_optimum(recipe: Recipe, sketch: Problem, run: Run) -> Clustering:
         effort=EFFORTS["semidefinite"],
         key=recipe.key,
         monitor=run.monitor,
-        labels=best.labels,
+        labels=np.asarray(best.labels),
         inertia=best.inertia + best.inertia_error,
         n_threads=recipe.n_threads,
         memory=recipe.memory.left_bytes,

@@ -117,8 +117,8 @@ and only the means are kept.
 upper bound on the distance to its own center, and a lower bound for each of up to 16 groups of
 centers. Elkan's bounds would take k numbers for each row; Hamerly's single bound skips little in
 more than 20 dimensions. Bounds are not kept for sparse rows, where a pass is limited by fetching
-centers column by column whatever is skipped, nor for rows on Dask, where they would have to travel
-with each pass.
+centers column by column whatever is skipped, nor for rows of Dask's own schedulers, where they
+would have to travel with each pass. With a cluster they stay on the workers.
 
 **Lists of clusters.** With thousands of clusters, a row's nearest center is nearly always one of
 the 32 or 64 centers around its present one. All rows of a cluster share that list, so a block's

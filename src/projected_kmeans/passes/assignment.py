@@ -14,8 +14,9 @@ from projected_kmeans import _native
 from projected_kmeans.blocks.block_source import BlockSource
 from projected_kmeans.blocks.column_scan import ColumnRanges
 from projected_kmeans.blocks.element_types import compute_type
-from projected_kmeans.blocks.tasks import Block, Task, fill, read, update
+from projected_kmeans.blocks.tasks import Block, Task, fill, first, merge_ranked, read, update
 from projected_kmeans.passes.frame import Frame
+from projected_kmeans.passes.ranked_rows import no_rows
 from projected_kmeans.results import Floats, Labels
 
 # What a search remembers whose labels depend on the centers alone.
@@ -36,22 +37,23 @@ class Nearness:
     ----------
     frame : Frame
         The coordinates in which the distances were measured.
-    inside : ndarray of float32 or float64 (2, n)
-        The distances in the frame: to the nearest center, and to the second nearest.
+    inside : tuple of two arrays of float32 or float64 (n,), or of none
+        The distances in the frame: to the nearest center, and to the second nearest. They lie where
+        the rows lie, see `BlockSource.new_row_array`. None if they were not wanted.
     """
 
     frame: Frame
-    inside: NDArray[Any]
+    inside: tuple[Any, ...]
 
     @property
     def nearest(self) -> Floats:
         """Squared distances to the nearest center, in the units of the rows."""
-        return self.frame.undo(self.inside[0])
+        return self.frame.undo(np.asarray(self.inside[0]))
 
     @property
     def second(self) -> Floats:
         """Squared distances to the second nearest center; infinity if there is only one center."""
-        return self.frame.undo(self.inside[1])
+        return self.frame.undo(np.asarray(self.inside[1]))
 
 
 def assign_rows(
@@ -97,11 +99,16 @@ def assign_rows(
     """
     dtype = compute_type(source.dtype)
     frame = Frame.around(centers, dtype, ranges, moved=not source.sparse)
-    inside = np.empty((2, source.shape[0] if measured else 0), dtype=dtype)
+    inside = new_distances(source) if measured else ()
     kernel = partial(_assign, frame, centers, keep_ties, n_threads)
-    distances = (fill(inside[0]), fill(inside[1])) if measured else ()
-    source.walk(Task(kernel, (update(labels), *distances)), *then)
+    source.walk(Task(kernel, (update(labels), *map(fill, inside))), *then)
     return Nearness(frame, inside)
+
+
+def new_distances(source: BlockSource) -> tuple[Any, Any]:
+    """Return two arrays for distances of rows, to be filled by a walk."""
+    dtype = compute_type(source.dtype)
+    return source.new_row_array(dtype), source.new_row_array(dtype)
 
 
 def _assign(
@@ -149,6 +156,66 @@ def _measure_own(
     centers: Floats, scale: float, n_threads: int, block: Block, labels: Labels, out: Floats
 ) -> None:
     _native.own_distances(block.rows, labels, centers, scale, out, n_threads)
+
+
+def farthest_rows(
+    source: BlockSource,
+    centers: Floats,
+    labels: Labels,
+    weights: Floats | None,
+    n_listed: int,
+    ranges: ColumnRanges | None = None,
+    n_threads: int = 0,
+) -> NDArray[Any]:
+    """Return the rows farthest from the centers of their labels.
+
+    Parameters
+    ----------
+    source, centers, labels, ranges, n_threads
+        As in `own_distances`.
+    weights : ndarray of float64 (n,) or None
+        Rows without weight count as equal to their centers.
+    n_listed : int
+        How many rows to list.
+
+    Returns
+    -------
+    ndarray of RANKED (n_listed,)
+        Rows, farthest first, with minus their squared distances as keys; of equally far rows the
+        one with the lowest index comes first.
+    """
+    scale = Frame.around(centers, np.dtype(np.float64), ranges).scale
+    lists = no_rows(1, n_listed)
+    kernel = partial(_list_farthest, centers, scale, n_threads)
+    source.walk(Task(kernel, (read(labels), read(weights), first(lists))))
+    return np.asarray(lists[0])
+
+
+def _list_farthest(
+    centers: Floats,
+    scale: float,
+    n_threads: int,
+    block: Block,
+    labels: Labels,
+    weights: Floats | None,
+    lists: NDArray[Any],
+) -> None:
+    keys = np.empty(len(labels))
+    _native.own_distances(block.rows, labels, centers, scale, keys, n_threads)
+    keys /= -scale
+    keys /= scale
+    if weights is not None:
+        keys[weights <= 0] = 0
+    n_listed = lists.shape[1]
+    if len(keys) > n_listed:  # leave out what cannot be listed, equal keys stay
+        some = np.flatnonzero(keys <= np.partition(keys, n_listed - 1)[n_listed - 1])
+    else:
+        some = np.arange(len(keys))
+    found = no_rows(1, n_listed)
+    order = some[np.argsort(keys[some], kind="stable")][:n_listed]
+    found["key"][0, : len(order)] = keys[order]
+    found["row"][0, : len(order)] = order + block.start
+    merge_ranked(lists, found, out=lists)
 
 
 def measure_rows(

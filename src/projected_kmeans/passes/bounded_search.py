@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from projected_kmeans import _native
 from projected_kmeans.blocks.element_types import compute_type
+from projected_kmeans.blocks.row_arrays import put_entries, walk_entries
 from projected_kmeans.blocks.tasks import Block, Task, add, update
 from projected_kmeans.passes.assignment import NOTHING, assign_rows
 from projected_kmeans.passes.frame import Frame
@@ -49,7 +50,8 @@ class NearestSearch:
     The first pass measures all distances, because centers move far after it. From the second pass
     on, centers form groups, and every row keeps an upper bound on the distance to its own center
     and a lower bound on the distance to each group (Yinyang k-means). Bounds that save too little
-    are dropped. Sparse rows and rows on Dask have no bounds; the package's docstring says why.
+    are dropped. Sparse rows have no bounds; the package's docstring says why. Bounds of rows on the
+    workers of a cluster stay there; rows of Dask's own schedulers have none.
 
     Parameters
     ----------
@@ -81,7 +83,8 @@ class NearestSearch:
         source = problem.source
         work = math.prod(source.shape) * n_clusters
         enough = n_clusters >= min_clusters and work >= min_work
-        self._bounded = enough and not (source.sparse or source.distant)
+        beside_rows = source.keeps_new_rows or not source.distant
+        self._bounded = enough and beside_rows and not source.sparse
         self._quantum = 0.0
         self._n_bounded = 0
         self._groups: NDArray[np.int32] | None = None
@@ -126,14 +129,17 @@ class NearestSearch:
         )
         self.n_distances += len(labels) * len(centers)
         if self._bounded:
-            typical = float(np.sqrt(np.mean(near.nearest)))
+            total = np.zeros(1)
+            task = Task(partial(_add_up, near.frame), (add(total),))
+            walk_entries(near.inside[0], task)
+            typical = math.sqrt(total[0] / len(labels))
             self._quantum = TYPICAL_QUANTA / typical if typical > 0 else 0.0
             self._bounded = bool(np.isfinite(self._quantum))
 
     def rows_reassigned(self, rows: NDArray[np.int64], targets: Labels) -> None:
         """Forget the bounds of rows that the caller gave other labels."""
         if self._groups is not None:
-            self._lower[rows] = 0
+            put_entries(self._lower, rows, np.zeros((len(rows), BOUNDS_PER_ROW), np.uint16))
 
     def _assign_bounded(
         self, centers: Floats, labels: Labels, keep_ties: bool, then: Sequence[Task]
@@ -141,9 +147,10 @@ class NearestSearch:
         source = self._problem.source
         if self._groups is None:
             self._groups = group_centers(centers)
-            self._upper = np.full(len(labels), MAX_QUANTA, dtype=np.uint16)
-            self._lower = np.zeros((len(labels), BOUNDS_PER_ROW), dtype=np.uint16)
-            self._lower[:, len(self._groups) :] = MAX_QUANTA
+            no_group = np.arange(BOUNDS_PER_ROW) >= len(self._groups)
+            new_array, dtype = source.new_row_array, np.dtype(np.uint16)
+            self._upper = new_array(dtype, MAX_QUANTA)
+            self._lower = new_array(dtype, MAX_QUANTA * no_group, (BOUNDS_PER_ROW,))
             self._centers = centers
         drifts, group_drifts = self._drifts(centers)
         frame = Frame.around(centers, compute_type(source.dtype), self._problem.ranges)
@@ -175,6 +182,10 @@ class NearestSearch:
         padded = np.append(quanta, np.uint16(0))
         of_groups[: len(self._groups)] = padded[self._groups].max(axis=1)
         return quanta, of_groups
+
+
+def _add_up(frame: Frame, block: Block, total: Floats) -> None:
+    total[0] += float(np.sum(frame.undo(block.rows)))
 
 
 class _Limits(NamedTuple):

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from projected_kmeans import _native
 from projected_kmeans.blocks.element_types import compute_type
+from projected_kmeans.blocks.row_arrays import put_entries
 from projected_kmeans.blocks.tasks import Block, Task, fill, read, update
 from projected_kmeans.passes.assignment import NOTHING
 from projected_kmeans.passes.frame import Frame
@@ -44,9 +45,11 @@ def list_candidates(sketch: Problem, sketched: Clustering, n_candidates: int) ->
     """
     dtype = compute_type(sketch.source.dtype)
     frame = Frame.around(sketched.centers, dtype, sketch.ranges)
-    shape = (sketch.source.shape[0], min(n_candidates, len(sketched.centers)))
+    width = (min(n_candidates, len(sketched.centers)),)
     narrow = len(sketched.centers) <= _native.MAX_NARROW_CENTERS
-    lists: Candidates = np.empty(shape, np.uint16) if narrow else np.empty(shape, np.int32)
+    lists: Candidates = sketch.source.new_row_array(
+        np.dtype(np.uint16 if narrow else np.int32), width=width
+    )
     kernel = partial(_list, frame, sketch.n_threads)
     sketch.source.walk(Task(kernel, (read(sketched.labels), fill(lists))))
     return lists
@@ -96,7 +99,7 @@ class CandidateSearch:
 
     def rows_reassigned(self, rows: NDArray[np.int64], targets: Labels) -> None:
         """Make the clusters that rows were moved to candidates, in place of the last candidate."""
-        self._candidates[rows, -1] = targets
+        put_entries(self._candidates, rows, targets, column=-1)
 
 
 def _assign(

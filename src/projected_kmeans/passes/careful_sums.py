@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from projected_kmeans.blocks.block_source import BlockSource
+from projected_kmeans.blocks.row_arrays import walk_entries
 from projected_kmeans.blocks.tasks import Block, Task, add, maximum, read
 from projected_kmeans.passes.grid_sums import GridSums, dense_pieces
 from projected_kmeans.passes.moment_grids import SMALLEST, cluster_grids
@@ -108,8 +109,11 @@ class CarefulSums:
 
     def _sum_scaled(self, references: Floats, scale: float) -> Moments:
         """Return the sums of rows whose weights are multiplied by a power of two on the way."""
-        weights = np.ones(self.source.shape[0]) if self.weights is None else self.weights
-        scaled = replace(self, weights=weights * scale)
+        if self.weights is None:
+            weights = self.source.new_row_array(np.dtype(np.float64), scale)
+        else:
+            weights = self.weights * scale
+        scaled = replace(self, weights=weights)
         found = scaled._sum(references, scaled._measure(references))
         errors = found.errors
         assert errors is not None
@@ -148,10 +152,9 @@ class CarefulSums:
     def _count(self, k: int) -> tuple[Floats, Floats]:
         """Return the number of rows with weight of each cluster, and their largest weight."""
         counts, heaviest = np.zeros(k), np.zeros(k)
-        weights = np.ones(self.source.shape[0]) if self.weights is None else self.weights
+        uses = (add(counts), maximum(heaviest), read(self.weights))
         for labels in self.partitions:
-            counts += np.bincount(labels[weights > 0], minlength=k)
-            np.maximum.at(heaviest, labels, weights)
+            walk_entries(labels, Task(_count, uses))
         return counts, heaviest
 
     def _sum(self, references: Floats, reach: Reach) -> Moments:
@@ -170,6 +173,13 @@ class CarefulSums:
         )
         self.source.walk(sums.adding(self.partitions))
         return sums.moments(self.spherical)
+
+
+def _count(block: Block, counts: Floats, heaviest: Floats, weights: Floats | None) -> None:
+    labels = block.rows
+    mass = np.ones(len(labels)) if weights is None else weights
+    counts += np.bincount(labels[mass > 0], minlength=len(counts))
+    np.maximum.at(heaviest, labels, mass)
 
 
 def _measure_dense(

@@ -13,6 +13,7 @@ from scipy.sparse import issparse
 
 from projected_kmeans import _native
 from projected_kmeans.blocks.element_types import compute_type
+from projected_kmeans.blocks.row_arrays import copy_entries
 from projected_kmeans.blocks.tasks import Block, Task, fill
 from projected_kmeans.passes.assignment import NOTHING
 from projected_kmeans.passes.cluster_prices import find_prices
@@ -73,9 +74,10 @@ class LimitedSearch:
             found = repair_sizes(distances, choice, self._limits)
             prices = np.ldexp(found.prices, -exponent)
             self.remembered = prices if np.isfinite(prices).all() else NOTHING
-            labels[:] = found.labels
+            copy_entries(labels, found.labels)
         else:
-            labels[:] = fit_weights(distances, weights, self._limits, labels)
+            before = np.asarray(labels)
+            copy_entries(labels, fit_weights(distances, weights, self._limits, before))
         if then:
             self._problem.source.walk(*then)
 

@@ -16,8 +16,9 @@ from numpy.typing import NDArray
 
 from projected_kmeans import _native
 from projected_kmeans.blocks.element_types import compute_type
-from projected_kmeans.blocks.tasks import Block, Task, fill, read, update
-from projected_kmeans.passes.assignment import NOTHING, Nearness
+from projected_kmeans.blocks.row_arrays import walk_entries
+from projected_kmeans.blocks.tasks import Block, Task, add, fill, read, update
+from projected_kmeans.passes.assignment import NOTHING, Nearness, new_distances
 from projected_kmeans.passes.frame import Frame
 from projected_kmeans.passes.problem import Problem
 from projected_kmeans.results import Floats, Labels
@@ -67,6 +68,7 @@ def assign_listed(
     groups: Labels | None = None,
     then: Sequence[Task] = (),
     frame: Frame | None = None,
+    measured: bool = True,
 ) -> Nearness:
     """Give every row the label of the nearest center that its group lists.
 
@@ -86,19 +88,21 @@ def assign_listed(
         What to do with every block after its rows got their labels.
     frame : Frame, optional
         The coordinates around the centers, if they are known already.
+    measured : bool, default=True
+        Whether to return the distances.
 
     Returns
     -------
     Nearness
-        The distances of all rows to the nearest and the second nearest of the listed centers.
+        The distances of all rows to the nearest and the second nearest of the listed centers, or
+        of no rows if not ``measured``.
     """
     source = problem.source
     dtype = compute_type(source.dtype)
     frame = frame or Frame.around(centers, dtype, problem.ranges)
-    inside = np.empty((2, source.shape[0]), dtype=dtype)
+    inside = new_distances(source) if measured else ()
     kernel = partial(_assign, frame, centers, lists, problem.n_threads)
-    uses = (read(groups), update(labels), fill(inside[0]), fill(inside[1]))
-    source.walk(Task(kernel, uses), *then)
+    source.walk(Task(kernel, (read(groups), update(labels), *map(fill, inside))), *then)
     return Nearness(frame, inside)
 
 
@@ -110,9 +114,11 @@ def _assign(
     block: Block,
     groups: Labels | None,
     labels: Labels,
-    nearest: NDArray[Any],
-    second: NDArray[Any],
+    nearest: NDArray[Any] | None = None,
+    second: NDArray[Any] | None = None,
 ) -> None:
+    if nearest is None or second is None:
+        nearest, second = np.empty((2, len(labels)), frame.centers.dtype)
     _native.nearest_listed(
         block.rows,
         frame.origin,
@@ -127,6 +133,10 @@ def _assign(
         second,
         n_threads,
     )
+
+
+def _count(sizes: NDArray[np.int64], block: Block, counted: NDArray[np.int64]) -> None:
+    counted[0] += sizes[block.rows].sum()
 
 
 class ListedSearch:
@@ -158,9 +168,11 @@ class ListedSearch:
         then: Sequence[Task] = (),
     ) -> None:
         """Overwrite labels by the nearest listed centers; ties are kept in any case."""
-        sizes = np.diff(self._lists.starts)
-        self.n_distances += int(sizes[labels].sum())
-        assign_listed(self._problem, centers, self._lists, labels, then=then)
+        counted = np.zeros(1, dtype=np.int64)
+        count = partial(_count, np.diff(self._lists.starts))
+        walk_entries(labels, Task(count, (add(counted),)))
+        self.n_distances += int(counted[0])
+        assign_listed(self._problem, centers, self._lists, labels, then=then, measured=False)
 
     def rows_reassigned(self, rows: NDArray[np.int64], targets: Labels) -> None:
         """Do nothing, because a row of another cluster meets the centers of that cluster's list."""

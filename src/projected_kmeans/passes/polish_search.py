@@ -168,10 +168,10 @@ def _bound_slack(near: Nearness, centers: Floats, n_entries: float, n_columns: i
     these two lengths L. So r <= (distance + 2 L) / (1 - 2 sqrt(e)). Where sparse rows are compared
     in float64, all columns count.
     """
-    dtype, frame = near.inside.dtype, near.frame
+    dtype, frame = near.inside[0].dtype, near.frame
     error = (n_entries + 16) * float(np.finfo(dtype).eps) / 2
     error += 4 * (n_columns + 16) * float(np.finfo(np.float64).eps)
-    nearest, second = near.inside.astype(np.float64)
+    nearest, second = (np.asarray(one, dtype=np.float64) for one in near.inside)
     if not error <= MAX_ERROR:
         return np.zeros(len(nearest))
     origin = frame.origin.astype(np.float64)[None]

@@ -4,13 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from projected_kmeans.blocks.block_source import BlockSource
 from projected_kmeans.blocks.column_scan import ColumnRanges
 from projected_kmeans.blocks.tasks import Task
-from projected_kmeans.passes.assignment import Nearness, assign_rows, own_distances
+from projected_kmeans.passes.assignment import (
+    Nearness,
+    assign_rows,
+    farthest_rows,
+    own_distances,
+)
 from projected_kmeans.passes.cluster_sums import ClusterSums, SomeMoments
 from projected_kmeans.passes.clusterwise_sums import References
 from projected_kmeans.results import Floats, Labels
@@ -60,9 +67,28 @@ class Problem:
             then=then,
         )
 
+    def label(self, centers: Floats, labels: Labels, then: Sequence[Task] = ()) -> None:
+        """Overwrite labels by the nearest centers, of equally near ones the lowest."""
+        assign_rows(
+            self.source,
+            centers,
+            labels,
+            keep_ties=False,
+            ranges=self.ranges,
+            n_threads=self.n_threads,
+            then=then,
+            measured=False,
+        )
+
     def distances(self, centers: Floats, labels: Labels) -> Floats:
         """Return the squared distance of every row to the center of its label."""
         return own_distances(self.source, centers, labels, self.ranges, self.n_threads)
+
+    def list_farthest(self, centers: Floats, labels: Labels, n_listed: int) -> NDArray[Any]:
+        """Return the rows farthest from the centers of their labels; see `farthest_rows`."""
+        return farthest_rows(
+            self.source, centers, labels, self.weights, n_listed, self.ranges, self.n_threads
+        )
 
     def open_sums(self, references: References, times: int = 1) -> ClusterSums:
         """Return sums over clusters that can be kept up to date over many passes."""
@@ -83,7 +109,7 @@ class Problem:
     def sum_all(self) -> SomeMoments:
         """Return the sums of all rows as one cluster, about the middle of the columns' ranges."""
         middle = self.ranges.minimum / 2 + self.ranges.maximum / 2
-        return self.sum(np.zeros(self.source.shape[0], dtype=np.int32), middle[None])
+        return self.sum(self.source.new_row_array(np.dtype(np.int32), 0), middle[None])
 
     @property
     def mean(self) -> Floats:

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from projected_kmeans import _native
 from projected_kmeans.blas_threads import multiply
 from projected_kmeans.blocks.element_types import compute_type
-from projected_kmeans.blocks.tasks import Block, Task, fill, read, update
+from projected_kmeans.blocks.tasks import Block, Task, add, fill, read, update
 from projected_kmeans.passes.assignment import NOTHING
 from projected_kmeans.passes.candidate_search import Candidates
 from projected_kmeans.passes.frame import Frame
@@ -145,10 +145,10 @@ class ProvenSearch:
             _Limits(*self._bound_rounding(), float(across.max()), largest),
             self._problem.n_threads,
         )
-        measured = np.zeros(source.shape[0], bool)
+        measured = np.zeros(1, np.int64)
         parts = (read(part) for part in vars(shadow).values())
-        source.walk(Task(kernel, (update(labels), fill(measured), *parts)), *then)
-        self.n_measured += int(np.count_nonzero(measured))
+        source.walk(Task(kernel, (update(labels), add(measured), *parts)), *then)
+        self.n_measured += int(measured[0])
 
     def rows_reassigned(self, rows: NDArray[np.int64], targets: Labels) -> None:
         """Do nothing, because nothing is remembered."""
@@ -156,12 +156,14 @@ class ProvenSearch:
     def _look(self, inside: Floats, labels: Labels) -> _Shadow:
         """Walk over the sketch once."""
         sketch, dtype = self._sketch, compute_type(self._sketch.source.dtype)
-        n_rows, n_columns = sketch.source.shape
+        n_columns = sketch.source.shape[1]
         frame = Frame.around(inside, dtype, sketch.ranges)
         narrow = len(inside) <= _native.MAX_NARROW_CENTERS
-        shape = n_rows, N_LISTED
-        lists: Candidates = np.empty(shape, np.uint16) if narrow else np.empty(shape, np.int32)
-        second, beyond, length = np.empty((3, n_rows))
+        new_array = sketch.source.new_row_array
+        lists: Candidates = new_array(
+            np.dtype(np.uint16 if narrow else np.int32), width=(N_LISTED,)
+        )
+        second, beyond, length = (new_array(np.dtype(np.float64)) for _ in range(3))
         reach = math.sqrt(float(_squares(inside - frame.origin).max()))
         # By how much squared distances of two centers can be rounded, for a row at distance 1.
         rounding = 4 * (n_columns + 8) * float(np.finfo(dtype).eps) / 2 * reach
@@ -230,7 +232,7 @@ def _label(
     n_threads: int,
     block: Block,
     labels: Labels,
-    measured: NDArray[np.bool_],
+    measured: NDArray[np.int64],
     lists: Candidates,
     second: Floats,
     beyond: Floats,
@@ -245,7 +247,6 @@ def _label(
     own = _measure(rows, labels, centers, scale, n_threads)
     proven = own < np.maximum(second - error, 0.0) ** 2 + least
     left = np.flatnonzero(~proven | (lists[:, 0] != labels))
-    measured[:] = False
     if not len(left):
         return
     some, named = rows[left], lists[left]
@@ -260,7 +261,8 @@ def _label(
         nearest = np.zeros(len(rest), np.int32)
         near, next_ = np.empty((2, len(rest)), frame.centers.dtype)
         _native.nearest_center(some[rest], *inside, False, nearest, near, next_, n_threads)
-        found[rest], measured[left[rest]] = nearest, True
+        found[rest] = nearest
+        measured[0] += len(rest)
     labels[left] = found
 
 

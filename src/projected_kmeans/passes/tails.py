@@ -14,6 +14,9 @@ FAR_PART = 256
 # of freedom and 0.1 with 3; normal rows, digits and mixtures have at most 0.02.
 MIN_TAIL_SHARE = 0.1
 
+# Of more rows than that, so many are measured. The farthest 1 / 256 are then 1,024 rows.
+TAIL_ROWS = 2**18
+
 
 def measure_tail(problem: Problem) -> float:
     """Return the share of the (weighted) sum of squares that the farthest rows hold.

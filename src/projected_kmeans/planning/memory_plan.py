@@ -6,7 +6,7 @@ Counts bytes from sizes (`fit_bytes.py`). No result depends on a plan, only time
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from projected_kmeans.blocks.memory_blocks import BLOCK_BYTES
 from projected_kmeans.blocks.stored_blocks import BLOCKS_HELD
@@ -23,6 +23,10 @@ from projected_kmeans.sources.memory_at_hand import available_memory
 
 # Blocks have at least 1 MiB, because smaller ones would spend most of the time on reading.
 MIN_BLOCK_BYTES = 2**20
+
+# A sketch of up to 64 MiB comes from the workers of a cluster to the client, where a pass takes
+# less time than it takes to ask the workers.
+MAX_SKETCH_BYTES = 2**26
 
 
 @dataclass(frozen=True)
@@ -59,6 +63,7 @@ def plan_memory(
     *,
     stored: bool,
     distant: bool = False,
+    keeps_rows: bool = False,
     spherical: bool = False,
     needs_all: bool = False,
 ) -> MemoryPlan:
@@ -75,8 +80,11 @@ def plan_memory(
     stored : bool
         Whether rows are read block by block, rather than in memory already.
     distant : bool
-        Whether rows are on the workers of a Dask cluster. Without a limit, their sketch may then
-        take half of the memory that is available here.
+        Whether Dask computes rows. Without a limit, their sketch may then take half of the memory
+        that is available here.
+    keeps_rows : bool
+        Whether there is a cluster, whose workers can keep the sketch and all that has an entry for
+        each row. A sketch of more than 64 MB then stays with them.
     spherical : bool
         Whether rows are brought to length one.
     needs_all : bool
@@ -94,8 +102,17 @@ def plan_memory(
     """
     allowed = parse_memory(limit)
     counted = count_bytes(sizes, approach)
+    stays = keeps_rows and counted.sketch > MAX_SKETCH_BYTES
     if allowed is None:
-        return MemoryPlan(sketch_in_memory=not distant or 2 * counted.sketch <= available_memory())
+        fits = not distant or 2 * counted.sketch <= available_memory()
+        return MemoryPlan(sketch_in_memory=fits and not stays)
+    # The sketch stays in memory if the limit is twice what it takes with the state of its rows.
+    is_projected = approach.projection is not None
+    sketch_and_state = counted.sketch + STATE_BYTES_PER_ROW * sizes.n_rows
+    roomy = 2 * sketch_and_state if is_projected else 0
+    in_memory = allowed >= roomy and not stays
+    if keeps_rows and works_there(approach) and not (is_projected and in_memory):
+        counted = replace(counted, state=0)
     selected = count_selected_bytes(sizes, approach, stored=stored, needs_all=needs_all)
     demand = _Demand(
         counted,
@@ -105,11 +122,6 @@ def plan_memory(
         reads_sketch=not distant,
         blocks_held=BLOCKS_HELD + spherical,
     )
-    # The sketch stays in memory if the limit is twice what it takes with the state of its rows.
-    is_projected = approach.projection is not None
-    sketch_and_state = counted.sketch + STATE_BYTES_PER_ROW * sizes.n_rows
-    roomy = 2 * sketch_and_state if is_projected else 0
-    in_memory = allowed >= roomy
     if allowed < demand.minimum(in_memory):
         in_file = _megabytes(demand.minimum(False))
         needed = in_file if in_file * 10**6 < roomy else _megabytes(demand.minimum(True))
@@ -126,6 +138,15 @@ def plan_memory(
         total_bytes=total_bytes,
         left_bytes=max(allowed - total_bytes, allowed // 32),
     )
+
+
+def works_there(approach: Approach) -> bool:
+    """Return whether nothing with an entry for each row comes from the workers of a cluster.
+
+    Seeding on all rows, single-point moves, breathing and limits of sizes bring such arrays.
+    """
+    known = approach.solver in ("lloyd", "cells") and approach.subsample_rows > 0
+    return known and not approach.limits_sizes
 
 
 def plan_labels(

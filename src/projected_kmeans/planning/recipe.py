@@ -77,6 +77,7 @@ def resolve_recipe(
     *,
     stored: bool = False,
     distant: bool = False,
+    keeps_rows: bool = False,
     limits: SizeLimits | None = None,
 ) -> Recipe:
     """Return the recipe for rows of this size.
@@ -90,7 +91,9 @@ def resolve_recipe(
     stored : bool, default=False
         Whether rows are read block by block, rather than in memory already.
     distant : bool, default=False
-        Whether rows are on the workers of a Dask cluster.
+        Whether Dask computes rows.
+    keeps_rows : bool, default=False
+        Whether the workers of a cluster can keep the sketch.
     limits : SizeLimits, optional
         The limits of cluster sizes that the settings mean for these rows, see `read_limits`.
     """
@@ -110,6 +113,7 @@ def resolve_recipe(
         approach,
         stored=stored,
         distant=distant,
+        keeps_rows=keeps_rows and not takes_array,
         spherical=settings.metric == "cosine",
         needs_all=bool(list_proofs(settings)) or callable(settings.init) or gathers,
     )

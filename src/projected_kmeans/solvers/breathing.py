@@ -119,7 +119,7 @@ class _Breathing:
             return None
         chances = far if problem.weights is None else far * problem.weights
         if from_largest:
-            rows = draw_in_largest(self._stream, chances, labels, depth)
+            rows = draw_in_largest(self._stream, chances, np.asarray(labels), depth)
         else:
             rows = draw_anywhere(self._stream, chances, depth)
         if not len(rows):

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from projected_kmeans.blocks.element_types import compute_type
 from projected_kmeans.blocks.tasks import Task
-from projected_kmeans.keys import SWAPS, open_stream
+from projected_kmeans.keys import SWAPS
 from projected_kmeans.passes.assignment import NOTHING, Nearness
 from projected_kmeans.passes.center_graph import find_neighbours
 from projected_kmeans.passes.frame import Frame
@@ -215,9 +215,9 @@ class CellPasses:
         """Move the centers that are missed least to clusters that gain most by a second one."""
         search, problem = self.search, self._problem
         labels, moments = self.lloyd.partition
-        stream = open_stream(*self._path, self.n_passes)
-        splits = split_clusters(problem, moments, labels, search.near, stream)
-        costs = measure_removals(problem, labels, search.near, len(moments.mass))
+        path = (*self._path, self.n_passes)
+        splits = split_clusters(problem, moments, labels, search.near, path)
+        costs = measure_removals(problem, moments, labels, search.near)
         removed, split = choose_swaps(splits.gains, costs, search.neighbours)
         if len(removed):
             self._labels_before, self._cells_before = labels.copy(), search.cells.copy()

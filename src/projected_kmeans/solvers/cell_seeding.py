@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from projected_kmeans import _native
 from projected_kmeans.blocks.element_types import compute_type
 from projected_kmeans.blocks.memory_blocks import ArrayBlocks
+from projected_kmeans.blocks.row_arrays import find_largest, take_entries
 from projected_kmeans.keys import SEEDING, open_stream
 from projected_kmeans.passes.frame import Frame
 from projected_kmeans.passes.listed_search import CenterLists
@@ -47,7 +48,7 @@ class CellSeeds(NamedTuple):
 
     def list_cells(self) -> CenterLists:
         """Return the centers of every cell; a cell without centers gets those of a near one."""
-        n_cells = int(max(self.rows.max(), self.cells.max())) + 1
+        n_cells = int(max(find_largest(self.rows), self.cells.max())) + 1
         members = [np.flatnonzero(self.cells == cell) for cell in range(n_cells)]
         filled = np.flatnonzero([len(one) for one in members])
         near = filled[np.minimum(np.searchsorted(filled, np.arange(n_cells)), len(filled) - 1)]
@@ -86,24 +87,24 @@ def seed_by_cells(
     n_rows = problem.source.shape[0]
     if n_held == 0:
         first = problem.source.take(seed_plus_plus(problem, n_clusters, stream))
-        return CellSeeds(first, np.zeros(n_clusters, np.int32), np.zeros(n_rows, np.int32))
+        one_cell = problem.source.new_row_array(np.dtype(np.int32), 0)
+        return CellSeeds(first, np.zeros(n_clusters, np.int32), one_cell)
     held = np.arange(n_rows) if n_held >= n_rows else _draw(problem, n_held, stream)
     row_cells = _assign_cells(problem, n_clusters, held, stream)
     everything = len(held) == n_rows
     rows = problem.source.select() if everything else problem.source.select(held)
     weights = problem.weights if everything or problem.weights is None else problem.weights[held]
     sub = replace(problem, source=ArrayBlocks(rows), weights=weights)
-    chosen, cells = _race(sub, row_cells[held], n_clusters, stream)
+    chosen, cells = _race(sub, take_entries(row_cells, held), n_clusters, stream)
     return CellSeeds(problem.source.take(held[chosen]), cells, row_cells)
 
 
 def _draw(problem: Problem, n_drawn: int, stream: np.random.Generator) -> Indices:
     """Draw some rows with weight, in ascending order; all of those if they are fewer."""
-    weights = problem.weights
-    some = np.arange(problem.source.shape[0]) if weights is None else np.flatnonzero(weights)
-    if n_drawn >= len(some):
-        return some
-    return np.sort(stream.choice(some, n_drawn, replace=False, shuffle=False))
+    if problem.weights is None:
+        return _draw_places(problem.source.shape[0], n_drawn, stream)
+    some = np.flatnonzero(problem.weights)
+    return np.asarray(some[_draw_places(len(some), n_drawn, stream)])
 
 
 def _assign_cells(
@@ -117,8 +118,8 @@ def _assign_cells(
     sample = replace(problem, source=source, weights=weights)
     first = sample.source.take(seed_plus_plus(sample, n_cells, stream))
     found = run_lloyd(sample, first, max_iter=CELL_PASSES)
-    cells = np.zeros(problem.source.shape[0], np.int32)
-    problem.assign(found.centers, cells, keep_ties=False)
+    cells: Labels = problem.source.new_row_array(np.dtype(np.int32), 0)
+    problem.label(found.centers, cells)
     return cells
 
 

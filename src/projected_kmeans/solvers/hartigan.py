@@ -52,7 +52,8 @@ def move_single_points(
     )  # aligned, as kernels need it
     result, history, converged = start, list(start.history), False
     while len(history) < max_iter:
-        labels, centers, mass = result.labels.copy(), result.centers.copy(), result.mass.copy()
+        labels = np.array(result.labels)
+        centers, mass = result.centers.copy(), result.mass.copy()
         frame = Frame.around(centers, compute_type(rows.dtype), problem.ranges)
         n_moves = _native.move_points(
             rows,

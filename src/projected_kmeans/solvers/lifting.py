@@ -7,10 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
-from numpy.typing import NDArray
 
+from projected_kmeans.blocks.row_arrays import (
+    apply_to_entries,
+    find_first_rows,
+    have_equal_entries,
+)
 from projected_kmeans.blocks.tasks import OnBlock
 from projected_kmeans.passes.cluster_sums import SomeMoments
 from projected_kmeans.passes.clusterwise_sums import RowReferences
@@ -54,7 +59,8 @@ def lift(
     n_clusters = [len(one.mass) for one in sketched]
     starts = np.concatenate([[0], np.cumsum(n_clusters)])
     partitions = [
-        one.labels + np.int32(start) for one, start in zip(sketched, starts, strict=False)
+        apply_to_entries(partial(np.add, np.int32(start)), one.labels) if start else one.labels
+        for one, start in zip(sketched, starts, strict=False)
     ]
     references = np.concatenate(
         [choose_references(problem, one.labels, len(one.mass)) for one in sketched]
@@ -111,7 +117,7 @@ def _lift_sparse(
     problem: Problem, sketched: Clustering, on_block: OnBlock, done: int
 ) -> Clustering:
     """Return one partition of sparse rows lifted."""
-    first = _first_rows(sketched.labels, len(sketched.mass))
+    first = find_first_rows(sketched.labels, len(sketched.mass))
     sums = problem.open_sums(RowReferences(problem.source, first))
     problem.source.walk(sums.adding(sketched.labels), on_block=lambda rows: on_block(done + rows))
     return _describe(sums.moments(), sketched)
@@ -121,33 +127,27 @@ def _drop_repeated(sketched: Sequence[Clustering]) -> list[Clustering]:
     """Return the partitions that differ, the first of equal ones."""
     distinct, numbered = [sketched[0]], list[Labels]()
     for one in sketched[1:]:
-        numbered = numbered or [_number_by_first_row(sketched[0].labels)]
-        labels = _number_by_first_row(one.labels)
-        if not any(np.array_equal(labels, other) for other in numbered):
+        numbered = numbered or [_number_by_first_row(sketched[0])]
+        labels = _number_by_first_row(one)
+        if not any(have_equal_entries(labels, other) for other in numbered):
             distinct.append(one)
             numbered.append(labels)
     return distinct
 
 
-def _number_by_first_row(labels: Labels) -> Labels:
+def _number_by_first_row(found: Clustering) -> Labels:
     """Return labels of the same partition whose clusters are numbered as they first appear."""
-    _, first, codes = np.unique(labels, return_index=True, return_inverse=True)
-    rank = np.empty(len(first), np.int32)
-    rank[np.argsort(first)] = np.arange(len(first), dtype=np.int32)
-    return np.asarray(rank[codes])
+    n_clusters = len(found.mass)
+    rank = np.empty(n_clusters, np.int32)
+    first = find_first_rows(found.labels, n_clusters)
+    rank[np.argsort(first, kind="stable")] = np.arange(n_clusters, dtype=np.int32)
+    numbered: Labels = apply_to_entries(partial(np.take, rank), found.labels)
+    return numbered
 
 
 def choose_references(problem: Problem, labels: Labels, n_clusters: int) -> Floats:
     """Return the first row of each cluster; the first of all rows for a cluster without rows."""
-    return problem.source.take(_first_rows(labels, n_clusters))
-
-
-def _first_rows(labels: Labels, n_clusters: int) -> NDArray[np.int64]:
-    """Return the index of the first row of each cluster; 0 for a cluster without rows."""
-    clusters, first = np.unique(labels, return_index=True)
-    rows = np.zeros(n_clusters, dtype=np.int64)
-    rows[clusters] = first
-    return rows
+    return problem.source.take(find_first_rows(labels, n_clusters))
 
 
 def describe_labels(problem: Problem, labels: Labels, n_clusters: int) -> Clustering:

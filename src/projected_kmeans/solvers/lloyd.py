@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from projected_kmeans.blocks.row_arrays import ChangedEntries, copy_entries, put_entries
 from projected_kmeans.passes.assignment import Search, squared_shift
 from projected_kmeans.passes.bounded_search import NearestSearch
 from projected_kmeans.passes.cluster_sums import ClusterSums, SomeMoments
@@ -124,9 +125,9 @@ class Lloyd:
         self._problem, self._start = problem, start
         self._search = search or NearestSearch(problem, len(centers))
         self._max_iter, self._tol = max_iter, tol
-        n_rows = problem.source.shape[0]
         # The partition after the last pass, and the labels that the next pass overwrites.
-        self._labels = np.zeros(n_rows, np.int32) if start is None else start.labels.copy()
+        new_array = problem.source.new_row_array
+        self._labels = new_array(np.dtype(np.int32), 0) if start is None else start.labels.copy()
         self._next_labels = self._labels.copy()
         self._sums: ClusterSums | None = None
         self._moments: SomeMoments | None = None
@@ -148,9 +149,10 @@ class Lloyd:
             before, self._sums = None, self._problem.open_sums(self._choose_references())
         else:
             before = self._labels
-        adding = self._sums.adding(self._next_labels, before)
-        self._search.assign(self.centers, self._next_labels, keep_ties=has_partition, then=[adding])
-        if has_partition and np.array_equal(self._next_labels, self._labels):
+        changed = ChangedEntries(self._next_labels, self._labels)
+        then = [self._sums.adding(self._next_labels, before), changed.task]
+        self._search.assign(self.centers, self._next_labels, keep_ties=has_partition, then=then)
+        if has_partition and not changed:
             self.converged, self._settled = True, self._sees_all_centers
             return False
         moments = self._sums.moments()
@@ -176,9 +178,9 @@ class Lloyd:
     def relabel(self, labels: Labels) -> None:
         """Go on from another partition, which a local search found; its inertia may be higher."""
         assert self._sums is not None
-        np.copyto(self._next_labels, labels)
+        copy_entries(self._next_labels, labels)
         self._moments = self._sums.update(self._next_labels, self._labels)
-        np.copyto(self._labels, labels)
+        copy_entries(self._labels, labels)
         self.centers, self.inertia = self._moments.means, self._moments.inertia
         self._shift, self.converged, self._settled = math.nan, False, False
 
@@ -224,7 +226,7 @@ class Lloyd:
 
     def _accept(self, moments: SomeMoments) -> None:
         """Take over the partition of a pass that lowered the inertia."""
-        np.copyto(self._labels, self._next_labels)
+        copy_entries(self._labels, self._next_labels)
         self._moments, self.inertia = moments, moments.inertia
         self.history.append(moments.inertia)
         self._shift = squared_shift(moments.means, self.centers)
@@ -259,7 +261,7 @@ class Lloyd:
         if not len(rows):
             return moments
         before = labels.copy()
-        labels[rows] = targets
+        put_entries(labels, rows, targets)
         self._note_refills(rows, targets)
         return sums.update(labels, before)
 

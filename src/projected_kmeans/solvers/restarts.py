@@ -58,11 +58,13 @@ def draw_subsample(problem: Problem, n_rows: int, key: int) -> Problem | None:
     Problem or None
         None if ``n_rows`` is 0, or not less than the number of rows with weight.
     """
-    weights = problem.weights
-    some = np.arange(problem.source.shape[0]) if weights is None else np.flatnonzero(weights)
-    if not 0 < n_rows < len(some):
+    weights, stream = problem.weights, open_stream(key, SUBSAMPLE)
+    some = None if weights is None else np.flatnonzero(weights)
+    n_some = problem.source.shape[0] if some is None else len(some)
+    if not 0 < n_rows < n_some:
         return None
-    drawn = np.sort(open_stream(key, SUBSAMPLE).choice(some, n_rows, replace=False))
+    places = stream.choice(n_some, n_rows, replace=False)
+    drawn = np.sort(places if some is None else some[places])
     source = open_blocks(problem.source.select(drawn))
     return replace(problem, source=source, weights=None if weights is None else weights[drawn])
 

@@ -13,6 +13,7 @@ from dataclasses import replace
 import numpy as np
 
 from projected_kmeans.blocks.element_types import compute_type
+from projected_kmeans.blocks.row_arrays import ChangedEntries, put_entries
 from projected_kmeans.passes.assignment import Search
 from projected_kmeans.passes.polish_search import PolishSearch
 from projected_kmeans.passes.problem import Problem
@@ -24,9 +25,7 @@ from projected_kmeans.solvers.empty_clusters import choose_refills
 MAX_REFILLS = 2
 
 
-def settle_labels(
-    problem: Problem, found: Clustering, search: Search | Problem | None = None
-) -> Clustering:
+def settle_labels(problem: Problem, found: Clustering, search: Search | None = None) -> Clustering:
     """Return a partition in which every row has the label that ``predict`` gives it.
 
     That is the nearest center, in the precision in which a model stores centers, and of equally
@@ -39,7 +38,7 @@ def settle_labels(
         The rows.
     found : Clustering
         A partition of these rows and its centers.
-    search : Search or Problem, optional
+    search : Search, optional
         What finds the nearest of all centers; by default all distances are measured.
     """
     dtype, in_memory = compute_type(problem.source.dtype), problem.source.resident
@@ -48,11 +47,16 @@ def settle_labels(
         if search.proves(found.centers, found.labels, rounding):
             return replace(found, settled=True)
     centers = found.centers.astype(dtype).astype(np.float64)
-    labels, sums = found.labels.copy(), problem.open_sums(centers)
-    # Rows that are read from elsewhere are read once, and summed even if no label changes.
+    labels = found.labels.copy()
+    sums, changed = problem.open_sums(centers), ChangedEntries(labels, found.labels)
     adding = sums.adding(labels)
-    (search or problem).assign(centers, labels, keep_ties=False, then=[] if in_memory else [adding])
-    if np.array_equal(labels, found.labels):
+    # Rows that are read from elsewhere are read once, and summed even if no label changes.
+    then = [changed.task] if in_memory else [adding, changed.task]
+    if search is None:
+        problem.label(centers, labels, then)
+    else:
+        search.assign(centers, labels, keep_ties=False, then=then)
+    if not changed:
         return replace(found, settled=True)
     if in_memory:
         problem.source.walk(adding)
@@ -90,7 +94,7 @@ def _fill_empty(problem: Problem, settled: Clustering) -> Clustering:
     moments = sums.update(settled.labels)
     rows, targets = choose_refills(problem, moments, settled.centers, settled.labels)
     labels = settled.labels.copy()
-    labels[rows] = targets
+    put_entries(labels, rows, targets)
     filled = sums.update(labels, settled.labels).describe(labels)
     return replace(
         filled, n_iter=settled.n_iter, converged=settled.converged, history=settled.history

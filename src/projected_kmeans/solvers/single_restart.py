@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from projected_kmeans.blocks.row_arrays import RowArray
 from projected_kmeans.keys import LOCAL_SEARCH, open_stream
 from projected_kmeans.passes.problem import Problem
 from projected_kmeans.passes.stored_partitions import is_partition
@@ -58,7 +59,8 @@ class Effort:
 class Restart:
     """One restart and what it has found.
 
-    Its labels are stored in the narrowest integers that can hold k, so that many fit in memory.
+    Its labels are stored in the narrowest integers that can hold k, so that many fit in memory. If
+    they lie on the workers of a cluster, they stay there as they are.
     """
 
     index: int
@@ -68,8 +70,9 @@ class Restart:
     @classmethod
     def pack(cls, index: int, found: Clustering) -> Restart:
         """Return a restart with its labels in narrow integers."""
-        narrow = np.min_scalar_type(len(found.mass) - 1)
-        return cls(index, replace(found, labels=found.labels[:0]), found.labels.astype(narrow))
+        narrow, labels = np.min_scalar_type(len(found.mass) - 1), found.labels
+        packed = labels if isinstance(labels, RowArray) else labels.astype(narrow)
+        return cls(index, replace(found, labels=np.empty(0, np.int32)), packed)
 
     def fits(self, index: int, shape: tuple[int, int], n_clusters: int) -> bool:
         """Return whether this can be a restart on rows of that shape, in case it was stored."""
@@ -79,7 +82,9 @@ class Restart:
     @property
     def clustering(self) -> Clustering:
         """What was found, with labels of int32."""
-        return replace(self.found, labels=self.labels.astype(np.int32))
+        labels: Any = self.labels
+        beside_rows = isinstance(labels, RowArray)
+        return replace(self.found, labels=labels if beside_rows else labels.astype(np.int32))
 
 
 @dataclass(frozen=True)

@@ -7,14 +7,21 @@ move. It moves no row itself.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from projected_kmeans.blocks.row_arrays import apply_to_entries, walk_entries
+from projected_kmeans.blocks.tasks import Block, Task, add, first, merge_ranked, read
+from projected_kmeans.keys import open_stream
 from projected_kmeans.passes.assignment import Nearness
 from projected_kmeans.passes.cluster_sums import SomeMoments
+from projected_kmeans.passes.frame import Frame
 from projected_kmeans.passes.listed_search import CenterLists, assign_listed
 from projected_kmeans.passes.problem import Problem
+from projected_kmeans.passes.ranked_rows import no_rows
 from projected_kmeans.results import Floats, Labels
 
 # Passes of 2-means inside every cluster. More passes gained less than 0.02 % of the inertia.
@@ -26,6 +33,9 @@ MIN_RATIO = 1.2
 
 # Neighbours of a removed center that neither move nor split in the same round: they take its rows.
 N_LOCKED = 3
+
+# Rows whose random numbers come from one generator.
+STRETCH = 2**14
 
 
 @dataclass(frozen=True)
@@ -49,7 +59,7 @@ def split_clusters(
     moments: SomeMoments,
     labels: Labels,
     near: Nearness,
-    stream: np.random.Generator,
+    path: tuple[int, ...],
 ) -> Splits:
     """Divide every cluster into two by a few passes of 2-means inside it.
 
@@ -66,18 +76,18 @@ def split_clusters(
         The cluster of every row.
     near : Nearness
         The distances of rows to centers, by which rows are drawn.
-    stream : numpy.random.Generator
-        Where the draws come from.
+    path : tuple of int
+        The key and the purpose of the draws, as `open_stream` takes them.
     """
     means = moments.means
-    drawn, clusters = _draw_members(problem, labels, near, stream, len(means))
+    drawn, clusters = _draw_members(problem, labels, near, path, len(means))
     centers = np.repeat(means, 2, axis=0)
     offsets = problem.source.take(drawn) - means[clusters]
     centers[2 * clusters] += offsets
     centers[2 * clusters + 1] -= offsets
     lists = CenterLists.of_rows(np.arange(len(centers)).reshape(-1, 2))
     sums = problem.open_sums(np.repeat(means, 2, axis=0))
-    halves, before = 2 * labels, None
+    halves, before = apply_to_entries(partial(np.multiply, np.int32(2)), labels), None
     for _ in range(SPLIT_PASSES):
         latest = halves.copy()
         then = [sums.adding(latest, before)]
@@ -90,32 +100,88 @@ def split_clusters(
 
 
 def _draw_members(
-    problem: Problem, labels: Labels, near: Nearness, stream: np.random.Generator, n_clusters: int
+    problem: Problem, labels: Labels, near: Nearness, path: tuple[int, ...], n_clusters: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Draw a row of every cluster by weighted squared distance; return rows and their clusters.
 
     Each row waits for a random time at a rate proportional to its chance, and the first wins.
     """
-    rate = near.nearest if problem.weights is None else near.nearest * problem.weights
+    lists = no_rows(n_clusters, 1)
+    kernel = partial(_wait, near.frame, path)
+    uses = (read(near.inside[0]), read(problem.weights), first(lists))
+    walk_entries(labels, Task(kernel, uses))
+    clusters = np.flatnonzero(lists["row"][:, 0] >= 0)
+    return lists["row"][clusters, 0], clusters
+
+
+def _wait(
+    frame: Frame,
+    path: tuple[int, ...],
+    block: Block,
+    nearest: NDArray[Any],
+    weights: Floats | None,
+    lists: NDArray[Any],
+) -> None:
+    labels, rate = block.rows, frame.undo(nearest)
+    if weights is not None:
+        rate *= weights
     with np.errstate(divide="ignore", invalid="ignore"):
-        wait = stream.standard_exponential(len(labels)) / rate
+        wait = _draw_times(path, block.start, len(labels)) / rate
     wait[~(rate > 0)] = np.inf
-    first = np.full(n_clusters, np.inf)
-    np.minimum.at(first, labels, wait)
-    rows = np.flatnonzero((wait == first[labels]) & (wait < np.inf))
+    shortest = np.full(len(lists), np.inf)
+    np.minimum.at(shortest, labels, wait)
+    rows = np.flatnonzero((wait == shortest[labels]) & (wait < np.inf))
     clusters, places = np.unique(labels[rows], return_index=True)
-    return rows[places], clusters.astype(np.int64)
+    found = no_rows(*lists.shape)
+    found["key"][clusters, 0] = wait[rows[places]]
+    found["row"][clusters, 0] = rows[places] + block.start
+    merge_ranked(lists, found, out=lists)
 
 
-def measure_removals(problem: Problem, labels: Labels, near: Nearness, n_clusters: int) -> Floats:
+def _draw_times(path: tuple[int, ...], start: int, n_rows: int) -> Floats:
+    """Return a random number for each of some rows, exponentially distributed.
+
+    It depends on the path and the row alone: each stretch of rows has a generator of its own.
+    """
+    stretches = range(start // STRETCH, -(-(start + n_rows) // STRETCH))
+    drawn = [open_stream(*path, one).standard_exponential(STRETCH) for one in stretches]
+    begin = start - stretches.start * STRETCH
+    return np.concatenate(drawn)[begin : begin + n_rows]
+
+
+def measure_removals(
+    problem: Problem, moments: SomeMoments, labels: Labels, near: Nearness
+) -> Floats:
     """Return by how much the inertia rises for each center if that one alone is removed.
 
-    Its rows go to the second nearest center that the pass has met.
+    Its rows go to the second nearest center that the pass has met. What a row adds is rounded to a
+    multiple of 2 ** -20 of the mean inertia of a row, so that sums are exact in any order.
     """
-    losses = near.second - near.nearest
-    if problem.weights is not None:
-        losses *= problem.weights
-    return np.bincount(labels, weights=losses, minlength=n_clusters).astype(np.float64)
+    n_rows = problem.source.shape[0]
+    unit = moments.inertia / n_rows / 2**20
+    costs = np.zeros(len(moments.mass), np.int64)
+    if unit > 0:
+        kernel = partial(_add_losses, near.frame, unit, float(2**62 // n_rows))
+        uses = (read(near.inside[0]), read(near.inside[1]), read(problem.weights), add(costs))
+        walk_entries(labels, Task(kernel, uses))
+    return np.asarray(costs * unit, dtype=np.float64)
+
+
+def _add_losses(
+    frame: Frame,
+    unit: float,
+    largest: float,
+    block: Block,
+    nearest: NDArray[Any],
+    second: NDArray[Any],
+    weights: Floats | None,
+    costs: NDArray[np.int64],
+) -> None:
+    losses = frame.undo(second) - frame.undo(nearest)
+    if weights is not None:
+        losses *= weights
+    whole = np.rint(np.minimum(losses / unit, largest)).astype(np.int64)
+    np.add.at(costs, block.rows, whole)
 
 
 def choose_swaps(
@@ -175,4 +241,5 @@ def swap_labels(
     targets = np.repeat(np.arange(len(neighbours), dtype=np.int32), 2)
     targets[2 * removed] = targets[2 * removed + 1] = neighbours[removed, 1]
     targets[2 * split + 1] = removed
-    return targets[halves]
+    moved: Labels = apply_to_entries(partial(np.take, targets), halves)
+    return moved

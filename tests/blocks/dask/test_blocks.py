@@ -145,6 +145,31 @@ def test_files_are_read_by_the_workers(
     assert isinstance(model.labels_, np.ndarray)
 
 
+@pytest.mark.parametrize("kind", ["parquet", "zarr"])
+def test_folders_are_read_by_the_workers(
+    kind: str,
+    processes: Any,
+    expected: Callable[..., Any],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Of a folder of files this process reads the rows that it selects, and no more."""
+    folder = tmp_path / f"lake.{kind}"
+    if kind == "zarr":
+        zarr.create_array(str(folder), data=ROWS, chunks=(1000, 20))
+    else:
+        folder.mkdir()
+        for index, rows in enumerate(np.array_split(ROWS, 3)):
+            columns = {f"x{i}": column for i, column in enumerate(rows.T)}
+            pyarrow.parquet.write_table(pa.table(columns), folder / f"{index}.parquet")
+    source = open_rows(folder, format=kind)
+    read: list[int] = []
+    monkeypatch.setattr(type(source), "read", lambda self, *span: read.append(span))
+    model = fit(source, client=processes)
+    assert_same_fit(model, expected("sign"))
+    assert read == []
+
+
 @pytest.mark.usefixtures("here")
 def test_rows_do_not_travel(monkeypatch: pytest.MonkeyPatch) -> None:
     """A fit brings back the sketch, labels and sums, and hardly any rows."""

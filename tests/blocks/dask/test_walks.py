@@ -31,13 +31,13 @@ def test_an_array_travels_once_however_many_tasks_use_it() -> None:
     tasks = [Task(keep, (read(labels), fill(np.empty(50)))), Task(keep, (update(labels),))]
     arrays = Arrays(tasks, lambda rows, span: Block(span.start, rows))
     assert len(arrays.work.slots) == 2
-    (sent,) = arrays.send(slice(0, 50))
+    (sent,) = arrays.send(0, slice(0, 50))
     assert sent.dtype == np.uint8
     labels[3] = 300
-    (sent,) = arrays.send(slice(0, 50))
+    (sent,) = arrays.send(0, slice(0, 50))
     assert sent.dtype == np.uint16
     labels[3] = -1
-    (sent,) = arrays.send(slice(0, 50))
+    (sent,) = arrays.send(0, slice(0, 50))
     assert sent.dtype == np.int32
     assert (sent == labels).all()
 

@@ -29,7 +29,7 @@ class Slot(NamedTuple):
     dtype : dtype
         Its element type.
     stays : bool
-        Whether parts that a kernel fills stay on the workers (`BlockSource.new_rows`).
+        Whether parts stay on the workers (`BlockSource.new_rows`, `BlockSource.new_row_array`).
     """
 
     role: Role
@@ -41,6 +41,17 @@ class Slot(NamedTuple):
     def comes_back(self) -> bool:
         """Whether a kernel writes parts of the array that travel back."""
         return self.role in (Role.UPDATE, Role.FILL) and not self.stays
+
+    @property
+    def is_kept(self) -> bool:
+        """Whether a kernel writes parts of the array that stay where they are."""
+        return self.role in (Role.UPDATE, Role.FILL) and self.stays
+
+
+class Constant(NamedTuple):
+    """A part of an array whose entries are all the same; each worker makes it for itself."""
+
+    value: Any
 
 
 class Failure(NamedTuple):
@@ -87,7 +98,7 @@ class Work:
     slots: tuple[Slot, ...]
     open_block: OpenBlock
 
-    def run(self, rows: Any, span: slice, sent: Sequence[NDArray[Any]]) -> Outcome:
+    def run(self, rows: Any, span: slice, sent: Sequence[Any]) -> Outcome:
         """Do the tasks with one block; ``sent`` holds the parts that kernels read or update."""
         left = iter(sent)
         parts = [_open_part(slot, span.stop - span.start, left) for slot in self.slots]
@@ -100,7 +111,7 @@ class Work:
         made = list(zip(self.slots, parts, strict=True))
         return Outcome(
             [pack_labels(part) for slot, part in made if slot.comes_back],
-            [part for slot, part in made if slot.stays],
+            [part for slot, part in made if slot.is_kept],
             [part for slot, part in made if not slot.role.of_rows],
         )
 
@@ -125,14 +136,32 @@ def _unpickle(document: bytes) -> Work:
     return Work(*pickle.loads(document))
 
 
-def _open_part(slot: Slot, n_rows: int, sent: Iterator[NDArray[Any]]) -> NDArray[Any]:
-    if slot.role is Role.READ:
-        return np.require(next(sent), slot.dtype, ["C", "A", "E"])  # aligned, as kernels need it
-    if slot.role is Role.UPDATE:
-        return np.array(next(sent), dtype=slot.dtype)
+def _open_part(slot: Slot, n_rows: int, sent: Iterator[Any]) -> NDArray[Any]:
     if slot.role is Role.FILL:
         return np.empty((n_rows, *slot.shape), slot.dtype)
-    return slot.role.empty(slot.shape, slot.dtype)
+    if not slot.role.of_rows:
+        return slot.role.empty(slot.shape, slot.dtype)
+    entries = open_entries(slot.shape, slot.dtype, next(sent), slice(0, n_rows)).rows
+    return np.array(entries) if slot.role is Role.UPDATE else np.asarray(entries)
+
+
+def open_entries(width: tuple[int, ...], dtype: np.dtype[Any], part: Any, span: slice) -> Block:
+    """Return the part of an array with an entry for each row as a block of entries.
+
+    Parameters
+    ----------
+    width : tuple of int
+        The shape of an entry.
+    dtype : dtype
+        The element type.
+    part : ndarray or Constant
+        What a worker has. An array may be of a narrower type, and at any address.
+    span : slice
+        The range of its rows.
+    """
+    if isinstance(part, Constant):
+        return Block(span.start, np.full((span.stop - span.start, *width), part.value, dtype))
+    return Block(span.start, np.require(part, dtype, ["C", "A", "E"]))  # as kernels need it
 
 
 def pack_labels(part: NDArray[Any]) -> NDArray[Any]:

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from projected_kmeans.blocks.block_source import BlockSource
 from projected_kmeans.blocks.dask.block_work import OpenBlock
 from projected_kmeans.blocks.dask.walks import walk_there
+from projected_kmeans.blocks.dask.worker_arrays import WorkerArray
 from projected_kmeans.blocks.dask.workers import Workers, hold
 from projected_kmeans.blocks.element_types import as_native, as_native_sparse
 from projected_kmeans.blocks.memory_blocks import BLOCK_BYTES
@@ -127,6 +128,16 @@ class DaskBlocks(BlockSource):
         """Return as many new rows, kept by the same workers, for a walk over these to fill."""
         return DaskBlocks([], self._lengths, n_columns, dtype, self._workers)
 
+    def new_row_array(
+        self, dtype: np.dtype[Any], fill: Any = None, width: tuple[int, ...] = ()
+    ) -> Any:
+        """Return an array with an entry for each row, beside the rows if there is a cluster."""
+        if self._workers.client is None:
+            return super().new_row_array(dtype, fill, width)
+        return WorkerArray(
+            self._spans, np.dtype(dtype), width, 0 if fill is None else fill, self._workers
+        )
+
     def without(self, rows: NDArray[np.int64]) -> DaskBlocks:
         """Return the rows but those with these ascending indices; workers leave them out."""
         drop = delayed(_drop, pure=False)
@@ -158,8 +169,15 @@ class DaskBlocks(BlockSource):
         self._parts = list(parts)
 
     def labels_like_input(self, labels: Labels) -> Any:
-        """Return labels as a Dask array if the user gave one, with the same chunks."""
-        return labels if self._chunks is None else da.from_array(labels, chunks=(self._chunks,))
+        """Return labels as a Dask array if the user gave one, with the same chunks.
+
+        Labels that lie on the workers stay there. Those of a row source come into this process.
+        """
+        if self._chunks is None:
+            return np.asarray(labels)
+        if isinstance(labels, WorkerArray):
+            return labels.as_dask_array(self._chunks)
+        return da.from_array(labels, chunks=(self._chunks,))
 
     @property
     def _blocks(self) -> list[tuple[slice, Any]]:

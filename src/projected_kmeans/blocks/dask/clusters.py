@@ -11,9 +11,12 @@ import signal
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from pathlib import Path
+from ssl import SSLError
+from typing import Any, NamedTuple
 
 from projected_kmeans.checks import check_count
+from projected_kmeans.one_line import one_line
 from projected_kmeans.optional_packages import load_extra
 
 # A scheduler must answer within this many seconds, and have a worker within as many again.
@@ -40,9 +43,68 @@ NO_PAGES: dict[str, list[str]] = {
 ADDRESS = re.compile(r"(tcp|tls|ws|wss|ucx)://[^\s/]+:\d{1,5}")
 
 
+class TlsFiles(NamedTuple):
+    """The files of an encrypted connection, each None if it was not given.
+
+    Attributes
+    ----------
+    tls_ca : str or None
+        The certificate authority that the scheduler and the workers must be signed by.
+    tls_cert : str or None
+        The certificate that is shown to them.
+    tls_key : str or None
+        Its key; None if it is in the same file.
+    """
+
+    tls_ca: str | None = None
+    tls_cert: str | None = None
+    tls_key: str | None = None
+
+    @classmethod
+    def take(cls, options: dict[str, Any]) -> TlsFiles:
+        """Remove from the options of a command those that this value holds."""
+        return cls(*(options.pop(name) for name in cls._fields))
+
+    def check(self, scheduler: str | None) -> None:
+        """Raise unless the files are there, belong together and are of use."""
+        given = {
+            f"--{name.replace('_', '-')}": path for name, path in self._asdict().items() if path
+        }
+        if not given:
+            return
+        if self.tls_ca is None or self.tls_cert is None:
+            raise ValueError(
+                f"{' and '.join(given)} alone cannot open an encrypted connection; give both "
+                "--tls-ca and --tls-cert"
+            )
+        if scheduler is None or not scheduler.startswith("tls://"):
+            raise ValueError(
+                f"{next(iter(given))} is for a scheduler at a tls:// address, got {scheduler!r}; "
+                "give --scheduler tls://scheduler:8786, or leave it out"
+            )
+        for option, path in given.items():
+            if not Path(path).is_file():
+                raise ValueError(f"{option} names {path!r}, which is not a file; check the path")
+
+    def open(self, distributed: Any) -> Any:
+        """Return Dask's form of these files; None if Dask's own configuration is to count."""
+        if self.tls_ca is None:
+            return None
+        return distributed.Security(
+            tls_ca_file=self.tls_ca,
+            tls_client_cert=self.tls_cert,
+            tls_client_key=self.tls_key,
+            require_encryption=True,
+        )
+
+
 @contextmanager
 def open_client(
-    scheduler: str | None = None, n_workers: int | None = None, *, timeout: float = TIMEOUT
+    scheduler: str | None = None,
+    n_workers: int | None = None,
+    tls: TlsFiles | None = None,
+    *,
+    timeout: float = TIMEOUT,
 ) -> Iterator[Any]:
     """Yield the client of a cluster, or None if neither parameter is given.
 
@@ -54,9 +116,13 @@ def open_client(
         The address of a running scheduler, such as "tcp://scheduler:8786".
     n_workers : int, optional
         The number of worker processes of a new cluster on this machine; each has one thread.
+    tls : TlsFiles, optional
+        What a scheduler at a "tls://" address asks for; by default what Dask is configured with.
     timeout : float, default=10
         A scheduler must answer within this many seconds, and have a worker within as many again.
     """
+    tls = tls or TlsFiles()
+    tls.check(scheduler)
     if scheduler is None and n_workers is None:
         yield None
         return
@@ -71,19 +137,25 @@ def open_client(
     if n_workers is not None:
         check_count("dask_workers", n_workers)
     distributed = load_extra("distributed", "dask", "a cluster of Dask workers")
-    opened = (
-        _connect(distributed, scheduler, timeout) if scheduler else _start(distributed, n_workers)
-    )
+    if scheduler:
+        opened = _connect(distributed, scheduler, tls, timeout)
+    else:
+        opened = _start(distributed, n_workers)
     config = load_extra("dask.config", "dask", "a cluster of Dask workers")
     with config.set({PATIENCE: NO_WORKERS_SECONDS}), _quiet_logs(), opened as client:
         yield client
 
 
 @contextmanager
-def _connect(distributed: Any, scheduler: str, timeout: float) -> Iterator[Any]:
+def _connect(distributed: Any, scheduler: str, tls: TlsFiles, timeout: float) -> Iterator[Any]:
     try:
-        client = distributed.Client(scheduler, timeout=timeout)
-    except (OSError, ValueError) as error:
+        client = distributed.Client(scheduler, timeout=timeout, security=tls.open(distributed))
+    except SSLError as error:
+        raise ValueError(
+            f"the files of the encrypted connection to {scheduler} cannot be used "
+            f"({one_line(str(error))}); give --tls-ca, --tls-cert and --tls-key of one authority"
+        ) from error
+    except (OSError, ValueError, TypeError) as error:
         raise ValueError(
             f"no scheduler answers at {scheduler} within {timeout} s "
             f"({type(error).__name__}); start one with dask scheduler, or check the address"

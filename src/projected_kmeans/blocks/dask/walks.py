@@ -7,8 +7,6 @@ what all blocks share (`Work`), which is sent to each worker once, and the parts
 
 from __future__ import annotations
 
-import itertools
-import operator
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -60,10 +58,14 @@ class Arrays:
         )
         self.work = Work(indexed, tuple(_describe(use) for use in self.uses), open_block)
 
-    def send(self, span: slice) -> list[NDArray[Any]]:
-        """Return the parts of arrays that have to travel to a block."""
+    def send(self, index: int, span: slice) -> list[Any]:
+        """Return what kernels read for a block: parts that travel, or futures of those there."""
         roles = (Role.READ, Role.UPDATE)
-        return [pack_labels(use.array[span]) for use in self.uses if use.role in roles]
+        return [
+            use.array.parts[index] if _stays(use) else pack_labels(use.array[span])
+            for use in self.uses
+            if use.role in roles
+        ]
 
     def bring(self, span: slice, parts: Sequence[NDArray[Any]]) -> None:
         """Write the parts that a block returned into their arrays."""
@@ -82,8 +84,13 @@ class Arrays:
 
     @property
     def kept(self) -> list[Any]:
-        """The new rows that stay on the workers (`BlockSource.new_rows`)."""
-        return [use.array for use in self.uses if _stays(use)]
+        """The arrays that a walk writes and whose parts stay on the workers."""
+        return [use.array for use in self.uses if _describe(use).is_kept]
+
+    @property
+    def bring_any(self) -> bool:
+        """Whether parts of arrays come back."""
+        return any(_describe(use).comes_back for use in self.uses)
 
     def _index(self, use: Use) -> int | None:
         """Return the index of an array among all uses; None if there is no array.
@@ -144,47 +151,56 @@ def walk_there(
     together = len(blocks) if workers.client is not None else TOGETHER
     done = 0
     for first in range(0, len(blocks), together):
-        group = blocks[first : first + together]
-        for n_rows in _walk_group(group, arrays, workers):
+        group = list(enumerate(blocks))[first : first + together]
+        for n_rows in _walk_group(group, arrays, workers, told=on_block is not None):
             done += n_rows
             if on_block is not None:
                 on_block(done)
 
 
 def _walk_group(
-    blocks: Sequence[tuple[slice, Any]], arrays: Arrays, workers: Workers
+    blocks: Sequence[tuple[int, tuple[slice, Any]]],
+    arrays: Arrays,
+    workers: Workers,
+    *,
+    told: bool,
 ) -> Iterator[int]:
-    """Send tasks to some blocks; yield the number of rows of each when its results are here."""
+    """Send tasks to some blocks; yield the number of rows of each when its results are here.
+
+    If nothing comes back of a block and nobody wants to be told, only the totals arrive.
+    """
     work = hold(arrays.work)
-    run = delayed(_run, pure=False)
-    outcomes = [run(work, rows, span, arrays.send(span)) for span, rows in blocks]
-    totals = _merge_all(work, [outcome[2] for outcome in outcomes])
-    wanted = [*(outcome[0] for outcome in outcomes), totals]
+    run, pick = delayed(_run, pure=False), delayed(_pick, pure=False)
+    outcomes = [run(work, rows, span, *arrays.send(index, span)) for index, (span, rows) in blocks]
+    totals = _merge_all(work, [pick(outcome, "totals") for outcome in outcomes])
+    wanted = [totals]
+    if told or arrays.bring_any:
+        wanted += [pick(outcome, "rows") for outcome in outcomes]
     if arrays.kept:
-        found = _compute_and_keep(wanted, [outcome[1] for outcome in outcomes], arrays, workers)
+        found = _compute_and_keep(wanted, outcomes, arrays, workers)
     else:
         found = workers.results(wanted)
-    for index, result in found:
-        if index == len(blocks):
+    for place, result in found:
+        if place == 0:
             arrays.merge(result)
         else:
-            span = blocks[index][0]
+            span = blocks[place - 1][1][0]
             if result:  # empty if nothing comes back, and if rows are bad, which the totals say
                 arrays.bring(span, result)
             yield span.stop - span.start
 
 
 def _compute_and_keep(
-    wanted: Sequence[Delayed], kept: Sequence[Delayed], arrays: Arrays, workers: Workers
+    wanted: Sequence[Delayed], outcomes: Sequence[Delayed], arrays: Arrays, workers: Workers
 ) -> Iterator[tuple[int, Any]]:
-    """Yield results as `Workers.results` does; what stays on the workers becomes the new rows."""
-    pick = delayed(operator.getitem, pure=False)
-    parts = [[pick(of_block, index) for of_block in kept] for index in range(len(arrays.kept))]
-    futures = workers.submit([*wanted, *itertools.chain(*parts)])
-    for index, new_rows in enumerate(arrays.kept):
-        begin = len(wanted) + index * len(kept)
-        new_rows.hold(futures[begin : begin + len(kept)])
-    return workers.results_of(futures[: len(wanted)])
+    """Yield results as `Workers.results` does; what stays on the workers becomes the new parts."""
+    keep, kept = delayed(_keep, pure=False), arrays.kept
+    parts = [keep(outcome, place) for place in range(len(kept)) for outcome in outcomes]
+    futures = workers.submit([*wanted, *parts])
+    yield from workers.results_of(futures[: len(wanted)])
+    for place, array in enumerate(kept):
+        begin = len(wanted) + place * len(outcomes)
+        array.hold(futures[begin : begin + len(outcomes)])
 
 
 def _merge_all(work: Delayed, totals: list[Delayed]) -> Delayed:
@@ -196,10 +212,18 @@ def _merge_all(work: Delayed, totals: list[Delayed]) -> Delayed:
             return totals[0]
 
 
-def _run(work: Work, rows: Any, span: slice, sent: Sequence[NDArray[Any]]) -> Outcome:
+def _run(work: Work, rows: Any, span: slice, *sent: Any) -> Outcome:
     outcome = work.run(rows, span, sent)
     check_file(rows)
     return outcome
+
+
+def _pick(outcome: Outcome, name: str) -> Any:
+    return getattr(outcome, name)
+
+
+def _keep(outcome: Outcome, place: int) -> Any:
+    return outcome.kept[place] if outcome.kept else None  # none if rows are bad
 
 
 def _merge(work: Work, totals: Sequence[Any]) -> Any:

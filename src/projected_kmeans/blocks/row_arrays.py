@@ -1,0 +1,196 @@
+"""Arrays with an entry for each row, such as labels: in this process, or beside rows on Dask.
+
+`BlockSource.new_row_array` makes one: a NumPy array for rows in this process, a `RowArray` where
+rows lie on the workers of a cluster. Both are used in tasks alike. What a step does with all
+entries outside of a walk goes through the functions here, which take either.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+
+from projected_kmeans.blocks.tasks import Block, Task, add, maximum, minimum, read
+
+
+class RowArray(ABC):
+    """An array with an entry for each row, whose parts lie beside the rows.
+
+    The parts never change. A walk that updates the array, and `put`, replace parts by others, so
+    that copies cost nothing. ``numpy.asarray`` brings all entries into this process.
+
+    Attributes
+    ----------
+    shape : tuple of int
+        The number of rows, and the shape of an entry.
+    dtype : dtype
+        The element type.
+    """
+
+    shape: tuple[int, ...]
+    dtype: np.dtype[Any]
+
+    def __len__(self) -> int:
+        """Return the number of rows."""
+        return self.shape[0]
+
+    @property
+    def size(self) -> int:
+        """The number of elements."""
+        return int(np.prod(self.shape))
+
+    @abstractmethod
+    def copy(self) -> RowArray:
+        """Return an array with the same entries, which later changes of this one leave alone."""
+
+    @abstractmethod
+    def replace(self, other: Any) -> None:
+        """Take over the entries of another array of the same rows."""
+
+    @abstractmethod
+    def take(self, rows: NDArray[np.int64]) -> NDArray[Any]:
+        """Return the entries of a few rows."""
+
+    @abstractmethod
+    def put(self, rows: NDArray[np.int64], values: NDArray[Any], column: int | None) -> None:
+        """Set the entries of a few rows, or one column of these entries."""
+
+    @abstractmethod
+    def apply(self, function: Callable[[NDArray[Any]], NDArray[Any]]) -> RowArray:
+        """Return the array of what a function makes of the entries, as many and of this type."""
+
+    @abstractmethod
+    def walk(self, *tasks: Task) -> None:
+        """Do some tasks with blocks whose ``rows`` are the entries of this array."""
+
+    @abstractmethod
+    def gather(self) -> NDArray[Any]:
+        """Return all entries as an array in this process."""
+
+    def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> NDArray[Any]:
+        """Return all entries as an array in this process."""
+        return np.asarray(self.gather(), dtype)
+
+
+def copy_entries(into: Any, array: Any) -> None:
+    """Overwrite the entries of an array by those of another."""
+    if isinstance(into, RowArray):
+        into.replace(array)
+    else:
+        np.copyto(into, array)
+
+
+def take_entries(array: Any, rows: NDArray[np.int64]) -> NDArray[Any]:
+    """Return the entries of a few rows."""
+    return array.take(rows) if isinstance(array, RowArray) else np.asarray(array[rows])
+
+
+def put_entries(
+    array: Any, rows: NDArray[np.int64], values: Any, column: int | None = None
+) -> None:
+    """Set the entries of a few rows, or one column of these entries."""
+    if isinstance(array, RowArray):
+        array.put(rows, np.asarray(values), column)
+    elif column is None:
+        array[rows] = values
+    else:
+        array[rows, column] = values
+
+
+def apply_to_entries(function: Callable[[NDArray[Any]], NDArray[Any]], array: Any) -> Any:
+    """Return what a function makes of the entries; it must look at every entry alone.
+
+    The function must be one that can be pickled.
+    """
+    return array.apply(function) if isinstance(array, RowArray) else function(array)
+
+
+def walk_entries(array: Any, *tasks: Task) -> None:
+    """Do some tasks with blocks whose ``rows`` are entries of an array."""
+    if isinstance(array, RowArray):
+        array.walk(*tasks)
+        return
+    for task in tasks:
+        task.run(Block(0, array))
+
+
+def find_first_rows(labels: Any, n_clusters: int) -> NDArray[np.int64]:
+    """Return the index of the first row of each cluster; 0 for a cluster without rows.
+
+    Examples
+    --------
+    >>> find_first_rows(np.array([2, 0, 2, 0]), 4)
+    array([1, 0, 0, 0])
+    """
+    first = np.full(n_clusters, len(labels), dtype=np.float64)
+    walk_entries(labels, Task(_find_first, (minimum(first),)))
+    return np.where(first < len(labels), first, 0).astype(np.int64)
+
+
+def _find_first(block: Block, first: NDArray[np.float64]) -> None:
+    clusters, places = np.unique(block.rows, return_index=True)
+    first[clusters] = np.minimum(first[clusters], places + block.start)
+
+
+def find_largest(array: Any) -> int:
+    """Return the largest of integers.
+
+    Examples
+    --------
+    >>> find_largest(np.array([1, 5, 2]))
+    5
+    """
+    largest = np.full(1, -np.inf)
+    walk_entries(array, Task(_find_largest, (maximum(largest),)))
+    return int(largest[0])
+
+
+def _find_largest(block: Block, largest: NDArray[np.float64]) -> None:
+    largest[0] = max(largest[0], block.rows.max())
+
+
+def have_equal_entries(one: Any, other: Any) -> bool:
+    """Return whether all entries of two arrays are equal."""
+    changed = ChangedEntries(one, other)
+    walk_entries(one, changed.task)
+    return not changed
+
+
+class ChangedEntries:
+    """Counts, during a walk, the rows whose entries differ in two arrays.
+
+    Parameters
+    ----------
+    one, other : ndarray or RowArray
+        The arrays, of which the walk may write one.
+
+    Attributes
+    ----------
+    task : Task
+        What counts.
+
+    Examples
+    --------
+    >>> changed = ChangedEntries(np.array([1, 2]), np.array([1, 3]))
+    >>> changed.task.run(Block(0, np.empty((2, 1))))
+    >>> bool(changed)
+    True
+    """
+
+    def __init__(self, one: Any, other: Any) -> None:
+        self._count = np.zeros(1, dtype=np.int64)
+        self.task = Task(_count_changes, (add(self._count), read(one), read(other)))
+
+    def __bool__(self) -> bool:
+        """Return whether any entry differs."""
+        return bool(self._count[0])
+
+
+def _count_changes(
+    block: Block, count: NDArray[np.int64], one: NDArray[Any], other: NDArray[Any]
+) -> None:
+    count[0] += np.count_nonzero(one != other)
