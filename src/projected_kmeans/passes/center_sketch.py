@@ -30,8 +30,8 @@ CENTERS_PER_DIRECTION, DIRECTION_PASSES = 16, 3
 # Centers are divided into groups by this many passes of Lloyd's method.
 GROUP_PASSES = 3
 
-# Numbers of centers that are sketched at a time, 32 MB of float64.
-PART_SIZE = 2**22
+# Numbers of centers that are sketched at a time, 2 MB of float64.
+PART_SIZE = 2**18
 
 # By how much coordinates of centers, and directions that are not quite orthonormal, may be wrong,
 # as a share of the largest length.

@@ -15,8 +15,8 @@ from projected_kmeans.results import Floats
 # What the precisions of kernels can hold; NumPy takes a microsecond to look them up.
 LIMITS = {np.dtype(name): np.finfo(name) for name in (np.float32, np.float64)}
 
-# Numbers of centers that are moved into a frame at a time, 32 MB of float64.
-PART_SIZE = 2**22
+# Numbers of centers that are moved into a frame at a time, 2 MB of float64.
+PART_SIZE = 2**18
 
 
 @dataclass(frozen=True)

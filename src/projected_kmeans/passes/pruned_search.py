@@ -114,7 +114,7 @@ class PrunedCenters:
             n_left = self._label(np.ascontiguousarray(rows[every]), frame, some, guessed)
             if count_share(k, d, n_left / len(some)) > MAX_SHARE:
                 self._compare_all(rows, frame, labels)
-                return n * k
+                return int(n * k)
         total = 0
         for first in range(0, n, PIECE):
             piece = slice(first, first + PIECE)

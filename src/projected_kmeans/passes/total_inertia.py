@@ -9,8 +9,8 @@ import numpy as np
 
 from projected_kmeans.results import Clustering, Floats, Labels
 
-# Numbers of centers that are subtracted at a time, 32 MB of float64.
-PART_SIZE = 2**22
+# Numbers of centers that are subtracted at a time, 2 MB of float64.
+PART_SIZE = 2**18
 
 
 class SumsOfClusters(Protocol):
