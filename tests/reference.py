@@ -211,6 +211,17 @@ def nearest_listed(X: Array, centers: Array, lists: Any, groups: Array, labels: 
     return np.c_[np.where(ties, labels, full.argmin(axis=1)), two]
 
 
+def nearest_by_sketch(
+    X: Array, centers: Array, sketch: Array, errors: Array, inside: Array, labels: Array
+) -> tuple[Array, Array]:
+    """Return the nearest centers, and how many are not ruled out by the sketch and a first one."""
+    distances = squared_distances(X, centers).T
+    reach = np.sqrt(distances[np.arange(len(X)), labels]) + errors
+    return distances.argmin(axis=1), (
+        np.sqrt(squared_distances(sketch, inside).T) <= reach[:, None]
+    ).sum(axis=1)
+
+
 def center_neighbours(centers: Array, lists: Any, groups: Array, n_neighbours: int) -> Array:
     """Return each center and then the nearest of the others that its group lists."""
     gaps = squared_distances(centers, centers)

@@ -222,6 +222,25 @@ def nearest_listed(
     second: _Real[_C],
     n_threads: int,
 ) -> None: ...
+def nearest_by_sketch(
+    block: _Block,
+    origin: _Real[_C],
+    scale: float,
+    centers: _Real[_C],
+    exact_centers: _F64,
+    sketch: _Real[_C],
+    errors: _Real[_C],
+    sketched_centers: _Real[_C],
+    middles: _Real[_C],
+    radii: _Real[_C],
+    groups: NDArray[np.int32],
+    starts: NDArray[np.int64],
+    members: NDArray[np.int32],
+    most: int,
+    labels: NDArray[np.int32],
+    counts: NDArray[np.int32],
+    n_threads: int,
+) -> None: ...
 def center_neighbours(
     centers: _Floats,
     groups: NDArray[np.int32],

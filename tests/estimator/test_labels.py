@@ -13,7 +13,7 @@ import scipy.sparse
 from numpy.typing import NDArray
 
 from projected_kmeans import ProjectedKMeans, open_rows
-from projected_kmeans.passes import proven_search
+from projected_kmeans.passes import pruned_search
 
 
 def draw_rows(n_rows: int = 1500, n_columns: int = 90) -> NDArray[np.float32]:
@@ -59,7 +59,7 @@ def test_labels_are_predictions(kind: str, k: int) -> None:
 
 @pytest.mark.parametrize("projection", ["sign", "sparse-sign", "hadamard", "columns", None])
 def test_labels_are_predictions_after_every_map(projection: str | None) -> None:
-    """Maps without orthonormal directions take a full pass, and so does a fit without a map."""
+    """Labels are those of predict after any map, and without one."""
     X = draw_rows()
     model = ProjectedKMeans(40, projection=projection, n_init=1, max_iter=4, random_state=0)
     assert_settled(model.fit(X), X)
@@ -83,13 +83,14 @@ def test_labels_are_predictions_for_files_and_dask(tmp_path: Path) -> None:
         np.testing.assert_array_equal(there.labels_.compute(), inside.labels_)
 
 
-def test_bounds_from_the_sketch_change_no_bit(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A fit whose last pass is proven by the sketch is the fit with a full last pass."""
+def test_bounds_from_a_sketch_change_no_bit(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A fit whose last pass rules centers out by a sketch is the fit with a full last pass."""
     X = draw_rows(4000, 200)
+    assert pruned_search.is_worthwhile(4000, 150, 200)
     model = ProjectedKMeans(150, projection="svd", n_components=8, random_state=0).fit(X)
-    monkeypatch.setattr(proven_search, "WORTH", 0.0)
+    monkeypatch.setattr(pruned_search, "MAX_SHARE", 0.0)
+    assert not pruned_search.is_worthwhile(4000, 150, 200)
     full = ProjectedKMeans(150, projection="svd", n_components=8, random_state=0).fit(X)
-    assert proven_search.is_worthwhile(150, 200, 8) is False
     np.testing.assert_array_equal(model.labels_, full.labels_)
     assert model.cluster_centers_.tobytes() == full.cluster_centers_.tobytes()
     assert model.inertia_ == full.inertia_

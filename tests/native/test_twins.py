@@ -164,6 +164,21 @@ def compare_listed(kernel: Any, twin: Any, groups: NDArray[Any] | None) -> Outco
     return np.c_[found], twin(X, CENTERS, lists, LABELS if groups is None else groups, LABELS)
 
 
+def compare_sketched(kernel: Any, twin: Any, guessed: bool) -> Outcome:
+    """Rule centers out by their first two columns; first centers are given, or those of a group."""
+    lists = np.array([[0, 2, 4], [5, 3, 1]], np.int32)
+    sketch, inside = X[:, :2].astype(float), CENTERS[:, :2].copy()
+    middles = inside[lists].mean(axis=1)
+    radii = np.sqrt(np.sum((inside[lists] - middles[:, None]) ** 2, axis=2).max(axis=1)) + 1e-9
+    groups, errors, counts = LABELS % 2, np.full(70, 0.25), np.empty(70, np.int32)
+    near = reference.squared_distances(sketch, inside).T[np.arange(70)[:, None], lists[groups]]
+    first = LABELS if guessed else lists[groups, near.argmin(axis=1)]
+    labels = LABELS.copy() if guessed else np.full(70, -1, np.int32)
+    known = sketch, errors, inside, middles, radii, groups, np.array([0, 3, 6]), lists.ravel()
+    kernel(X, ORIGIN, 1.0, INSIDE, CENTERS, *known, 6, labels, counts, N_THREADS)
+    return np.c_[labels, counts], np.c_[twin(X, CENTERS, sketch, errors, inside, first)]
+
+
 def compare_neighbours(kernel: Any, twin: Any) -> Outcome:
     """List the three nearest centers of every center, among those of its cell."""
     lists = [np.array([0, 1, 2, 4]), np.array([5, 3, 0, 2, 4])]
@@ -276,6 +291,10 @@ CASES: dict[str, list[Callable[[Any, Any], Outcome]]] = {
     "nearest_listed": [
         lambda k, t: compare_listed(k, t, LABELS % 4),
         lambda k, t: compare_listed(k, t, None),
+    ],
+    "nearest_by_sketch": [
+        lambda k, t: compare_sketched(k, t, True),
+        lambda k, t: compare_sketched(k, t, False),
     ],
     "center_neighbours": [compare_neighbours],
     "race_centers": [compare_race],

@@ -67,6 +67,67 @@ void nearest_listed(Block block, In<C, 1> origin, double scale, In<C, 2> centers
                                            nearest.data(), second.data(), thread_count(n_threads));
 }
 
+// The sketch of rows and centers; every center is in one list.
+template <class C>
+Sketch<C> sketch_of(const Rows &rows, const CenterLists &lists, std::int64_t n_centers,
+                    const In<C, 2> &sketch, const In<C, 1> &errors, const In<C, 2> &centers,
+                    const In<C, 2> &middles, const In<C, 1> &radii) {
+    const auto same = [](std::size_t size, std::int64_t wanted) {
+        return static_cast<std::int64_t>(size) == wanted;
+    };
+    require(same(sketch.shape(0), rows.n_rows) && same(errors.shape(0), rows.n_rows),
+            "sketch and errors have an entry for every row");
+    require(same(centers.shape(0), n_centers), "sketched_centers are the same centers");
+    require(same(middles.shape(0), lists.n_groups) && same(radii.shape(0), lists.n_groups),
+            "middles and radii have an entry for every list");
+    require(sketch.shape(1) > 0 && sketch.shape(1) == centers.shape(1) &&
+                sketch.shape(1) == middles.shape(1),
+            "sketch, sketched_centers and middles have the same columns, at least one");
+    std::vector<char> seen(static_cast<std::size_t>(n_centers));
+    for (std::int64_t i = 0; i < lists.starts[lists.n_groups]; ++i) {
+        char &listed = seen[static_cast<std::size_t>(lists.members[i])];
+        require(!listed, "no center is in two lists");
+        listed = 1;
+    }
+    require(lists.starts[lists.n_groups] == n_centers, "every center is in a list");
+    return {sketch.data(),  errors.data(), centers.data(),
+            middles.data(), radii.data(),  static_cast<std::int64_t>(sketch.shape(1))};
+}
+
+template <class C>
+void nearest_by_sketch(Block block, In<C, 1> origin, double scale, In<C, 2> centers,
+                       In<double, 2> exact_centers, In<C, 2> sketch, In<C, 1> errors,
+                       In<C, 2> sketched_centers, In<C, 2> middles, In<C, 1> radii,
+                       In<std::int32_t, 1> groups, In<std::int64_t, 1> starts,
+                       In<std::int32_t, 1> members, std::int64_t most, Out<std::int32_t, 1> labels,
+                       Out<std::int32_t, 1> counts, int n_threads) {
+    ArrayMemory()
+        .reads(block, origin, centers, exact_centers, sketch, errors, sketched_centers, middles,
+               radii, groups, starts, members)
+        .writes(labels, counts);
+    const Rows rows = rows_of(block);
+    const auto frame = frame_of<C>(rows, origin, scale);
+    const auto packed = centers_of<C>(rows, centers);
+    const auto exact = centers_of<double>(rows, exact_centers);
+    require(exact.n_centers == packed.n_centers, "exact_centers are the same centers");
+    require(rows.n_columns > 0, "there is at least one column");
+    require(most > 0 && most <= packed.n_centers, "most is between 1 and the number of centers");
+    require(labels.shape(0) == counts.shape(0) &&
+                static_cast<std::int64_t>(labels.shape(0)) == rows.n_rows,
+            "labels and counts have an entry for every row");
+    const nb::gil_scoped_release unlocked;
+    const CenterLists lists = lists_of(starts, members, packed.n_centers, 1);
+    const Sketch<C> known = sketch_of<C>(rows, lists, packed.n_centers, sketch, errors,
+                                         sketched_centers, middles, radii);
+    for (std::size_t i = 0; i < labels.shape(0); ++i)
+        require(labels.data()[i] >= -1 && labels.data()[i] < packed.n_centers,
+                "labels name a center each, or are -1");
+    require_groups(groups, rows.n_rows, lists.n_groups);
+    PK_KERNEL(nearest_by_sketch<C>)::chosen()(rows, frame, packed, exact, known, groups.data(),
+                                              lists, most, labels.data(), counts.data(),
+                                              thread_count(n_threads));
+}
+
 template <class C>
 void center_neighbours(In<C, 2> centers, In<std::int32_t, 1> groups, In<std::int64_t, 1> starts,
                        In<std::int32_t, 1> members, Out<std::int32_t, 2> out, int n_threads) {
@@ -120,6 +181,11 @@ template <class C> void bind_lists_of(nb::module_ &m) {
     m.def("nearest_listed", nearest_listed<C>, array("block"), array("origin"), "scale"_a,
           array("centers"), array("exact_centers"), array("groups").none(), array("starts"),
           array("members"), array("labels"), array("nearest"), array("second"), "n_threads"_a);
+    m.def("nearest_by_sketch", nearest_by_sketch<C>, array("block"), array("origin"), "scale"_a,
+          array("centers"), array("exact_centers"), array("sketch"), array("errors"),
+          array("sketched_centers"), array("middles"), array("radii"), array("groups"),
+          array("starts"), array("members"), "most"_a, array("labels"), array("counts"),
+          "n_threads"_a);
     m.def("center_neighbours", center_neighbours<C>, array("centers"), array("groups"),
           array("starts"), array("members"), array("out"), "n_threads"_a);
     m.def("race_centers", race_centers<C>, array("rows"), array("weights").none(), "scale"_a,

@@ -72,6 +72,15 @@ struct CenterLists {
     std::int64_t n_groups;
 };
 
+// Coordinates of rows and centers along a few directions. The distance of a row to a center is at
+// least their distance here, less the row's error.
+template <class C> struct Sketch {
+    const C *rows, *errors;    // [row][column], [row]
+    const C *centers;          // [center][column]
+    const C *middles, *radii;  // [group][column], [group]: all centers of a group lie in this ball
+    std::int64_t n_columns;
+};
+
 // Rows of a block by cell: those of cell c are order[starts[c]], ..., order[starts[c + 1] - 1].
 struct CellRows {
     const std::int64_t *starts;

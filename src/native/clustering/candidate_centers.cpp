@@ -3,8 +3,8 @@
 // Candidates are listed where rows have few columns (in the sketch). A pass over the original rows
 // then costs n_candidates products for each row instead of one for every center.
 #include "clustering/exact_distance.hpp"
+#include "clustering/few_scores.hpp"
 #include "clustering/kernels.hpp"
-#include "clustering/listed_centers.hpp"
 #include "lanes/center_panel.hpp"
 
 namespace projected_kmeans::PK_INSTRUCTION_SET {
@@ -63,68 +63,6 @@ template <class C> class Shortlist {
     Buffer<LaneIndex<C>> centers_;
 };
 
-// Centers that a row is multiplied with at once, so that additions do not wait for each other.
-constexpr int n_together = 8;
-
-template <class C> struct Leaders {
-    C best = std::numeric_limits<C>::infinity(), second = best;
-    std::int32_t label = -1;
-
-    void meet(std::int32_t center, C score) {
-        if (center == label) return;
-        if (score < best) {
-            second = best;
-            best = score;
-            label = center;
-        } else {
-            second = smaller(score, second);
-        }
-    }
-};
-
-// Scores of a row's candidates. The score of center c is |c|^2 / 2 - <x, c>; it is smallest for the
-// nearest center.
-template <class C> struct Choice {
-    Centers<C> centers;
-    const C *half_norms;
-    std::int64_t n_columns;
-
-    void score(const C *row, const std::int32_t (&names)[n_together], C (&scores)[n_together]) {
-        constexpr int lanes = n_lanes<C>;
-        const C *from[n_together];
-        for (int j = 0; j < n_together; ++j) from[j] = centers.data + names[j] * n_columns;
-        Lanes<C> sums[n_together] = {};
-        std::int64_t column = 0;
-        for (; column + lanes <= n_columns; column += lanes) {
-            const Lanes<C> values = load(row + column);
-#pragma GCC unroll 8
-            for (int j = 0; j < n_together; ++j) sums[j] += values * load(from[j] + column);
-        }
-        for (int j = 0; j < n_together; ++j) {
-            C product = sum_lanes<C>(sums[j]);
-            for (std::int64_t rest = column; rest < n_columns; ++rest)
-                product += row[rest] * from[j][rest];
-            scores[j] = half_norms[names[j]] - product;
-        }
-    }
-
-    // The two best candidates of a row; a center that is listed twice counts once.
-    Leaders<C> lead(const C *row, Candidates candidates, std::int64_t index) {
-        Leaders<C> leaders;
-        for (std::int64_t first = 0; first < candidates.n_candidates; first += n_together) {
-            std::int32_t names[n_together];
-            C scores[n_together];
-            for (int j = 0; j < n_together; ++j) {
-                const std::int64_t slot = first + j;
-                names[j] = candidates.get(index, slot < candidates.n_candidates ? slot : first);
-            }
-            score(row, names, scores);
-            for (int j = 0; j < n_together; ++j) leaders.meet(names[j], scores[j]);
-        }
-        return leaders;
-    }
-};
-
 }  // namespace
 
 template <class C>
@@ -161,17 +99,7 @@ template <class C>
 void nearest_candidate(const Rows &rows, Frame<C> frame, Centers<C> centers, Centers<double> exact,
                        Candidates candidates, std::int32_t *labels, int n_threads) {
     const std::int64_t width = rows.n_columns;
-    Buffer<C> half_norms(centers.n_centers);
-    C largest = 0;
-    for (std::int64_t j = 0; j < centers.n_centers; ++j) {
-        double norm = 0;
-        for (std::int64_t column = 0; column < width; ++column) {
-            const double entry = centers.data[j * width + column];
-            norm += entry * entry;
-        }
-        half_norms[j] = static_cast<C>(norm / 2);
-        largest = larger(static_cast<C>(std::sqrt(norm)), largest);
-    }
+    const HalfNorms<C> norms(centers, width);
     const std::int64_t n = candidates.n_candidates;
     PerThread<Buffer<C>> all_rows(n_threads, width);
     PerThread<Buffer<std::int32_t>> all_names(n_threads, n);
@@ -180,14 +108,15 @@ void nearest_candidate(const Rows &rows, Frame<C> frame, Centers<C> centers, Cen
         using T = decltype(zero);
 #pragma omp parallel num_threads(n_threads) if (n_threads > 1)
         {
-            Choice<C> choice{centers, half_norms.data(), width};
+            const FewScores<C> scores{centers, norms.values.data(), width};
             Buffer<C> &row = all_rows.own();
             Buffer<std::int32_t> &names = all_names.own();
 #pragma omp for schedule(dynamic, 64)
             for (std::int64_t i = 0; i < rows.n_rows; ++i) {
                 const C norm = frame_row<C>(rows.row<T>(i), frame, width, row.data());
-                const Leaders<C> leaders = choice.lead(row.data(), candidates, i);
-                if (leaders.second - leaders.best > 2 * score_margin(norm, largest, width)) {
+                const TwoBest<C> leaders = scores.lead(
+                    row.data(), n, [&](std::int64_t slot) { return candidates.get(i, slot); });
+                if (leaders.second - leaders.best > 2 * score_margin(norm, norms.largest, width)) {
                     labels[i] = leaders.label;
                     continue;
                 }

@@ -69,6 +69,17 @@ void nearest_listed(const Rows &rows, Frame<C> frame, Centers<C> centers, Center
                     const std::int32_t *groups, CenterLists lists, std::int32_t *labels, C *nearest,
                     C *second, int n_threads);
 
+// labels (in/out) <- the nearest of all centers, of equally near ones the lowest. Most centers are
+// ruled out because they are farther in the sketch than a first center of the row: the one that its
+// label names or, for the label -1, the best in the sketch of those that its group lists. Every
+// center is in one list. counts[row] <- how many centers the sketch did not rule out. If they are
+// more than `most`, the label is that of the first center.
+template <class C>
+void nearest_by_sketch(const Rows &rows, Frame<C> frame, Centers<C> centers, Centers<double> exact,
+                       Sketch<C> sketch, const std::int32_t *groups, CenterLists lists,
+                       std::int64_t most, std::int32_t *labels, std::int32_t *counts,
+                       int n_threads);
+
 // out[center] <- the center itself and then its nearest ones among those that its group lists,
 // ascending by distance, `n_neighbours` in all. Of equally near ones the lower center comes first.
 template <class C>

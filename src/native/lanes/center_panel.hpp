@@ -37,7 +37,13 @@ template <class C> class CenterPanel {
 
     // Calls meet(center, half, products) for every center and both halves of a packed tile.
     template <class Meet> void meet_tile(const C *packed, Meet meet) const {
-        for (std::int64_t group = 0; group < n_groups_; ++group) {
+        meet_tile(packed, 0, n_centers_, meet);
+    }
+
+    // The same for centers [first, end), which begin at a multiple of `panel_centers`.
+    template <class Meet>
+    void meet_tile(const C *packed, std::int64_t first, std::int64_t end, Meet meet) const {
+        for (std::int64_t group = first / panel_centers; group * panel_centers < end; ++group) {
             const C *centers = data_.data() + group * n_columns_ * panel_centers;
             Lanes<C> product[panel_centers][2] = {};
             for (std::int64_t column = 0; column < n_columns_; ++column) {
@@ -52,7 +58,7 @@ template <class C> class CenterPanel {
             }
             for (int j = 0; j < panel_centers; ++j) {
                 const std::int64_t center = group * panel_centers + j;
-                if (center >= n_centers_) break;
+                if (center >= end) break;
                 for (int half = 0; half < 2; ++half) meet(center, half, product[j][half]);
             }
         }
@@ -70,6 +76,28 @@ inline void frame_tile(const Rows &rows, PackTile<C> pack, Frame<C> frame, std::
     pack(rows, first, n_rows, 0, rows.n_columns, packed);
     norms[0] = norms[1] = Lanes<C>{};
     enter_frame(packed, frame, 0, rows.n_columns, norms);
+}
+
+// One bit for each lane of a that is at most the same lane of b.
+template <class C> inline unsigned lanes_at_most(Lanes<C> a, Lanes<C> b) {
+#if defined(__AVX512F__)
+    if constexpr (sizeof(C) == sizeof(float))
+        return _mm512_cmp_ps_mask((__m512)a, (__m512)b, _CMP_LE_OQ);
+    else
+        return _mm512_cmp_pd_mask((__m512d)a, (__m512d)b, _CMP_LE_OQ);
+#elif defined(__AVX2__)
+    if constexpr (sizeof(C) == sizeof(float))
+        return static_cast<unsigned>(
+            _mm256_movemask_ps(_mm256_cmp_ps((__m256)a, (__m256)b, _CMP_LE_OQ)));
+    else
+        return static_cast<unsigned>(
+            _mm256_movemask_pd(_mm256_cmp_pd((__m256d)a, (__m256d)b, _CMP_LE_OQ)));
+#else
+    unsigned bits = 0;
+    for (int lane = 0; lane < n_lanes<C>; ++lane)
+        bits |= static_cast<unsigned>(a[lane] <= b[lane]) << lane;
+    return bits;
+#endif
 }
 
 // Whether any lane of a is less than the same lane of b.

@@ -70,7 +70,7 @@ from projected_kmeans.fit.pipeline import (
     watch_tails,
 )
 from projected_kmeans.fit.proving import certify_partition
-from projected_kmeans.fit.reduction import reduce_rows
+from projected_kmeans.fit.reduction import forget_sketch, reduce_rows
 from projected_kmeans.fit.setting_aside import renumber_init, trim_partition, weigh_near_rows
 from projected_kmeans.fit.storage import open_storage
 from projected_kmeans.keys import RandomState
@@ -547,6 +547,8 @@ class ProjectedKMeans(
                 recipe = watch_tails(recipe, sketch, monitor)
                 finalists = cluster_sketch(recipe, original, sketch, run)
                 finalists = limit_sizes(recipe, sketch, finalists, run)
+                guaranteed = settings.guarantee is not None
+                original, sketch = reduced = forget_sketch(recipe, reduced, guaranteed=guaranteed)
                 lifted = lift_partition(original, sketch, finalists, run)
                 polished = polish_partition(recipe, original, sketch, lifted, run)
                 found = Finished(lifted.sketched, polished, has_tails=recipe.approach.has_tails)

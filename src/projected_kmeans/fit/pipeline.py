@@ -28,13 +28,12 @@ from projected_kmeans.passes.limited_search import LimitedSearch
 from projected_kmeans.passes.listed_search import CenterLists, ListedSearch
 from projected_kmeans.passes.polish_search import PolishSearch
 from projected_kmeans.passes.problem import Problem
-from projected_kmeans.passes.proven_search import ProvenSearch, Subspace, is_worthwhile
+from projected_kmeans.passes.pruned_search import PrunedSearch, is_moderate, is_worthwhile
 from projected_kmeans.passes.stored_partitions import is_partition
 from projected_kmeans.passes.tails import FAR_PART, MIN_TAIL_SHARE, TAIL_ROWS, measure_tail
 from projected_kmeans.planning.approach import MIN_POLISH_GAIN, plan_tails
 from projected_kmeans.planning.recipe import Recipe
 from projected_kmeans.planning.settings import OWN_SOLVER
-from projected_kmeans.projections.spectral import SpectralProjection
 from projected_kmeans.results import Clustering, Lifted
 from projected_kmeans.running.monitor import Monitor
 from projected_kmeans.running.run import Run
@@ -195,7 +194,7 @@ def _polish(
             search=search,
         )
         if recipe.limits is None:
-            found = _settle(recipe, original, sketch, found, search, run.monitor)
+            found = _settle(original, found, search, run.monitor)
     if not isinstance(search, LimitedSearch):
         run.monitor.note(
             "polish: %d distances in %d columns; full passes would take %d a row",
@@ -207,32 +206,27 @@ def _polish(
 
 
 def _settle(
-    recipe: Recipe,
-    original: Problem,
-    sketch: Problem,
-    found: Clustering,
-    polished: Search,
-    monitor: Monitor,
+    original: Problem, found: Clustering, polished: Search, monitor: Monitor
 ) -> Clustering:
     """Give every row the label of its nearest center.
 
-    Passes that looked at all centers know which rows need no look. After other passes, the sketch
-    tells where that saves work.
+    Passes that looked at all centers know which rows need no look. After other passes, bounds tell
+    where that saves work.
     """
     if isinstance(polished, PolishSearch):
         return settle_and_fill(original, found, polished)
-    directions, search = recipe.projection, None
-    if isinstance(directions, SpectralProjection) and not directions.n_hashed_columns_:
-        subspace = Subspace(directions.mean_, directions.components_)
-        shape = original.source.shape
-        if is_worthwhile(recipe.n_clusters, shape[1], directions.n_components_):
-            search = ProvenSearch(original, sketch, subspace) if subspace.is_orthonormal else None
+    source, search = original.source, None
+    n_clusters, (n_rows, n_columns) = len(found.mass), source.shape
+    if not source.sparse and is_worthwhile(n_rows, n_clusters, n_columns):
+        search = PrunedSearch(original) if is_moderate(original.ranges) else None
     found = settle_and_fill(original, found, search)
     if search is not None:
         monitor.note(
-            "labels: the nearest of all centers, measured for %d of %d rows and proven for others",
-            search.n_measured,
-            shape[0],
+            "labels: the nearest of all centers by %d distances in %d columns; a full pass would "
+            "take %d a row",
+            search.n_distances,
+            n_columns,
+            n_clusters,
         )
     return found
 

@@ -5,6 +5,8 @@ The recipe says which map; where the sketch lies is decided by the storage.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -17,6 +19,7 @@ from projected_kmeans.blocks.block_source import BlockSource
 from projected_kmeans.blocks.checked_blocks import CheckedBlocks, CheckedRows
 from projected_kmeans.blocks.column_scan import ColumnRanges, scan_columns
 from projected_kmeans.blocks.element_types import as_native, compute_type
+from projected_kmeans.blocks.tasks import Block, OnBlock, Task
 from projected_kmeans.blocks.unit_length import UnitRows
 from projected_kmeans.fit.fit_checkpoint import keep_map, recall_map
 from projected_kmeans.fit.storage import Storage
@@ -84,6 +87,51 @@ def reduce_rows(
             sketch = open_sketch(recipe, storage.open_sketch(array), weights)
     original = open_problem(source, checked.ranges, weights, recipe.n_threads, spherical=spherical)
     return Reduced(original, sketch or original)
+
+
+class ForgottenRows(BlockSource):
+    """Rows of which only the shape and the type are left."""
+
+    def __init__(self, source: BlockSource) -> None:
+        self.shape, self.dtype = source.shape, source.dtype
+
+    def __len__(self) -> int:
+        """Return the number of blocks: none is left."""
+        return 0
+
+    def __iter__(self) -> Iterator[Block]:
+        """Refuse, because the rows are gone."""
+        raise RuntimeError("the rows of this sketch were forgotten; no step may need them")
+
+    def walk(self, *tasks: Task, first: int = 0, on_block: OnBlock | None = None) -> None:
+        """Refuse, because the rows are gone."""
+        iter(self)
+
+    def select(self, indices: NDArray[np.int64] | None = None) -> Any:
+        """Refuse, because the rows are gone."""
+        iter(self)
+
+
+def forget_sketch(recipe: Recipe, reduced: Reduced, *, guaranteed: bool) -> Reduced:
+    """Return the same without the rows of the sketch, if no further step needs them.
+
+    That is so for clusters that were found in cells: polishing compares rows with the centers
+    around their cluster. With very many clusters, sums in the original space need the memory.
+
+    Parameters
+    ----------
+    recipe : Recipe
+        What the fit does.
+    reduced : Reduced
+        The rows and their sketch.
+    guaranteed : bool
+        Whether the sketch may be clustered again, because a guarantee is asked for.
+    """
+    original, sketch = reduced
+    in_cells = recipe.approach.solver == "cells" and recipe.approach.subsample_rows > 0
+    if sketch is original or guaranteed or not in_cells or recipe.limits is not None:
+        return reduced
+    return Reduced(original, replace(sketch, source=ForgottenRows(sketch.source)))
 
 
 def _check_solver(recipe: Recipe, source: BlockSource, weights: Floats | None) -> None:

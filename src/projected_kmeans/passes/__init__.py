@@ -19,8 +19,9 @@ candidate_search
     `CandidateSearch`: the nearest of a few candidate centers of each row, for polish passes.
 listed_search
     `ListedSearch`: the nearest of the centers around a row's cluster, for very many clusters.
-proven_search
-    `ProvenSearch`: the nearest of all centers, where the sketch proves most distances needless.
+pruned_search
+    `PrunedSearch`: the nearest of all centers, most of which a sketch rules out; also for labels of
+    new rows.
 limited_search
     `LimitedSearch`: the assignment of least inertia within limits of cluster sizes.
 size_limits
@@ -55,14 +56,8 @@ total_inertia
     A partition as its sums describe it; the inertia about one center, which clusters explain.
 labelling
     Labels of new rows and distances to their centers, block by block.
-center_cells
-    `CenterCells`: nearest of very many centers by the triangle inequality around cells of them.
 center_sketch
-    `CenterSketch`: nearest of very many centers by bounds from few coordinates.
-some_rows
-    Some of the rows of a problem, for searches that leave rows over.
-pruned_labels
-    Labels among very many centers, most of which bounds rule out.
+    `CenterSketch`: centers along few directions, in groups, and the coordinates of rows there.
 ranked_rows
     The first rows of every cluster by a key, such as the distance to the center.
 cluster_columns

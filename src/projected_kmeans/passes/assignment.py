@@ -22,8 +22,8 @@ from projected_kmeans.results import Floats, Labels
 # What a search remembers whose labels depend on the centers alone.
 NOTHING: Floats = np.empty(0)
 
-# Numbers of centers that are subtracted at a time, 32 MB of float64.
-SHIFT_SIZE = 2**22
+# Numbers of centers that are subtracted at a time, 2 MB of float64.
+SHIFT_SIZE = 2**18
 
 
 @dataclass(frozen=True)

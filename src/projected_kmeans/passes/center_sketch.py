@@ -1,133 +1,191 @@
-"""SCORE: nearest centers by lower bounds on distances, from coordinates along few directions."""
+"""SCORE, POLISH: coordinates of centers and rows along few directions, for bounds on distances.
+
+What a point has along some orthonormal directions, and the length of what it has across them, are
+its coordinates here. Two points are at least as far from each other as their coordinates are:
+
+    |x - c|^2  =  |y - z|^2 + |x_across - c_across|^2  >=  |y - z|^2 + (|x_across| - |c_across|)^2
+"""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from projected_kmeans import _native
 from projected_kmeans.blas_threads import one_blas_thread
-from projected_kmeans.blocks.column_scan import scan_columns
-from projected_kmeans.blocks.element_types import compute_type
 from projected_kmeans.blocks.memory_blocks import ArrayBlocks
-from projected_kmeans.passes.frame import Frame
-from projected_kmeans.passes.problem import Problem
-from projected_kmeans.passes.some_rows import ROUNDING, label_rest
+from projected_kmeans.keys import CENTER_DIRECTIONS, open_stream
+from projected_kmeans.passes.assignment import assign_rows
+from projected_kmeans.passes.listed_search import CenterLists
 from projected_kmeans.results import Floats, Labels
 
-# Directions of a sketch, and candidates of a row in it.
-DIRECTIONS, CANDIDATES = 64, 8
+# Directions are found on this many centers for each of them, by so many multiplications with the
+# matrix of these centers and its transpose.
+CENTERS_PER_DIRECTION, DIRECTION_PASSES = 16, 3
+
+# Centers are divided into groups by this many passes of Lloyd's method.
+GROUP_PASSES = 3
+
+# Numbers of centers that are sketched at a time, 2 MB of float64.
+PART_SIZE = 2**18
+
+# By how much coordinates of centers, and directions that are not quite orthonormal, may be wrong,
+# as a share of the largest length.
+LOOSE = 1e-6
 
 
-def _open_sketch(rows: NDArray[Any], problem: Problem) -> Problem:
-    source = ArrayBlocks(rows)
-    return Problem(source, scan_columns(source, problem.n_threads), None, problem.n_threads)
+class SketchedRows(NamedTuple):
+    """Coordinates of rows, and how far each row may be from its exact place."""
+
+    coordinates: NDArray[Any]
+    errors: NDArray[Any]
+
+
+def count_directions(n_centers: int) -> int:
+    """Return the number of directions: more for more centers, because more have to be ruled out.
+
+    Examples
+    --------
+    >>> [count_directions(k) for k in (100, 1000, 8192)]
+    [32, 64, 128]
+    """
+    return 32 if n_centers < 512 else 64 if n_centers < 4096 else 128
+
+
+def count_groups(n_centers: int) -> int:
+    """Return the number of groups of centers: about 3 sqrt(k).
+
+    Examples
+    --------
+    >>> [count_groups(k) for k in (100, 1000, 8192)]
+    [30, 94, 271]
+    """
+    return math.isqrt(9 * n_centers)
 
 
 @dataclass(frozen=True)
 class CenterSketch:
-    """Coordinates of centers along a few directions, and the length of what is left of each.
-
-    The length counts as one more coordinate. Distances between such coordinates are never larger
-    than those between the points themselves.
+    """Centers along a few directions, in groups that lie close together.
 
     Attributes
     ----------
-    centers : ndarray of float64 (k, d)
-        The centers.
     origin : ndarray of float64 (1, d)
-        Their mean, rounded to the type of the rows.
+        The point that is at zero, rounded to the type of the rows.
     directions : ndarray of float32 or float64 (t, d)
         Orthonormal.
-    coordinates : ndarray of float64 (k, t + 1)
+    centers : ndarray of float32 or float64 (k, t + 1)
         The coordinates of the centers.
+    groups : ndarray of int32 (k,)
+        The group of every center.
+    lists : CenterLists
+        The centers of every group.
+    middles : ndarray of float32 or float64 (m, t + 1)
+        A point for every group.
+    radii : ndarray of float32 or float64 (m,)
+        No center of a group is farther from its middle.
+    largest : float
+        The largest distance of a center to the origin.
     """
 
-    centers: Floats
     origin: Floats
     directions: NDArray[Any]
-    coordinates: Floats
+    centers: NDArray[Any]
+    groups: Labels
+    lists: CenterLists
+    middles: NDArray[Any]
+    radii: NDArray[Any]
+    largest: float
 
     @classmethod
-    def of(cls, centers: Floats, dtype: np.dtype[Any]) -> CenterSketch:
-        """Find the directions along which centers differ most."""
+    def of(cls, centers: Floats, dtype: np.dtype[Any], n_threads: int = 0) -> CenterSketch:
+        """Return the sketch of some centers, for rows that are computed in such a type."""
+        n_directions = count_directions(len(centers))
         origin = centers.mean(axis=0)[None].astype(dtype).astype(np.float64)
-        near = centers - origin
-        with one_blas_thread():
-            _, vectors = np.linalg.eigh(near.T @ near)
-            vectors = vectors[:, -DIRECTIONS:]
-            along = near @ vectors
-        left = np.einsum("ij,ij->i", near, near) - np.einsum("ij,ij->i", along, along)
-        coordinates = np.column_stack([along, np.sqrt(np.maximum(left, 0))])
-        return cls(centers, origin, np.ascontiguousarray(vectors.T, dtype=dtype), coordinates)
+        directions = _find_directions(centers, origin, n_directions)
+        coordinates = _sketch_centers(centers, origin, directions).astype(dtype)
+        largest = math.sqrt(float(np.max(np.sum(coordinates.astype(np.float64) ** 2, axis=1))))
+        middles, groups = _divide(coordinates, count_groups(len(centers)), n_threads)
+        gaps = coordinates.astype(np.float64) - middles[groups].astype(np.float64)
+        radii = np.zeros(len(middles))
+        np.maximum.at(radii, groups, np.sqrt(np.einsum("ij,ij->i", gaps, gaps)))
+        starts = np.searchsorted(np.sort(groups), np.arange(len(middles) + 1))
+        lists = CenterLists(starts, np.argsort(groups, kind="stable").astype(np.int32))
+        directions = np.ascontiguousarray(directions.T, dtype=dtype)
+        radii = (radii * (1 + LOOSE)).astype(dtype)
+        return cls(origin, directions, coordinates, groups, lists, middles, radii, largest)
 
-    def label(self, problem: Problem, labels: Labels) -> float:
-        """Overwrite labels by the nearest centers; return the share of all products it took."""
-        (k, d), (t, n) = self.centers.shape, (len(self.directions), len(labels))
-        lengths = np.sqrt(problem.distances(self.origin, np.zeros(n, np.int32)))
-        sketch = self._sketch(problem, lengths)
-        frame = Frame.around(self.coordinates, sketch.source.dtype, sketch.ranges)
-        lists = np.empty((n, CANDIDATES), np.int32)
-        # The kernel lists center 0 last if it is not among the nearest.
-        _native.candidate_centers(
-            sketch.source.select(),
-            frame.origin,
-            frame.scale,
-            frame.centers,
-            np.zeros(n, np.int32),
-            lists,
-            problem.n_threads,
-        )
-        self._compare(problem, lists, labels)
-        own = np.sqrt(problem.distances(self.centers, labels))
-        bound = self._bound_others(sketch, lengths, np.ascontiguousarray(lists[:, -2]))
-        rest = np.flatnonzero(~(own * (1 + ROUNDING) < bound))
-        label_rest(problem, self.centers, rest, labels)
-        return float(t / k + 2 * (t + 1) / d + CANDIDATES / k + len(rest) / n)
+    def sketch(self, rows: NDArray[Any], n_threads: int = 0) -> SketchedRows:
+        """Return the coordinates of some rows.
 
-    def _bound_others(self, sketch: Problem, lengths: Floats, last: Labels) -> Floats:
-        """Return lower bounds on the distances of rows to all centers behind their ``last``.
-
-        They are lowered by what rounding may change: the products by which centers were ranked,
-        the coordinates along directions, and the length that is left.
+        They are wrong by what rounding may change: the products with directions, and the length
+        that is left.
         """
-        t, d = self.directions.shape
-        unit = float(np.finfo(self.directions.dtype).eps) / 2
-        reach = lengths + math.sqrt(float(np.max(np.sum(self.coordinates**2, axis=1))))
-        ranked = sketch.distances(self.coordinates, last) - 4 * (t + 9) * unit * reach**2
-        coarse = (math.sqrt(t + 1) * (d + 8) * unit + 1e-6) * reach
-        left = sketch.source.select()[:, -1].astype(np.float64)
-        error = 2 * coarse * reach
-        bound: Floats = np.sqrt(np.maximum(ranked, 0)) - coarse
-        bound -= error / np.maximum(left, np.sqrt(error))
-        return bound
+        (t, d), dtype = self.directions.shape, self.directions.dtype
+        squares, along = np.empty(len(rows)), np.empty((len(rows), t), dtype)
+        none = np.zeros(len(rows), np.int32)
+        _native.own_distances(rows, none, self.origin, 1.0, squares, n_threads)
+        origin = self.origin[0].astype(dtype)
+        _native.direction_product(rows, origin, 1.0, self.directions, along, n_threads)
+        left = np.sqrt(np.maximum(squares - np.einsum("ij,ij->i", along, along), 0))
+        reach = np.sqrt(squares) + self.largest
+        unit = float(np.finfo(dtype).eps) / 2
+        coarse = (math.sqrt(t + 1) * (d + 8) * unit + LOOSE) * reach
+        wrong = 4 * coarse * reach  # of the square of what is left
+        errors = coarse + wrong / np.maximum(left, np.sqrt(wrong))
+        coordinates = np.column_stack([along, left.astype(dtype)])
+        return SketchedRows(coordinates, (errors * (1 + LOOSE)).astype(dtype))
 
-    def _sketch(self, problem: Problem, lengths: Floats) -> Problem:
-        """Return the coordinates of rows at these distances from the origin."""
-        dtype = self.directions.dtype
-        along = np.empty((len(lengths), len(self.directions)), dtype)
-        rows, origin = problem.source.select(), self.origin[0].astype(dtype)
-        _native.direction_product(rows, origin, 1.0, self.directions, along, problem.n_threads)
-        wide = along.astype(np.float64)
-        left = np.sqrt(np.maximum(lengths**2 - np.einsum("ij,ij->i", wide, wide), 0))
-        return _open_sketch(np.column_stack([along, left.astype(dtype)]), problem)
+    def find_groups(self, sketched: SketchedRows, n_threads: int = 0) -> Labels:
+        """Return the group whose middle is nearest to each row."""
+        groups = np.zeros(len(sketched.errors), np.int32)
+        source, middles = ArrayBlocks(sketched.coordinates), self.middles.astype(np.float64)
+        assign_rows(source, middles, groups, keep_ties=False, n_threads=n_threads, measured=False)
+        return groups
 
-    def _compare(self, problem: Problem, lists: Labels, labels: Labels) -> None:
-        """Overwrite labels by the nearest of each row's candidates."""
-        dtype = compute_type(problem.source.dtype)
-        frame = Frame.around(self.centers, dtype, problem.ranges)
-        labels[:] = lists.min(axis=1)
-        _native.nearest_candidate(
-            problem.source.select(),
-            frame.origin,
-            frame.scale,
-            frame.centers,
-            self.centers,
-            lists,
-            labels,
-            problem.n_threads,
-        )
+
+def _find_directions(centers: Floats, origin: Floats, n_directions: int) -> Floats:
+    """Return orthonormal columns along which centers differ most, nearly."""
+    step = max(1, len(centers) // (CENTERS_PER_DIRECTION * n_directions))
+    some = centers[::step] - origin
+    stream = open_stream(0, CENTER_DIRECTIONS)
+    basis = stream.standard_normal((centers.shape[1], n_directions))
+    with one_blas_thread():
+        for _ in range(DIRECTION_PASSES):
+            basis, _ = np.linalg.qr(some.T @ (some @ basis))
+    return basis
+
+
+def _sketch_centers(centers: Floats, origin: Floats, directions: Floats) -> Floats:
+    """Return the coordinates of centers, some at a time."""
+    d, t = directions.shape
+    found, length = np.empty((len(centers), t + 1)), max(1, PART_SIZE // d)
+    for first in range(0, len(centers), length):
+        near = centers[first : first + length] - origin
+        with one_blas_thread():
+            along = near @ directions
+        left = np.einsum("ij,ij->i", near, near) - np.einsum("ij,ij->i", along, along)
+        found[first : first + length, :t] = along
+        found[first : first + length, t] = np.sqrt(np.maximum(left, 0))
+    return found
+
+
+def _divide(
+    coordinates: NDArray[Any], n_groups: int, n_threads: int
+) -> tuple[NDArray[Any], Labels]:
+    """Return middles of groups, and the group of every center; no group is empty."""
+    k = len(coordinates)
+    middles = coordinates[:: k // n_groups][:n_groups].astype(np.float64)
+    groups = np.zeros(k, np.int32)
+    source = ArrayBlocks(coordinates)
+    for _ in range(GROUP_PASSES):
+        assign_rows(source, middles, groups, keep_ties=False, n_threads=n_threads, measured=False)
+        _, places, sizes = np.unique(groups, return_inverse=True, return_counts=True)
+        groups, starts = places.astype(np.int32).ravel(), np.cumsum(sizes) - sizes
+        order = np.argsort(groups, kind="stable")
+        sums = np.add.reduceat(coordinates[order], starts, dtype=np.float64)
+        middles = sums / sizes[:, None]
+    return middles.astype(coordinates.dtype), groups

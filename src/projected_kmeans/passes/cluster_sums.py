@@ -138,29 +138,30 @@ class ClusterSums:
             self._sums.offsets, self._sums.totals = offsets, totals
         self._partitions = (labels,)
 
-    def moments(self) -> SomeMoments:
+    def moments(self, *, last: bool = False) -> SomeMoments:
         """Return the sums of the rows added so far.
 
-        They are about other references, near the means, if the rows had to be summed again.
+        They are about other references, near the means, if the rows had to be summed again. If
+        they are the ``last``, no rows can be added afterwards, which saves memory.
         """
-        found = self._find_moments()
+        found = self._find_moments(last)
         return found if found.accurate else self._careful.about_means(self.references[:])
 
     def about_references(self) -> SomeMoments:
         """Return the sums of the rows added so far, for the sum of w ||x - r||^2.
 
         They are about the given references in any case. Their inertia about means may have lost
-        digits.
+        digits. No rows can be added afterwards.
         """
-        found = self._find_moments()
+        found = self._find_moments(last=True)
         if found.error_about_references <= TOLERANCE * found.inertia_about_references:
             return found
         return self._careful.about(self.references[:])
 
-    def _find_moments(self) -> SomeMoments:
+    def _find_moments(self, last: bool) -> SomeMoments:
         if isinstance(self._sums, ClusterwiseSums):
             return self._sums.sum(*self._partitions)
-        return self._sums.moments(self._spherical)
+        return self._sums.moments(self._spherical, last=last)
 
     @property
     def _careful(self) -> CarefulSums:

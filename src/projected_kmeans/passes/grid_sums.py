@@ -95,10 +95,15 @@ class GridSums:
         kernel = partial(self._add, self._references, self._grid, self._n_threads)
         return Task(kernel, (add(self.offsets), add(self.totals), *uses))
 
-    def moments(self, spherical: bool) -> Moments:
-        """Return the sums of the rows added so far, with what the grid can have taken away."""
+    def moments(self, spherical: bool, *, last: bool = False) -> Moments:
+        """Return the sums of the rows added so far, with what the grid can have taken away.
+
+        If they are the ``last``, no rows can be added afterwards, which saves a copy of the sums.
+        """
         mass = self.totals[0, :, 0] + self.totals[1, :, 0]
-        offsets, parts, errors = self.offsets[0] + self.offsets[1], self.totals[:, :, 1], None
+        parts, errors = self.totals[:, :, 1], None
+        high, low = self.offsets
+        offsets = np.add(high, low, out=high) if last else high + low
         if self._counts is not None:
             errors = self._lost * self._counts
         if not self._sparse:

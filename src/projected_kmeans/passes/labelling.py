@@ -9,12 +9,14 @@ import numpy as np
 
 from projected_kmeans.blocks.block_source import BlockSource
 from projected_kmeans.blocks.column_scan import ColumnScan
+from projected_kmeans.blocks.element_types import compute_type
 from projected_kmeans.blocks.holes import Holes, drop_holes
 from projected_kmeans.blocks.memory_blocks import open_blocks
 from projected_kmeans.blocks.tasks import Block
 from projected_kmeans.blocks.unit_length import UnitRows, to_unit_rows
+from projected_kmeans.passes.frame import Frame
 from projected_kmeans.passes.problem import Problem
-from projected_kmeans.passes.pruned_labels import Pruning, choose_pruning, is_moderate
+from projected_kmeans.passes.pruned_search import PrunedCenters, is_moderate, is_worthwhile
 from projected_kmeans.results import Floats, Labels
 
 
@@ -69,12 +71,12 @@ def label_blocks(
         Whether most centers may be ruled out by bounds, which need memory of their own. Labels are
         the same.
     """
-    pruning, undecided = None, pruned
+    pruning = None
+    if pruned and not source.sparse and is_worthwhile(source.shape[0], *centers.shape):
+        pruning = PrunedCenters(centers, compute_type(source.dtype), n_threads)
     for block in source:
         complete, holes = _split(block, skips_holes)
         problem = _open(complete, centers, n_threads, spherical)
-        if problem is not None and undecided:
-            pruning, undecided = choose_pruning(centers, problem, source.shape[0]), False
         yield _spread(block, holes, *_work(problem, centers, measured, pruning))
 
 
@@ -108,7 +110,7 @@ def _spread(block: Block, holes: Holes, labels: Labels, distances: Floats | None
 
 
 def _work(
-    problem: Problem | None, centers: Floats, measured: bool, pruning: Pruning | None = None
+    problem: Problem | None, centers: Floats, measured: bool, pruning: PrunedCenters | None = None
 ) -> tuple[Labels, Floats | None]:
     """Return the labels of some rows, and their distances if asked for; of None, nothing."""
     if problem is None:
@@ -117,11 +119,12 @@ def _work(
     return labels, np.sqrt(problem.distances(centers, labels)) if measured else None
 
 
-def _label(problem: Problem, centers: Floats, pruning: Pruning | None) -> Labels:
+def _label(problem: Problem, centers: Floats, pruning: PrunedCenters | None) -> Labels:
     """Return the labels of some rows."""
     labels = np.zeros(problem.source.shape[0], dtype=np.int32)
-    if pruning is not None and is_moderate(problem):
-        pruning.label(problem, labels)
+    if pruning is not None and is_moderate(problem.ranges):
+        frame = Frame.around(centers, compute_type(problem.source.dtype), problem.ranges)
+        pruning.label(problem.source.select(), frame, labels)
     else:
         problem.assign(centers, labels, keep_ties=False)
     return labels

@@ -15,7 +15,7 @@ from functools import cache
 import numpy as np
 
 from projected_kmeans import _native
-from projected_kmeans.passes.proven_search import ROW_COST, is_worthwhile
+from projected_kmeans.passes.pruned_search import count_share, is_worthwhile
 from projected_kmeans.planning.approach import Approach
 from projected_kmeans.planning.fit_bytes import count_bytes
 from projected_kmeans.planning.sizes import Sizes
@@ -93,18 +93,18 @@ def forecast(sizes: Sizes, approach: Approach, n_threads: int = 0) -> Forecast:
         "polish": approach.polish_iter * polish_pass,
     }
     if approach.polish_iter:  # the nearest of all centers, in the end
-        labelling = 2.0 * sizes.n_entries * _count_labelling(sizes, approach) / speed.products
+        labelling = 2.0 * sizes.n_entries * _count_labelling(sizes) / speed.products
         seconds["polish"] += labelling + summing
     if approach.solver == "cells":
         seconds.update(_cell_seconds(sizes, approach, speed))
     return Forecast(seconds, count_bytes(sizes, approach).total / 2**20)
 
 
-def _count_labelling(sizes: Sizes, approach: Approach) -> float:
+def _count_labelling(sizes: Sizes) -> float:
     """Return how many centers a row is compared with for its final label, in original columns."""
-    k, d, t = sizes.n_clusters, sizes.n_columns, approach.n_components
-    if approach.projection == "svd" and is_worthwhile(k, d, t):
-        return ROW_COST + k * t / d
+    k, d = sizes.n_clusters, sizes.n_columns
+    if not sizes.sparse and is_worthwhile(sizes.n_rows, k, d):
+        return k * count_share(k, d)
     return float(k)
 
 

@@ -67,7 +67,7 @@ def lift(
     )
     sums = problem.open_sums(references, times=max(times, len(sketched)))
     problem.source.walk(sums.adding_repeated(partitions), on_block=on_block)
-    moments = sums.moments()
+    moments = sums.moments(last=True)
     assert isinstance(moments, Moments)
     errors = moments.errors
     parts = [slice(start, start + k) for start, k in zip(starts, n_clusters, strict=False)]

@@ -74,6 +74,14 @@ def compute_dense(rows: Any, centers: Any, name: str) -> Results:
         *distances, 2,
     )  # fmt: skip
     found["listed distances"] = distances
+    pairs, few = np.arange(0, N_CENTERS + 1, N_CENTERS), X[:, :3].astype(wide)
+    known = few, np.ones(len(X), wide), inside[:, :3].copy(), inside[:1, :3].copy()
+    found["sketched labels"], found["sketched counts"] = both = np.empty((2, len(X)), np.int32)
+    both[0] = labels[::-1]
+    _native.nearest_by_sketch(
+        X, zero, 1.0, inside, centers, *known, np.full(1, 1e3, wide), np.zeros(len(X), np.int32),
+        pairs, names, N_CENTERS, *both, 2,
+    )  # fmt: skip
     means, mass = moments.means, moments.mass.copy()
     found["moves"] = _native.move_points(X, None, origin, 1.0, labels, means, mass, 2)
     found["moved labels"], found["moved means"] = labels, means

@@ -143,6 +143,30 @@ def call_nearest_listed(**changes: Any) -> None:
     _native.nearest_listed(**(arguments | changes))
 
 
+def call_nearest_by_sketch(**changes: Any) -> None:
+    """Call the choice among centers near in a sketch with right arguments but for the changes."""
+    arguments = {
+        "block": X,
+        "origin": np.zeros(3),
+        "scale": 1.0,
+        "centers": CENTERS,
+        "exact_centers": CENTERS,
+        "sketch": np.zeros((4, 2)),
+        "errors": np.ones(4),
+        "sketched_centers": np.zeros((2, 2)),
+        "middles": np.zeros((1, 2)),
+        "radii": np.zeros(1),
+        "groups": np.zeros(4, np.int32),
+        "starts": np.array([0, 2]),
+        "members": np.array([1, 0], np.int32),
+        "most": 2,
+        "labels": np.zeros(4, np.int32),
+        "counts": np.empty(4, np.int32),
+        "n_threads": 1,
+    }
+    _native.nearest_by_sketch(**(arguments | changes))
+
+
 def call_center_neighbours(**changes: Any) -> None:
     """Call the search for near centers with right arguments but for the changes."""
     arguments = {
@@ -250,6 +274,7 @@ CALLS = (
     call_squared_distances,
     call_lower_distances,
     call_nearest_listed,
+    call_nearest_by_sketch,
     call_scan_columns,
     call_cluster_moments,
     call_move_points,
@@ -345,6 +370,23 @@ def test_a_stride_inside_a_row_is_refused(call: Any) -> None:
         (call_nearest_listed, {"labels": np.array([0, 2, 0, 0], np.int32)}),
         (call_nearest_listed, {"nearest": np.empty(3)}),
         (call_nearest_listed, {"second": np.empty(5)}),
+        (call_nearest_by_sketch, {"exact_centers": CENTERS[:1].copy()}),
+        (call_nearest_by_sketch, {"sketch": np.zeros((3, 2))}),
+        (call_nearest_by_sketch, {"sketch": np.zeros((4, 3))}),
+        (call_nearest_by_sketch, {"errors": np.ones(3)}),
+        (call_nearest_by_sketch, {"sketched_centers": np.zeros((3, 2))}),
+        (call_nearest_by_sketch, {"middles": np.zeros((2, 2))}),
+        (call_nearest_by_sketch, {"middles": np.zeros((1, 3))}),
+        (call_nearest_by_sketch, {"radii": np.zeros(2)}),
+        (call_nearest_by_sketch, {"groups": np.array([0, 1, 0, 0], np.int32)}),
+        (call_nearest_by_sketch, {"starts": np.array([0, 1])}),
+        (call_nearest_by_sketch, {"members": np.array([0, 2], np.int32)}),
+        (call_nearest_by_sketch, {"members": np.array([1, 1], np.int32)}),
+        (call_nearest_by_sketch, {"most": 0}),
+        (call_nearest_by_sketch, {"most": 3}),
+        (call_nearest_by_sketch, {"labels": np.array([0, 2, 0, 0], np.int32)}),
+        (call_nearest_by_sketch, {"labels": np.array([0, -2, 0, 0], np.int32)}),
+        (call_nearest_by_sketch, {"counts": np.empty(3, np.int32)}),
         (call_center_neighbours, {"groups": np.zeros(3, np.int32)}),
         (call_center_neighbours, {"groups": np.array([0, 1], np.int32)}),
         (call_center_neighbours, {"starts": np.array([0, 1, 2])}),
