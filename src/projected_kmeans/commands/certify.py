@@ -15,6 +15,7 @@ from projected_kmeans.certificates.certify_labels import certify as certify_labe
 from projected_kmeans.certificates.efforts import EFFORTS
 from projected_kmeans.commands.data import load_data
 from projected_kmeans.commands.label_files import open_label_folder, read_label_file, write_labels
+from projected_kmeans.commands.fit_inputs import leave_out_option
 from projected_kmeans.commands.metric_option import metric_option
 from projected_kmeans.commands.options import (
     data_argument,
@@ -26,7 +27,7 @@ from projected_kmeans.commands.options import (
 from projected_kmeans.commands.progress import show_progress
 from projected_kmeans.commands.summaries import summarize_certificate
 from projected_kmeans.passes.labelling import LabelledBlock
-from projected_kmeans.passes.scoring import inertia
+from projected_kmeans.passes.scoring import SET_ASIDE, inertia
 
 
 @click.command()
@@ -55,6 +56,7 @@ from projected_kmeans.passes.scoring import inertia
 @metric_option
 @seed_option()
 @data_options
+@leave_out_option
 @click.option(
     "--better-labels",
     metavar="FILE",
@@ -71,6 +73,7 @@ def certify(
     metric: str,
     time_limit: float | None,
     delta: float,
+    on_missing: str,
     seed: int,
     quiet: bool,
     as_json: bool,
@@ -81,6 +84,9 @@ def certify(
     LABELS is a file with the cluster of every row, such as labels.npy of fit --out. The lower bound
     holds for every clustering into the same number of clusters: none has a smaller inertia. The
     ratio of the inertia of LABELS to this bound says how much could still be gained at most.
+
+    Rows of the cluster -1, which fit has set aside, take no part. Nor do rows with a hole, if
+    --on-missing is skip, as it was for the fit.
 
     All rows are loaded into memory. If they do not fit, give a sample of the rows with its labels.
 
@@ -93,7 +99,7 @@ def certify(
     if not 0 < delta < 1:
         raise ValueError(f"--delta {delta:g} is not a probability in (0, 1); use for example 0.01")
     with open_label_folder(better_labels, with_ids=False, spreadsheet_safe=False):
-        rows = load_data(data, **choice).array
+        rows = load_data(data, on_missing=on_missing, **choice).array
         clusters = read_label_file(labels, rows.shape[0])
         with show_progress(quiet=quiet) as callback:
             certificate = certify_labels(
@@ -101,6 +107,7 @@ def certify(
                 clusters,
                 method=method,
                 metric=metric,
+                on_missing=on_missing,
                 time_limit=time_limit,
                 confidence=1 - delta,
                 random_state=seed,
@@ -109,7 +116,10 @@ def certify(
         better = certificate.better_labels
         if better is not None and better_labels is not None:
             write_labels(Path(better_labels), len(better), [LabelledBlock(0, better)])
-    found = None if better is None else inertia(rows, better)  # never set for cosine
+    found = None
+    if better is not None:  # never set for cosine
+        inside = better != SET_ASIDE
+        found = inertia(rows[inside], better[inside])
     if as_json:
         described = {**certificate.to_document(), "better_inertia": found}
         click.echo(json.dumps({"data": Path(data).name, **described}))

@@ -18,6 +18,7 @@ import click
 from projected_kmeans.choosing_k.choose_n_clusters import choose_n_clusters
 from projected_kmeans.choosing_k.cluster_counts import SHOWN_COUNTS
 from projected_kmeans.commands.data import open_data, unwrap
+from projected_kmeans.commands.fit_inputs import leave_out_option
 from projected_kmeans.commands.metric_option import metric_option
 from projected_kmeans.commands.options import (
     AUTO_COUNT,
@@ -74,6 +75,7 @@ def read_range(text: str) -> range:
 @seed_option()
 @threads_option
 @data_options
+@leave_out_option
 @click.option(
     "--out",
     metavar="FILE",
@@ -91,6 +93,7 @@ def choose_k(
     metric: str,
     seed: int,
     n_threads: int | None,
+    on_missing: str,
     out: str | None,
     show_all: bool,
     quiet: bool,
@@ -119,6 +122,7 @@ def choose_k(
       projected-kmeans choose-k rows.npy --range 10:100:5 --out curves.csv
     """
     with nullcontext() if out is None else open_output_folder(_check_file(out).parent):
+        options["on_missing"] = on_missing
         with open_data(data, **options) as rows, show_progress(quiet=quiet) as callback:
             choice = choose_n_clusters(
                 unwrap(rows),
@@ -126,6 +130,7 @@ def choose_k(
                 n_components=n_components,
                 prove=prove,
                 metric=metric,
+                on_missing=on_missing,
                 random_state=seed,
                 n_threads=n_threads,
                 callback=callback,

@@ -13,6 +13,7 @@ from typing import Any
 import click
 
 from projected_kmeans.commands.data import open_data, unwrap
+from projected_kmeans.commands.fit_inputs import leave_out_option
 from projected_kmeans.commands.metric_option import metric_option
 from projected_kmeans.commands.options import (
     DATA_CHOICES,
@@ -47,6 +48,7 @@ from projected_kmeans.estimator.plan_fit import plan_fit
     help="Whether to measure on a sample how much inertia each alternative loses.",
 )
 @data_options
+@leave_out_option
 @memory_option
 @json_option
 def plan(
@@ -73,6 +75,7 @@ def plan(
       projected-kmeans plan lake.parquet -k 1000 --memory-limit 4GB
     """
     choice = {name: parameters.pop(name) for name in DATA_CHOICES}
+    choice["on_missing"] = parameters["on_missing"]  # a parameter of the fit, too
     with open_data(data, memory_limit=parameters["memory_limit"], **choice) as rows:
         found = plan_fit(unwrap(rows), n_clusters, probe=probe, random_state=seed, **parameters)
     if as_json:
