@@ -82,9 +82,7 @@ def certify(
     return Certificate.of(measured.value, measured.error, bound)
 
 
-def _leave_out(
-    X: Any, labels: NDArray[Any], on_missing: str
-) -> tuple[Any, NDArray[Any], Holes]:
+def _leave_out(X: Any, labels: NDArray[Any], on_missing: str) -> tuple[Any, NDArray[Any], Holes]:
     """Return rows and labels without rows that belong to no cluster or have a hole, and which."""
     missing = np.asarray(labels == SET_ASIDE, dtype=np.bool_)
     holes = Holes.none(labels.size)

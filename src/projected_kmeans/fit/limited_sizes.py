@@ -3,8 +3,9 @@
 A pass of Lloyd's method then assigns all rows together, by `LimitedSearch`. Everything else, from
 exact sums to checkpoints, is as without limits. A partition found without limits that keeps them is
 the answer. Otherwise its centers are one start among several, because limits must divide large
-groups and join small ones, and where passes end depends on the start by a percent or more. Starts
-compete on a subsample, or on all rows if these are few.
+groups and join small ones, and where passes end depends on the start by a percent or more. Passes
+begin on a subsample; several starts compete there if rows and clusters are few, see
+`planning.size_race`.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from projected_kmeans.passes.limited_search import LimitedSearch
 from projected_kmeans.passes.problem import Problem
 from projected_kmeans.passes.size_limits import SizeLimits
 from projected_kmeans.planning.recipe import Recipe
+from projected_kmeans.planning.size_race import N_FINALISTS, count_race_rows, count_starts
 from projected_kmeans.results import Clustering, Floats
 from projected_kmeans.running.run import Run
 from projected_kmeans.solvers.restarts import draw_subsample, first_of_lowest
@@ -27,12 +29,8 @@ from projected_kmeans.solvers.seeding import seed_centers
 # Passes end when one lowers the inertia by less than this share, unless the caller fixes another.
 MIN_GAIN = 1e-5
 
-# Starts that compete, with that of the free partition; how many rows a cluster they compete on;
-# after which gain their passes end; and how many go on with all rows.
-N_STARTS, RACE_ROWS_PER_CLUSTER, MIN_RACE_ROWS, RACE_GAIN, N_FINALISTS = 8, 100, 2000, 2e-4, 2
-
-# Starts are not seeded if rows times clusters exceed this: a pass of one would take seconds.
-MAX_WORK = 50_000_000
+# The same for starts that compete: the last digits of a subsample say nothing about all rows.
+RACE_GAIN = 2e-4
 
 
 @dataclass(frozen=True)
@@ -50,7 +48,8 @@ def limit_sizes(
 ) -> list[Clustering]:
     """Return partitions within limits of cluster sizes; the finalists themselves without limits.
 
-    Further starts are seeded if the caller has chosen neither first centers nor a solver.
+    Passes begin on a subsample, and further starts are seeded, if the caller has chosen neither
+    first centers nor a solver.
 
     Parameters
     ----------
@@ -72,8 +71,8 @@ def limit_sizes(
     whole = _Course(sketch, limits, max(MIN_GAIN, recipe.approach.inertia_tol), "limited")
     starts = {0: best.centers}
     if _may_seed(recipe, sketch):
-        race = _open_race(recipe, whole)
-        for index in range(1, N_STARTS):
+        race, n_starts = _open_race(recipe, whole), count_starts(len(best.labels), len(best.mass))
+        for index in range(1, n_starts):
             stream = open_stream(recipe.key, LIMITED_SIZES, index)
             starts[index] = seed_centers("k-means++", race.rows, recipe.n_clusters, stream)
         found = _run_all(recipe, race, starts, run)
@@ -83,17 +82,15 @@ def limit_sizes(
 
 
 def _may_seed(recipe: Recipe, sketch: Problem) -> bool:
-    chosen = not isinstance(recipe.init, str) or recipe.own_solver is not None
-    rows = sketch.source
-    work = rows.shape[0] * recipe.n_clusters
-    return not chosen and not rows.sparse and sketch.weights is None and work <= MAX_WORK
+    drawn = isinstance(recipe.init, str) and recipe.own_solver is None
+    return drawn and not sketch.source.sparse and sketch.weights is None
 
 
 def _open_race(recipe: Recipe, whole: _Course) -> _Course:
     """Return rows on which starts compete, with limits in proportion, rounded outwards."""
     n_rows = whole.rows.source.shape[0]
-    n_some = max(MIN_RACE_ROWS, RACE_ROWS_PER_CLUSTER * recipe.n_clusters)
-    some = draw_subsample(whole.rows, n_some if 2 * n_some <= n_rows else 0, recipe.key)
+    n_some = count_race_rows(n_rows, recipe.n_clusters)
+    some = draw_subsample(whole.rows, n_some, recipe.key)
     if some is None:
         return _Course(whole.rows, whole.limits, RACE_GAIN, "race")
     share = n_some / n_rows

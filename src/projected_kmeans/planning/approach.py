@@ -146,9 +146,8 @@ def choose_approach(settings: Settings, sizes: Sizes) -> Approach:
         planned = _plan_cells(sizes, planned)
     approach = _apply_settings(settings, planned)
     competes = approach.solver == "lloyd" and approach.n_init > 1 and approach.subsample_rows > 0
-    if approach.limits_sizes:  # a pass that keeps limits of sizes costs much more
-        return replace(approach, extra_polish=0)
     watches = competes and allows_cells(settings, sizes, chosen.name)
+    watches = watches and not approach.limits_sizes
     return replace(approach, watches_tails=watches)
 
 
