@@ -169,7 +169,7 @@ def priced_clusters(distances: Array, prices: Array) -> tuple[Array, Array, Arra
 
 def repair_sizes(distances: Array, minimum: int, maximum: int) -> Array:
     """Return labels of least inertia with sizes within limits: rows get seats of clusters."""
-    n, k = distances.shape
+    k = distances.shape[1]
     seats = np.repeat(distances, maximum, axis=1)  # of each cluster, the first must be taken
     must = np.tile(np.arange(maximum) < minimum, k)
     bonus = 1 + 2 * np.abs(distances).sum()

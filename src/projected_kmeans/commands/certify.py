@@ -14,8 +14,8 @@ import click
 from projected_kmeans.certificates.certify_labels import certify as certify_labels
 from projected_kmeans.certificates.efforts import EFFORTS
 from projected_kmeans.commands.data import load_data
-from projected_kmeans.commands.label_files import open_label_folder, read_label_file, write_labels
 from projected_kmeans.commands.fit_inputs import leave_out_option
+from projected_kmeans.commands.label_files import open_label_folder, read_label_file, write_labels
 from projected_kmeans.commands.metric_option import metric_option
 from projected_kmeans.commands.options import (
     data_argument,

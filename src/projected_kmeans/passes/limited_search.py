@@ -23,8 +23,8 @@ from projected_kmeans.passes.size_repair import repair_sizes
 from projected_kmeans.passes.weighted_sizes import fit_weights
 from projected_kmeans.results import Floats, Labels
 
-# Distances that are measured at a time, enough for several threads: 1 MB of float32, from which they
-# are copied row by row.
+# Distances that are measured at a time, enough for several threads: 1 MB of float32. From there
+# they are copied row by row.
 PART_SIZE = 2**18
 
 # Distances of float64 rows are kept in float32 from this many on, 32 MB of float64.
