@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.optimize import linear_sum_assignment
 
 Array = NDArray[Any]
 MASK = 2**32 - 1
@@ -164,6 +165,16 @@ def priced_clusters(distances: Array, prices: Array) -> tuple[Array, Array, Arra
     others[rows, labels] = np.inf
     seconds = others.argmin(axis=1)
     return labels, seconds, costs[rows, labels], others[rows, seconds]
+
+
+def repair_sizes(distances: Array, minimum: int, maximum: int) -> Array:
+    """Return labels of least inertia with sizes within limits: rows get seats of clusters."""
+    k = distances.shape[1]
+    seats = np.repeat(distances, maximum, axis=1)  # of each cluster, the first must be taken
+    must = np.tile(np.arange(maximum) < minimum, k)
+    bonus = 1 + 2 * np.abs(distances).sum()
+    _, taken = linear_sum_assignment(seats - bonus * must)
+    return taken // maximum
 
 
 def weigh_candidates(

@@ -125,6 +125,16 @@ def priced_clusters(
     next: _Real[_C],
     n_threads: int,
 ) -> None: ...
+def repair_sizes(
+    distances: _Real[_C],
+    reaches: _F64,
+    minimum: int,
+    maximum: int,
+    labels: NDArray[np.int32],
+    prices: _F64,
+    wanted: NDArray[np.int64],
+    excess: NDArray[np.int64],
+) -> None: ...
 def weigh_candidates(
     tiles: _Floats,
     centers: _Floats,

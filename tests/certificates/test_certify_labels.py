@@ -31,3 +31,29 @@ def test_unknown_metrics_are_refused() -> None:
     """The sentence names those that there are."""
     with pytest.raises(ValueError, match="metric='cos'"):
         certify([[0.0], [1.0]], [0, 1], metric="cos")
+
+
+def test_rows_without_a_cluster_or_with_a_hole_take_no_part() -> None:
+    """The label -1 is no cluster; better labels are those of all rows, with -1 where it was."""
+    stream = np.random.default_rng(0)
+    rows = np.repeat([[0.0, 0.0], [9.0, 0.0], [0.0, 9.0]], 10, axis=0) + stream.normal(size=(30, 2))
+    labels = np.repeat(np.arange(3), 10)
+    labels[12] = 0  # a bad label, which a proof finds
+    inside = np.ones(30, dtype=bool)
+    inside[[4, 20]] = False
+    expected = certify(rows[inside], labels[inside], method="semidefinite", random_state=0)
+    holes = rows.copy()
+    holes[4, 1] = np.nan
+    given = np.where(np.arange(30) == 20, -1, labels)
+    found = certify(holes, given, method="semidefinite", on_missing="skip", random_state=0)
+    assert (found.inertia, found.lower_bound) == (expected.inertia, expected.lower_bound)
+    assert expected.better_labels is not None
+    assert found.better_labels is not None
+    np.testing.assert_array_equal(found.better_labels[inside], expected.better_labels)
+    assert found.better_labels[[4, 20]].tolist() == [-1, -1]
+    with pytest.raises(ValueError, match="NaN"):
+        certify(holes, given)
+    with pytest.raises(ValueError, match="no row is complete and has a cluster"):
+        certify(rows, np.full(30, -1))
+    with pytest.raises(ValueError, match="on_missing='drop'"):
+        certify(rows, labels, on_missing="drop")

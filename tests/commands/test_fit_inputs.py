@@ -5,12 +5,13 @@ from __future__ import annotations
 import csv
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from projected_kmeans import ProjectedKMeans, load_model
+from projected_kmeans import ProjectedKMeans, choose_n_clusters, inertia, load_model
 from tests.support.command_tables import NAMES, make_table
 from tests.support.commands import ROWS, Call, check_refusal
 
@@ -63,6 +64,48 @@ def test_rows_with_holes_are_skipped_on_request(call: Call, weighted: Path) -> N
     assert np.flatnonzero(np.array(read_labels_of(labels)) < 0).tolist() == [7]
     check_refusal(call(*predict, "--on-missing", "error"), "has nothing on line 9, column 5")
     assert call("describe", out, weighted, *SIDE, "--drop", "mass").code == 0
+
+
+def test_other_commands_leave_rows_with_holes_out(call: Call, weighted: Path) -> None:
+    """choose-k, plan and certify name the first hole, or work on the other rows."""
+    table = pd.read_csv(weighted)
+    table.loc[7, "c3"] = np.nan
+    table.to_csv(weighted, index=False)
+    labels = weighted.parent / "l.npy"
+    np.save(labels, np.where(np.arange(len(table)) == 5, -1, np.arange(len(table)) % 3))
+    words = (weighted, "--drop", "kind,name", "--drop", "mass")
+    commands: list[tuple[Any, ...]] = [
+        ("choose-k", *words, "--range", "2:3", "--no-prove", "--json"),
+        ("plan", *words, "-k", 3, "--json"),
+        ("certify", weighted, labels, *words[1:], "--json"),
+    ]
+    found = []
+    for command in commands:
+        check_refusal(call(*command), "has nothing on line 9, column 5", "--on-missing skip")
+        run = call(*command, "--on-missing", "skip")
+        assert run.code == 0, run
+        found.append(json.loads(run.out))
+    rows = table.drop(columns=["kind", "name", "mass"]).drop(index=7)
+    expected = choose_n_clusters(rows.to_numpy(), [2, 3], prove=False, random_state=0)
+    assert found[0]["inertia"] == pytest.approx(expected.inertia.tolist())
+    assert found[1]["sample_rows"] == len(rows)
+    kept = rows.drop(index=5)
+    assert found[2]["inertia"] == pytest.approx(inertia(kept.to_numpy(), kept.index % 3))
+
+
+def test_a_model_knows_what_its_fit_left_out(call: Call, weighted: Path) -> None:
+    """Columns that the fit was told to leave out are not named by predict; new ones are."""
+    out = weighted.parent / "m"
+    side = ("--label-column", "kind", "--weight-column", "mass", "--drop", "name")
+    assert call("fit", weighted, "-k", 3, *side, "--out", out, "-q").code == 0
+    assert call("predict", out, weighted).err == ""
+    table = pd.read_csv(weighted)
+    table["town"] = "here"
+    table.to_csv(weighted, index=False)
+    assert call("predict", out, weighted).err == "columns that the model does not know: town\n"
+    columns = ",".join(name for name in table if name.startswith("c"))
+    assert call("fit", weighted, "-k", 3, "--columns", columns, "--out", out, "-q").code == 0
+    assert call("predict", out, weighted).err == ""
 
 
 def test_weights_that_are_no_numbers_are_named(call: Call, weighted: Path) -> None:

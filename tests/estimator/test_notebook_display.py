@@ -21,19 +21,20 @@ ROWS = np.random.default_rng(0).normal(size=(60, 5))
 
 
 def show(model: ProjectedKMeans) -> str:
-    """Return the HTML that a notebook shows, which is scikit-learn's diagram and more."""
+    """Return the HTML that a notebook shows."""
     bundle = model._repr_mimebundle_()
     assert bundle["text/plain"] == repr(model)
-    assert "sk-top-container" in bundle["text/html"]
     return bundle["text/html"]
 
 
-def test_results_come_above_the_diagram() -> None:
-    """Before a fit there is the diagram alone, after it the results come first."""
+def test_results_replace_the_diagram() -> None:
+    """Before a fit there is scikit-learn's diagram, after it results, then parameters."""
     model = ProjectedKMeans(3, random_state=0, certificate="spectral")
     assert "clusters of" not in show(model)
+    assert "sk-top-container" in show(model)
     shown = show(model.fit(ROWS))
-    assert shown.index("3 clusters of 60 rows") < shown.index("sk-top-container")
+    assert shown.index("3 clusters of 60 rows") < shown.index("certificate=&#x27;spectral&#x27;")
+    assert "sk-top-container" not in shown
     for text in (
         "planned",
         "to_html",
@@ -76,9 +77,9 @@ def test_results_are_plain_tables(kind: str) -> None:
         "certificate": lambda: certify(ROWS, model.labels_),
         "model": lambda: model,
     }[kind]()
-    shown = result._repr_html_().partition("<style>")[0]  # scikit-learn's diagram comes after it
+    shown = result._repr_html_()
     assert shown.count("<table") == shown.count("</table>") == 1
-    for word in ("<script", "<dl", "display:", "class="):
+    for word in ("<script", "<style", "<dl", "display:", "class="):
         assert word not in shown
     if kind != "model":
         assert "\n" not in repr(result)

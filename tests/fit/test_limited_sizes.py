@@ -12,6 +12,7 @@ import scipy.sparse
 from numpy.typing import NDArray
 
 from projected_kmeans import ProjectedKMeans, as_row_source
+from projected_kmeans.fit import limited_sizes
 from projected_kmeans.planning.approach import choose_approach
 from projected_kmeans.planning.fit_bytes import count_bytes
 from projected_kmeans.planning.settings import Settings
@@ -69,6 +70,28 @@ def test_kinds_of_rows_and_threads_agree(n_columns: int) -> None:
         assert other.inertia_ == one.inertia_
     sparse = ProjectedKMeans(6, balanced=True, random_state=1)
     assert sizes(sparse.fit(scipy.sparse.csr_array(np.maximum(rows, 0)))) == [100] * 6
+
+
+def test_free_clusters_within_the_limits_are_the_answer() -> None:
+    """If a free fit keeps the limits, the limited one is the same."""
+    rows = draw_uneven()
+    free = ProjectedKMeans(4, random_state=0).fit(rows)
+    low, high = sizes(free)[0], sizes(free)[-1]
+    model = ProjectedKMeans(4, min_cluster_size=low, max_cluster_size=high, random_state=0)
+    np.testing.assert_array_equal(model.fit(rows).labels_, free.labels_)
+
+
+def test_starts_that_compete_end_lower_than_the_free_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of eight starts on a subsample the best ends at most where the free partition leads."""
+    stream = np.random.default_rng(4)
+    means = 2 * stream.normal(size=(10, 8))
+    rows = means[stream.choice(10, 6000, p=stream.dirichlet(np.ones(10)))]
+    rows = rows + stream.normal(size=rows.shape)
+    several = ProjectedKMeans(10, balanced=True, random_state=0).fit(rows)
+    monkeypatch.setattr(limited_sizes, "count_starts", lambda *sizes: 1)
+    single = ProjectedKMeans(10, balanced=True, random_state=0).fit(rows)
+    assert set(sizes(several)) == set(sizes(single)) == {600}
+    assert several.inertia_ < single.inertia_
 
 
 def test_limits_in_weight() -> None:

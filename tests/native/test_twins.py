@@ -136,6 +136,17 @@ def compare_priced(kernel: Any, twin: Any) -> Outcome:
     return np.c_[labels, seconds, least, following], np.stack(twin(distances, prices), axis=1)
 
 
+def compare_repaired(kernel: Any, twin: Any) -> Outcome:
+    """Move rows from their nearest clusters until 12 rows, or 11, are in each of 6."""
+    distances = np.random.default_rng(0).random((70, 6))
+    labels = distances.argmin(axis=1).astype(np.int32)
+    wanted = np.clip(np.bincount(labels, minlength=6), 11, 12)
+    excess = np.append(np.bincount(labels, minlength=6) - wanted, 0)
+    excess[6] = -excess.sum()
+    kernel(distances, np.full(6, np.inf), 11, 12, labels, np.zeros(6), wanted, excess)
+    return labels, twin(distances, 11, 12)
+
+
 def compare_lists(kernel: Any, twin: Any) -> Outcome:
     """List the three nearest centers of every row."""
     out = np.empty((70, 3), np.uint16)
@@ -300,6 +311,7 @@ CASES: dict[str, list[Callable[[Any, Any], Outcome]]] = {
     "race_centers": [compare_race],
     "lower_distances": [compare_lowered],
     "priced_clusters": [compare_priced],
+    "repair_sizes": [compare_repaired],
     "weigh_candidates": [compare_weighed],
     "scan_columns": [
         lambda k, t: compare_scans(k, t, X),

@@ -76,6 +76,15 @@ def test_names_do_not_matter() -> None:
     true = ["b", "b", "a", "c", "c", "c"]
     assert clustering_accuracy(true, [-5, -5, 10**9, 7, 7, 7]) == 1.0
     assert clustering_accuracy(true, np.array([0, 0, 0, 1, 1, 2])) == 4 / 6
+
+
+def test_rows_set_aside_match_no_class() -> None:
+    """Rows of the cluster -1 count as wrong, also if they make up a class of their own."""
+    true = ["a", "a", "b", "b", "c", "c", "c", "c"]
+    assert clustering_accuracy(true, [0, 0, 1, 1, -1, -1, -1, -1]) == 0.5
+    assert clustering_accuracy(true, np.full(8, -1)) == 0.0
+    assert clustering_accuracy([-1, -1, 1], [0, 0, 2]) == 1.0
+    assert clustering_accuracy(true, ["x"] * 4 + ["-1"] * 4) == 0.75
     X = [[0.0], [1.0], [5.0], [6.0]]
     assert inertia(X, ["x", "x", "y", "y"]) == inertia(X, [7, 7, -1, -1]) == 1.0
 

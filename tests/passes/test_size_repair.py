@@ -14,7 +14,7 @@ from scipy.optimize import linprog
 from projected_kmeans.passes import cluster_prices, size_repair
 from projected_kmeans.passes.cluster_prices import choose_clusters, find_prices
 from projected_kmeans.passes.size_limits import SizeLimits
-from projected_kmeans.passes.size_repair import find_paths, repair_sizes
+from projected_kmeans.passes.size_repair import repair_sizes
 
 KINDS = ["normal", "few values", "equal"]
 
@@ -103,9 +103,3 @@ def test_repair_needs_no_good_prices(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(size_repair, "ROWS_PER_WRONG", 0)
     monkeypatch.setattr(cluster_prices, "MAX_STEPS", 0)
     assert total(distances, solve(distances, limits)) == pytest.approx(wanted, rel=1e-12)
-
-
-def test_paths_that_do_not_exist_are_infinite() -> None:
-    """A node that no arc leads to has no path."""
-    found = find_paths(np.full((2, 2), np.inf), np.array([True, False]))
-    assert found.lengths.tolist() == [0.0, np.inf]

@@ -9,6 +9,7 @@ from projected_kmeans.planning.approach import choose_approach
 from projected_kmeans.planning.fit_bytes import count_bytes
 from projected_kmeans.planning.forecast import forecast, measure_speed
 from projected_kmeans.planning.settings import Settings
+from projected_kmeans.planning.size_race import count_starts
 from projected_kmeans.planning.sizes import Sizes
 
 SIZES = Sizes(90_000, 784, 100, 4)
@@ -31,6 +32,20 @@ def test_the_forecast_counts_the_bytes_of_the_memory_plan(projection: str | None
     """Megabytes are those that a limit of memory is compared with."""
     approach = choose_approach(Settings(100, projection=projection), SIZES)
     assert forecast(SIZES, approach).megabytes == count_bytes(SIZES, approach).total / 2**20
+
+
+def test_limits_of_sizes_cost_passes() -> None:
+    """Passes that keep limits are counted, those of all starts where several compete."""
+    for sizes in (Sizes(10_000, 50, 10, 4), SIZES):
+        k = sizes.n_clusters
+        free, limited = (
+            forecast(sizes, choose_approach(Settings(k, balanced=balanced), sizes)).seconds
+            for balanced in (False, True)
+        )
+        assert limited["cluster"] > free["cluster"]
+        assert limited["polish"] >= 0
+    one, eight = count_starts(90_000, 100), count_starts(10_000, 10)
+    assert (one, eight) == (1, 8)
 
 
 def test_no_map_costs_nothing_to_reduce_and_lift() -> None:

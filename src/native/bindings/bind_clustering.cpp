@@ -118,6 +118,27 @@ void priced_clusters(In<C, 2> distances, In<C, 1> prices, Out<std::int32_t, 1> l
 }
 
 template <class C>
+void repair_sizes(In<C, 2> distances, In<double, 1> reaches, std::int64_t minimum,
+                  std::int64_t maximum, Out<std::int32_t, 1> labels, Out<double, 1> prices,
+                  Out<std::int64_t, 1> wanted, Out<std::int64_t, 1> excess) {
+    ArrayMemory().reads(distances, reaches).writes(labels, prices, wanted, excess);
+    const auto n_rows = static_cast<std::int64_t>(distances.shape(0));
+    const std::size_t n_clusters = distances.shape(1);
+    require(n_clusters > 0 && n_clusters <= max_centers, "there are 1 to 2^30 clusters");
+    require(reaches.shape(0) == n_clusters && prices.shape(0) == n_clusters &&
+                wanted.shape(0) == n_clusters,
+            "reaches, prices and wanted have an entry for every cluster");
+    require(excess.shape(0) == n_clusters + 1,
+            "excess has an entry for every cluster and one more");
+    const auto k = static_cast<std::int64_t>(n_clusters);
+    require_labels(n_rows, labels.data(), labels.shape(0), k);
+    const nb::gil_scoped_release unlocked;
+    PK_KERNEL(repair_sizes<C>)::chosen()(distances.data(), n_rows, k,
+                                         {reaches.data(), minimum, maximum, labels.data(),
+                                          prices.data(), wanted.data(), excess.data()});
+}
+
+template <class C>
 void weigh_candidates(In<C, 3> tiles, In<C, 2> centers, In<C, 1> nearest, In<C, 1> shares,
                       Out<C, 2> after, Out<double, 1> sums, int n_threads) {
     ArrayMemory().reads(tiles, centers, nearest, shares).writes(after, sums);
@@ -198,6 +219,8 @@ template <class C> void bind_clustering_of(nb::module_ &m) {
           array("centers"), array("nearest"), "n_threads"_a);
     m.def("priced_clusters", priced_clusters<C>, array("distances"), array("prices"),
           array("labels"), array("seconds"), array("least"), array("next"), "n_threads"_a);
+    m.def("repair_sizes", repair_sizes<C>, array("distances"), array("reaches"), "minimum"_a,
+          "maximum"_a, array("labels"), array("prices"), array("wanted"), array("excess"));
     m.def("weigh_candidates", weigh_candidates<C>, array("tiles"), array("centers"),
           array("nearest"), array("shares"), array("after"), array("sums"), "n_threads"_a);
 }

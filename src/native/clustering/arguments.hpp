@@ -132,4 +132,16 @@ struct MomentGrid {
     PK_LOCAL const double *magic_of(std::int64_t cluster) const { return magic + cluster * stride; }
 };
 
+// What rows that are moved between clusters to mend their sizes begin and end with. Clusters have
+// wanted sizes between a minimum and a maximum. Nodes are the clusters and one more, the hub.
+struct SizeState {
+    const double *reaches;  // how far a price may rise above the others
+    std::int64_t minimum;
+    std::int64_t maximum;
+    std::int32_t *labels;  // of the rows that take part
+    double *prices;
+    std::int64_t *wanted;
+    std::int64_t *excess;  // rows above the wanted size, of every node
+};
+
 }  // namespace projected_kmeans

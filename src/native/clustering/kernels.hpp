@@ -113,6 +113,13 @@ void priced_clusters(const C *distances, const C *prices, std::int64_t n_rows,
                      std::int64_t n_clusters, std::int32_t *labels, std::int32_t *seconds, C *least,
                      C *next, int n_threads);
 
+// Moves rows along shortest paths from clusters with too many to clusters with too few, until no
+// node of the state has an excess or a price would rise too far. labels, prices, wanted and excess
+// of the state are in/out. distances have n_rows * n_clusters entries, row by row.
+template <class C>
+void repair_sizes(const C *distances, std::int64_t n_rows, std::int64_t n_clusters,
+                  SizeState state);
+
 // after[center][row] <- the minimum of nearest[row] and the squared distance to the center.
 // sums[center] <- the sum over rows of after * shares.
 template <class C>

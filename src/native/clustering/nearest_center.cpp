@@ -191,6 +191,35 @@ template <class C> struct Assignment {
     }
 };
 
+// Centers that meet a tile at once when all distances are measured. Their sums do not wait for each
+// other, and share the values of the tile.
+constexpr int n_beside = 4;
+
+// partial[center][row] += squared differences of a tile and n centers, which are `stride` apart.
+template <class C, int n>
+void add_squares(const C *packed, std::int64_t width, const C *centers, std::int64_t stride,
+                 C *partial) {
+    constexpr int tile = tile_rows<C>;
+    Lanes<C> sums[n][2];
+    for (int j = 0; j < n; ++j)
+        for (int half = 0; half < 2; ++half)
+            sums[j][half] = load(partial + j * tile + half * n_lanes<C>);
+    for (std::int64_t column = 0; column < width; ++column) {
+        const Lanes<C> low = load(packed + column * tile);
+        const Lanes<C> high = load(packed + column * tile + n_lanes<C>);
+#pragma GCC unroll 4
+        for (int j = 0; j < n; ++j) {
+            const Lanes<C> a = low - centers[j * stride + column];
+            const Lanes<C> b = high - centers[j * stride + column];
+            sums[j][0] += a * a;
+            sums[j][1] += b * b;
+        }
+    }
+    for (int j = 0; j < n; ++j)
+        for (int half = 0; half < 2; ++half)
+            store(partial + j * tile + half * n_lanes<C>, sums[j][half]);
+}
+
 // out[center][row] <- squared distances, by differences: exactly zero where a row equals a center.
 template <class C>
 void measure_tile(const Rows &rows, std::int64_t first, std::int64_t n_rows, PackTile<C> pack,
@@ -203,19 +232,13 @@ void measure_tile(const Rows &rows, std::int64_t first, std::int64_t n_rows, Pac
         Lanes<C> norms[2] = {};
         pack(rows, first, n_rows, begin, width, packed);
         enter_frame(packed, frame, begin, width, norms);
-        for (std::int64_t center = 0; center < centers.n_centers; ++center) {
-            const C *values = centers.data + center * rows.n_columns + begin;
-            Lanes<C> low = load(partial + center * tile);
-            Lanes<C> high = load(partial + center * tile + n_lanes<C>);
-            for (std::int64_t column = 0; column < width; ++column) {
-                const Lanes<C> a = load(packed + column * tile) - values[column];
-                const Lanes<C> b = load(packed + column * tile + n_lanes<C>) - values[column];
-                low += a * a;
-                high += b * b;
-            }
-            store(partial + center * tile, low);
-            store(partial + center * tile + n_lanes<C>, high);
-        }
+        std::int64_t center = 0;
+        for (; center + n_beside <= centers.n_centers; center += n_beside)
+            add_squares<C, n_beside>(packed, width, centers.data + center * rows.n_columns + begin,
+                                     rows.n_columns, partial + center * tile);
+        for (; center < centers.n_centers; ++center)
+            add_squares<C, 1>(packed, width, centers.data + center * rows.n_columns + begin,
+                              rows.n_columns, partial + center * tile);
     }
     for (std::int64_t center = 0; center < centers.n_centers; ++center)
         for (std::int64_t row = 0; row < n_rows; ++row)

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from projected_kmeans.blocks.block_source import BlockSource
-from projected_kmeans.blocks.inputs import check_weights, open_input
+from projected_kmeans.blocks.inputs import open_complete
 from projected_kmeans.blocks.memory_blocks import ArrayBlocks
 from projected_kmeans.blocks.unit_length import UnitRows, to_unit_rows
 from projected_kmeans.certificates.dense_proof_rows import DenseProofRows
@@ -46,6 +46,7 @@ def choose_n_clusters(
     n_components: int | str = "auto",
     metric: str = "euclidean",
     sample_weight: ArrayLike | None = None,
+    on_missing: str = "error",
     prove: bool = True,
     random_state: RandomState = None,
     n_threads: int | None = None,
@@ -77,6 +78,8 @@ def choose_n_clusters(
         then that of unit rows about their mean.
     sample_weight : array-like (n,), optional
         Weight of every row, not negative.
+    on_missing : {"error", "skip"}, default="error"
+        What to do with rows that have a hole (NaN): name the first, or leave them out.
     prove : bool, default=True
         Whether to prove between which two values the smallest possible inertia lies. Nothing is
         proven for more than 1,000 rows, or if all numbers together would take more than some
@@ -103,13 +106,16 @@ def choose_n_clusters(
     >>> choose_n_clusters(X, range(2, 9), random_state=0).suggestion
     4
     """
-    settings = Settings(random_state=random_state, n_threads=n_threads, metric=metric)
+    settings = Settings(
+        random_state=random_state, n_threads=n_threads, metric=metric, on_missing=on_missing
+    )
     check_parameters(settings)
     # scikit-learn's checks of X need an estimator that remembers the columns.
-    rows: BlockSource = open_input(ProjectedKMeans(), X, reset=True)
+    model = ProjectedKMeans(on_missing=on_missing)
+    opened = open_complete(model, X, sample_weight, on_missing, reset=True)
+    rows: BlockSource = opened.rows
     wanted = _check_counts(counts, rows.shape[0])
     check_count("n_components", n_components, word="auto")
-    weights = check_weights(sample_weight, rows)
     width = MAX_AUTO_COMPONENTS if isinstance(n_components, str) else int(n_components)
     is_reduced = width < rows.shape[1]
     settings = replace(
@@ -122,7 +128,7 @@ def choose_n_clusters(
     recipe = resolve_recipe(settings, Sizes.of(rows, settings.n_clusters))
     monitor = Monitor(callback, verbose=0)
     with open_storage(recipe.memory) as storage:
-        sketch = reduce_rows(recipe, storage.open_rows(rows), weights, Run(monitor)).sketch
+        sketch = reduce_rows(recipe, storage.open_rows(rows), opened.weights, Run(monitor)).sketch
     learnt = recipe.projection
     lost = float(learnt.lost_variance_) if isinstance(learnt, SpectralProjection) else 0.0
     unit = settings.metric == "cosine"

@@ -18,6 +18,7 @@ from projected_kmeans.commands.options import (
     quiet_option,
     seed_option,
 )
+from projected_kmeans.commands.row_options import leave_out_option
 
 
 @click.command()
@@ -46,6 +47,7 @@ from projected_kmeans.commands.options import (
 @metric_option
 @seed_option()
 @data_options
+@leave_out_option
 @click.option(
     "--better-labels",
     metavar="FILE",
@@ -60,6 +62,9 @@ def certify(**options: Any) -> None:
     LABELS is a file with the cluster of every row, such as labels.npy of fit --out. The lower bound
     holds for every clustering into the same number of clusters: none has a smaller inertia. The
     ratio of the inertia of LABELS to this bound says how much could still be gained at most.
+
+    Rows of the cluster -1, which fit has set aside, take no part. Nor do rows with a hole, if
+    --on-missing is skip, as it was for the fit.
 
     All rows are loaded into memory. If they do not fit, give a sample of the rows with its labels.
 

@@ -14,7 +14,7 @@ from projected_kmeans.commands.label_files import open_label_folder, read_label_
 from projected_kmeans.commands.progress import show_progress
 from projected_kmeans.commands.summaries import summarize_certificate
 from projected_kmeans.passes.labelling import LabelledBlock
-from projected_kmeans.passes.scoring import inertia
+from projected_kmeans.passes.scoring import SET_ASIDE, inertia
 
 
 def run_certify(
@@ -25,6 +25,7 @@ def run_certify(
     metric: str,
     time_limit: float | None,
     delta: float,
+    on_missing: str,
     seed: int,
     quiet: bool,
     as_json: bool,
@@ -34,7 +35,7 @@ def run_certify(
     if not 0 < delta < 1:
         raise ValueError(f"--delta {delta:g} is not a probability in (0, 1); use for example 0.01")
     with open_label_folder(better_labels, with_ids=False, spreadsheet_safe=False):
-        rows = load_data(data, **choice).array
+        rows = load_data(data, on_missing=on_missing, **choice).array
         clusters = read_label_file(labels, rows.shape[0])
         with show_progress(quiet=quiet) as callback:
             certificate = certify_labels(
@@ -42,6 +43,7 @@ def run_certify(
                 clusters,
                 method=method,
                 metric=metric,
+                on_missing=on_missing,
                 time_limit=time_limit,
                 confidence=1 - delta,
                 random_state=seed,
@@ -50,7 +52,10 @@ def run_certify(
         better = certificate.better_labels
         if better is not None and better_labels is not None:
             write_labels(Path(better_labels), len(better), [LabelledBlock(0, better)])
-    found = None if better is None else inertia(rows, better)  # never set for cosine
+    found = None
+    if better is not None:  # never set for cosine
+        inside = better != SET_ASIDE
+        found = inertia(rows[inside], better[inside])
     if as_json:
         described = {**certificate.to_document(), "better_inertia": found}
         click.echo(json.dumps({"data": Path(data).name, **described}))

@@ -19,6 +19,7 @@ from projected_kmeans.commands.options import (
     seed_option,
     threads_option,
 )
+from projected_kmeans.commands.row_options import leave_out_option
 
 
 def read_range(text: str) -> range:
@@ -62,6 +63,7 @@ def read_range(text: str) -> range:
 @seed_option()
 @threads_option
 @data_options
+@leave_out_option
 @click.option(
     "--out",
     metavar="FILE",

@@ -28,6 +28,7 @@ def run_choose_k(
     metric: str,
     seed: int,
     n_threads: int | None,
+    on_missing: str,
     out: str | None,
     show_all: bool,
     quiet: bool,
@@ -36,6 +37,7 @@ def run_choose_k(
 ) -> None:
     """Compare numbers of clusters for the rows of DATA."""
     with nullcontext() if out is None else open_output_folder(_check_file(out).parent):
+        options["on_missing"] = on_missing
         with open_data(data, **options) as rows, show_progress(quiet=quiet) as callback:
             choice = choose_n_clusters(
                 unwrap(rows),
@@ -43,6 +45,7 @@ def run_choose_k(
                 n_components=n_components,
                 prove=prove,
                 metric=metric,
+                on_missing=on_missing,
                 random_state=seed,
                 n_threads=n_threads,
                 callback=callback,

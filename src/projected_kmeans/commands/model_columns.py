@@ -22,7 +22,8 @@ def choose_model_columns(
     """Set ``columns`` among the options of a command to those that a model was fitted to.
 
     Nothing is set if the caller chose columns, if the model knows no names, or if DATA has none.
-    Columns that the model does not know are named on the standard error.
+    Columns that the model does not know are named on the standard error, except those that its fit
+    left out on request, such as by ``--drop``.
 
     Parameters
     ----------
@@ -43,10 +44,18 @@ def choose_model_columns(
         return
     others = find_others(known, given, data)
     options["columns"] = list(known)
-    named = {options.get("id_column"), options.get("label_column")}
+    named = {options.get("id_column"), options.get("label_column"), *model.left_out_columns}
     unknown = [name for name in others if name not in named]
     if unknown and not quiet:
         click.echo(f"columns that the model does not know: {list_names(unknown)}", err=True)
+
+
+def list_left_out(data: str, choice: dict[str, Any]) -> tuple[str, ...]:
+    """Return the columns of DATA that the caller of a fit left out, or did not choose."""
+    if choice["columns"] is None:
+        return tuple(choice["drop"] or ())
+    given = list_column_names(data, choice["format"])
+    return tuple(name for name in given if name not in choice["columns"])
 
 
 def name_columns(columns: Sequence[str] | None) -> dict[str, list[str]]:

@@ -45,10 +45,10 @@ def none_as_none(context: click.Context, parameter: click.Parameter, name: str) 
 
 
 def split_words(
-    context: click.Context, parameter: click.Parameter, text: str | None
+    context: click.Context, parameter: click.Parameter, texts: tuple[str, ...]
 ) -> list[str] | None:
-    """Return the words between commas, or None if the option was not given."""
-    return None if text is None else [word.strip() for word in text.split(",")]
+    """Return the words between commas of all texts, or None if the option was not given."""
+    return [word.strip() for text in texts for word in text.split(",")] or None
 
 
 def width_and_height(
@@ -96,11 +96,16 @@ format_option = click.option(
 columns_option = click.option(
     "--columns",
     metavar="A,B",
+    multiple=True,
     callback=split_words,
     help="Columns of text, Parquet or Arrow to use, by name and in this order; by default all.",
 )
 drop_option = click.option(
-    "--drop", metavar="A,B", callback=split_words, help="Columns to leave out, by name."
+    "--drop",
+    metavar="A,B",
+    multiple=True,
+    callback=split_words,
+    help="Columns to leave out, by name.",
 )
 image_size_option = click.option(
     "--image-size",

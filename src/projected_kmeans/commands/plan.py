@@ -18,6 +18,7 @@ from projected_kmeans.commands.options import (
     memory_option,
     threads_option,
 )
+from projected_kmeans.commands.row_options import leave_out_option
 
 
 @click.command()
@@ -40,6 +41,7 @@ from projected_kmeans.commands.options import (
     help="Whether to measure on a sample how much inertia each alternative loses.",
 )
 @data_options
+@leave_out_option
 @memory_option
 @json_option
 def plan(**options: Any) -> None:

@@ -25,6 +25,7 @@ def run_plan(
 ) -> None:
     """Show what fit would do with DATA, and its cost in time and memory."""
     choice = {name: parameters.pop(name) for name in DATA_CHOICES}
+    choice["on_missing"] = parameters["on_missing"]  # a parameter of the fit, too
     with open_data(data, memory_limit=parameters["memory_limit"], **choice) as rows:
         found = plan_fit(unwrap(rows), n_clusters, probe=probe, random_state=seed, **parameters)
     if as_json:

@@ -27,6 +27,16 @@ missing_option = click.option(
     "(error, the default of fit), or label them -1 and leave them out (skip).",
 )
 
+# For commands that label no rows.
+leave_out_option = click.option(
+    "--on-missing",
+    type=click.Choice(ON_MISSING),
+    default="error",
+    show_default=True,
+    help="What to do with rows that have a hole, such as an empty cell: name the first and stop, "
+    "or leave them out (skip).",
+)
+
 feature_names_option = click.option(
     "--feature-names",
     metavar="FILE",

@@ -53,6 +53,8 @@ class FittedModel:
     data_columns : tuple of str or None
         Names of the columns of files that hold the features: ``feature_names``, or the name of a
         column of vectors; None if unknown.
+    left_out_columns : tuple of str
+        Names of other columns of the file, which the command ``fit`` was told to leave out.
     seconds : mapping or None
         Seconds of each step; None for a loaded model.
     """
@@ -71,6 +73,7 @@ class FittedModel:
     labels: Any
     feature_names: tuple[str, ...] | None
     data_columns: tuple[str, ...] | None
+    left_out_columns: tuple[str, ...]
     seconds: Mapping[str, float] | None
 
     @property

@@ -73,6 +73,7 @@ class ModelDocument:
     projection: str | None = None
     feature_names: tuple[str, ...] | None = None
     data_columns: tuple[str, ...] | None = None
+    left_out_columns: tuple[str, ...] = ()
     rows: RowFacts | None = None
     certificate: Any = None
     files: dict[str, str] | None = None

@@ -142,6 +142,7 @@ def load_model(path: str | os.PathLike[str]) -> ProjectedKMeans:
         model._total_weight, model._sum_of_squares = stored.rows.weight, stored.rows.squares
         model._center_weights = np.array(stored.rows.center_weights)
     model._data_columns = stored.data_columns
+    model._left_out_columns = stored.left_out_columns
     if labels is not None:
         model.labels_ = labels
     if stored.feature_names is not None:
@@ -230,6 +231,7 @@ def _add_document(
         "certificate": describe_certificate(fitted),
         "feature_names": None if names is None else [str(name) for name in names],
         "data_columns": None if columns is None else list(columns),
+        "left_out_columns": list(fitted.left_out_columns),
         "dtype": fitted.centers.dtype.name,
         "centers_sha256": group.digests["centers.npy"],
         "files": {name: digest for name, digest in listed.items() if name.endswith(".npy")},

@@ -1,9 +1,13 @@
-"""An estimator as notebooks show it: a few lines of results above scikit-learn's diagram.
+"""An estimator as notebooks show it: after a fit its results, before it scikit-learn's diagram.
 
-Needs no extra package. The whole report of a fit is made by the package `reports`.
+Results are plain HTML. The diagram needs a style sheet, which JupyterLab removes from notebooks
+that were not run by the same user; it then asks to run the cell again. The whole report of a fit is
+made by the package `reports`.
 """
 
 from __future__ import annotations
+
+from html import escape
 
 from sklearn.base import BaseEstimator
 from sklearn.utils import estimator_html_repr
@@ -20,15 +24,19 @@ def show_html(
     Parameters
     ----------
     estimator : BaseEstimator
-        What scikit-learn draws as a diagram.
+        Before a fit, scikit-learn draws it as a diagram. After it, its parameters follow the
+        results, folded.
     model : FittedModel or None
-        Its results, which come first. None before the first fit, and for a stream that is not
+        Its results. None before the first fit, and for a stream that is not
         clustered yet: a display must not run a clustering.
     planned_seconds : float or None
         What the forecast said; None for a loaded model.
     """
-    diagram: str = estimator_html_repr(estimator)
-    return diagram if model is None else list_results(model, planned_seconds) + diagram
+    if model is None:
+        return str(estimator_html_repr(estimator))
+    parameters = f"<code>{escape(repr(estimator))}</code>"
+    folded = f"<details><summary>Parameters</summary>{parameters}</details>"
+    return list_results(model, planned_seconds) + folded
 
 
 def list_results(model: FittedModel, planned_seconds: float | None) -> str:

@@ -15,7 +15,9 @@ from numpy.typing import ArrayLike
 from sklearn.exceptions import ConvergenceWarning
 
 from projected_kmeans.blocks.block_source import BlockSource
+from projected_kmeans.blocks.holes import find_holes
 from projected_kmeans.blocks.inputs import open_input
+from projected_kmeans.blocks.memory_blocks import open_blocks
 from projected_kmeans.estimator.projected_kmeans import ProjectedKMeans
 from projected_kmeans.keys import PROBE, open_stream
 from projected_kmeans.planning.approach import Approach
@@ -153,7 +155,8 @@ def plan_fit(
         Whether to measure on a sample of up to 4,096 rows what each option loses. If not,
         ``inertia_change`` is None and no entry of X is read.
     **parameters : optional
-        Parameters of `ProjectedKMeans`.
+        Parameters of `ProjectedKMeans`. With ``on_missing="skip"`` rows of the sample that have a
+        hole are left out; costs are those of all rows, as holes are only known after all are read.
 
     Returns
     -------
@@ -180,7 +183,11 @@ def plan_fit(
     recipe = resolve_recipe(settings, sizes, stored=stored)
     recipes = [recipe, *_list_alternatives(settings, sizes, recipe.approach, stored)]
     ways = [each.approach for each in recipes]
-    sample = _draw_sample(rows, sizes, recipe.key) if probe else np.empty((0, sizes.n_columns))
+    sample: Any = np.empty((0, sizes.n_columns))
+    if probe:
+        sample = _draw_sample(rows, sizes, recipe.key)
+        if settings.on_missing == "skip":
+            sample = sample[find_holes(open_blocks(sample)).complete]
     n_few = min(model.n_clusters, max(1, sample.shape[0] // ROWS_PER_PROBE_CLUSTER))
     changes = _measure_changes(model, sample, n_few, ways) if probe else [None] * len(ways)
     options = [

@@ -414,6 +414,7 @@ class ProjectedKMeans(
 
     # The columns of files that a stored model was fitted to, if its caller chose some.
     _data_columns: tuple[str, ...] | None = None
+    _left_out_columns: tuple[str, ...] = ()
 
     # The rows of partial_fit; None after fit.
     _stream: RowStream | None = None
@@ -1073,6 +1074,7 @@ class ProjectedKMeans(
         warn_of_gamma(recipe.approach.solver, sketched.gamma)
         warn_of_guarantee(self.guarantee, finished.certificate)
         self._stream = self._data_columns = None
+        self._left_out_columns = ()
         self._projection_name = None if projection is None else type(projection).__name__
         self.key_, self.projection_, self.approach_ = recipe.key, projection, recipe.approach
         self.labels_ = opened.given.labels_like_input(holes.spread(finished.labels, -1))
@@ -1162,6 +1164,7 @@ def read_fitted_model(model: ProjectedKMeans) -> FittedModel:
         labels=known.get("labels_"),
         feature_names=None if names is None else tuple(names),
         data_columns=model._data_columns or (None if names is None else tuple(names)),
+        left_out_columns=model._left_out_columns,
         seconds=known.get("timings_"),
     )
 

@@ -1,31 +1,46 @@
 """CLUSTER with limits of cluster sizes: passes on the sketch from several first centers.
 
 A pass of Lloyd's method then assigns all rows together, by `LimitedSearch`. Everything else, from
-exact sums to checkpoints, is as without limits. Passes begin at what was found without limits, and
-of small problems at seedings, too: where groups are uneven, limits must divide large ones, and the
-centers of a free partition, one in each group, are far from that.
+exact sums to checkpoints, is as without limits. A partition found without limits that keeps them is
+the answer. Otherwise its centers are one start among several, because limits must divide large
+groups and join small ones, and where passes end depends on the start by a percent or more. Passes
+begin on a subsample; several starts compete there if rows and clusters are few, see
+`planning.size_race`.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from projected_kmeans.keys import LIMITED_SIZES, open_stream
 from projected_kmeans.passes.limited_search import LimitedSearch
 from projected_kmeans.passes.problem import Problem
+from projected_kmeans.passes.size_limits import SizeLimits
 from projected_kmeans.planning.recipe import Recipe
+from projected_kmeans.planning.size_race import N_FINALISTS, count_race_rows, count_starts
 from projected_kmeans.results import Clustering, Floats
 from projected_kmeans.running.run import Run
-from projected_kmeans.solvers.restarts import first_of_lowest
+from projected_kmeans.solvers.restarts import draw_subsample, first_of_lowest
 from projected_kmeans.solvers.resumable_solvers import run_to_plateau
 from projected_kmeans.solvers.seeding import seed_centers
 
 # Passes end when one lowers the inertia by less than this share, unless the caller fixes another.
 MIN_GAIN = 1e-5
 
-# Up to this many rows times clusters, all finalists go on and not only the lowest, and passes begin
-# at some seedings, too. A start of larger problems takes seconds.
-MAX_WORK_OF_ALL, N_SEEDINGS = 500_000, 2
+# The same for starts that compete: the last digits of a subsample say nothing about all rows.
+RACE_GAIN = 2e-4
+
+
+@dataclass(frozen=True)
+class _Course:
+    """Rows on which passes run, their limits, and after which gain passes end."""
+
+    rows: Problem
+    limits: SizeLimits
+    min_gain: float
+    name: str
 
 
 def limit_sizes(
@@ -33,8 +48,8 @@ def limit_sizes(
 ) -> list[Clustering]:
     """Return partitions within limits of cluster sizes; the finalists themselves without limits.
 
-    Of large problems only the finalist with the lowest inertia goes on. Of small ones, seedings are
-    drawn, too, if the caller has chosen neither first centers nor a solver.
+    Passes begin on a subsample, and further starts are seeded, if the caller has chosen neither
+    first centers nor a solver.
 
     Parameters
     ----------
@@ -43,50 +58,66 @@ def limit_sizes(
     sketch : Problem
         The rows of the sketch.
     finalists : sequence of Clustering
-        Partitions of these rows without limits. Their centers are where the passes begin.
+        Partitions of these rows without limits.
     run : Run
         Told of every pass. If it is stopped, the first start still gets one pass.
     """
-    if recipe.limits is None:
+    limits = recipe.limits
+    if limits is None:
         return list(finalists)
-    free_to_seed = isinstance(recipe.init, str) and recipe.own_solver is None
-    starts = [one.centers for one in finalists]
-    if sketch.source.shape[0] * recipe.n_clusters > MAX_WORK_OF_ALL:
-        starts = [starts[first_of_lowest([one.inertia for one in finalists])]]
-    elif free_to_seed and not sketch.source.sparse:
-        starts += [_seed(recipe, sketch, index) for index in range(N_SEEDINGS)]
-    found: list[Clustering] = []
-    for index, centers in enumerate(starts):
+    best = finalists[first_of_lowest([one.inertia for one in finalists])]
+    if limits.hold(best.mass):
+        return [one for one in finalists if limits.hold(one.mass)]
+    whole = _Course(sketch, limits, max(MIN_GAIN, recipe.approach.inertia_tol), "limited")
+    starts = {0: best.centers}
+    if _may_seed(recipe, sketch):
+        race, n_starts = _open_race(recipe, whole), count_starts(len(best.labels), len(best.mass))
+        for index in range(1, n_starts):
+            stream = open_stream(recipe.key, LIMITED_SIZES, index)
+            starts[index] = seed_centers("k-means++", race.rows, recipe.n_clusters, stream)
+        found = _run_all(recipe, race, starts, run)
+        order = sorted(found, key=lambda index: (found[index].inertia, index))
+        starts = {index: found[index].centers for index in order[:N_FINALISTS]}
+    return list(_run_all(recipe, whole, starts, run).values())
+
+
+def _may_seed(recipe: Recipe, sketch: Problem) -> bool:
+    drawn = isinstance(recipe.init, str) and recipe.own_solver is None
+    return drawn and not sketch.source.sparse and sketch.weights is None
+
+
+def _open_race(recipe: Recipe, whole: _Course) -> _Course:
+    """Return rows on which starts compete, with limits in proportion, rounded outwards."""
+    n_rows = whole.rows.source.shape[0]
+    n_some = count_race_rows(n_rows, recipe.n_clusters)
+    some = draw_subsample(whole.rows, n_some, recipe.key)
+    if some is None:
+        return _Course(whole.rows, whole.limits, RACE_GAIN, "race")
+    share = n_some / n_rows
+    low, high = math.floor(whole.limits.minimum * share), math.ceil(whole.limits.maximum * share)
+    return _Course(some, SizeLimits(low, high), RACE_GAIN, "race")
+
+
+def _run_all(
+    recipe: Recipe, course: _Course, starts: dict[int, Floats], run: Run
+) -> dict[int, Clustering]:
+    """Run passes from all starts, or until the run is stopped; the first gets one at least."""
+    found: dict[int, Clustering] = {}
+    for index, centers in starts.items():
         if found and run.monitor.stopped:
             break
         # A search of its own for each, because prices of one start are no start for another.
-        search = LimitedSearch(sketch, recipe.limits)
-        found.append(_limit(recipe, sketch, centers, search, run, index))
+        search = LimitedSearch(course.rows, course.limits)
+        max_iter = 1 if run.monitor.stopped else recipe.max_iter
+        with run.monitor.step("cluster", max_iter, index):
+            found[index] = run_to_plateau(
+                course.rows,
+                centers,
+                run,
+                f"{course.name}-{index}",
+                max_iter=max_iter,
+                inertia_tol=course.min_gain,
+                tol=recipe.tol * course.rows.mean_variance,
+                search=search,
+            )
     return found
-
-
-def _seed(recipe: Recipe, sketch: Problem, index: int) -> Floats:
-    stream = open_stream(recipe.key, LIMITED_SIZES, index)
-    return seed_centers("k-means++", sketch, recipe.n_clusters, stream)
-
-
-def _limit(
-    recipe: Recipe,
-    sketch: Problem,
-    centers: Floats,
-    search: LimitedSearch,
-    run: Run,
-    index: int,
-) -> Clustering:
-    max_iter = 1 if run.monitor.stopped else recipe.max_iter
-    with run.monitor.step("cluster", max_iter, index):
-        return run_to_plateau(
-            sketch,
-            centers,
-            run,
-            f"limited-{index}",
-            max_iter=max_iter,
-            inertia_tol=max(MIN_GAIN, recipe.approach.inertia_tol),
-            tol=recipe.tol * sketch.mean_variance,
-            search=search,
-        )

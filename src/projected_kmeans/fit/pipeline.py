@@ -205,9 +205,7 @@ def _polish(
     return found
 
 
-def _settle(
-    original: Problem, found: Clustering, polished: Search, monitor: Monitor
-) -> Clustering:
+def _settle(original: Problem, found: Clustering, polished: Search, monitor: Monitor) -> Clustering:
     """Give every row the label of its nearest center.
 
     Passes that looked at all centers know which rows need no look. After other passes, bounds tell

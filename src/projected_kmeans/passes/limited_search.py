@@ -24,8 +24,9 @@ from projected_kmeans.passes.size_repair import repair_sizes
 from projected_kmeans.passes.weighted_sizes import fit_weights
 from projected_kmeans.results import Floats, Labels
 
-# Rows that are measured at a time.
-PART_ROWS = 4096
+# Distances that are measured at a time, enough for several threads: 1 MB of float32. From there
+# they are copied row by row.
+PART_SIZE = 2**18
 
 # Distances of float64 rows are kept in float32 from this many on, 32 MB of float64.
 MAX_DOUBLES = 2**22
@@ -108,11 +109,10 @@ def _measure(
     # Some rows at a time, because the kernel writes the distances to a center side by side. Parts
     # of sparse rows would be copies.
     n_rows = block.rows.shape[0]
-    length = n_rows if issparse(block.rows) else PART_ROWS
+    length = n_rows if issparse(block.rows) else max(64, PART_SIZE // len(frame.centers))
     for start in range(0, n_rows, length):
         whole = length >= n_rows
         rows = block.rows if whole else block.rows[start : start + length]
         out = np.empty((len(frame.centers), rows.shape[0]), dtype=frame.centers.dtype)
         _native.squared_distances(rows, frame.origin, frame.scale, frame.centers, out, n_threads)
-        out *= out.dtype.type(unit)
-        distances[start : start + length] = out.T
+        np.multiply(out.T, out.dtype.type(unit), out=distances[start : start + length])

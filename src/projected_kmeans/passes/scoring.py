@@ -16,6 +16,9 @@ from projected_kmeans.blocks.memory_blocks import open_blocks
 from projected_kmeans.passes.cluster_sums import ClusterSums, SomeMoments
 from projected_kmeans.results import Clustering
 
+# The label of rows that belong to no cluster.
+SET_ASIDE = -1
+
 
 def inertia(X: ArrayLike, labels: ArrayLike) -> float:
     """Return F, the sum of squared distances of rows to the mean of their cluster.
@@ -104,17 +107,20 @@ def clustering_accuracy(labels_true: ArrayLike, labels_pred: ArrayLike) -> float
     """Return P: the share of rows whose cluster is matched to their class.
 
     Each cluster is matched to at most one class and each class to at most one cluster, in the way
-    that makes this share as large as possible.
+    that makes this share as large as possible. Rows that were set aside, with the cluster -1, count
+    as rows but are matched to no class: to set rows aside cannot raise the share.
 
     Parameters
     ----------
     labels_true, labels_pred : array-like (n,)
         The class and the cluster of every row. Labels may be any values; only which rows have
-        equal labels matters.
+        equal labels matters. The cluster -1 is none, as in ``labels_`` of a fit with ``trim``.
 
     Examples
     --------
     >>> clustering_accuracy(["a", "a", "b", "b"], [1, 1, 0, 1])
+    0.75
+    >>> clustering_accuracy(["a", "a", "b", "b"], [1, 1, 0, -1])
     0.75
     """
     classes = _as_codes(labels_true, "labels_true")
@@ -125,7 +131,8 @@ def clustering_accuracy(labels_true: ArrayLike, labels_pred: ArrayLike) -> float
             "pass one label of each kind for every row"
         )
     table = np.zeros((classes.max() + 1, clusters.max() + 1), dtype=np.int64)
-    np.add.at(table, (classes, clusters), 1)
+    inside = np.asarray(np.asarray(labels_pred) != SET_ASIDE, dtype=np.bool_)
+    np.add.at(table, (classes[inside], clusters[inside]), 1)
     matched = linear_sum_assignment(table, maximize=True)
     return float(table[matched].sum() / len(classes))
 

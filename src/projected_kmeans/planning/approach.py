@@ -150,10 +150,8 @@ def choose_approach(settings: Settings, sizes: Sizes) -> Approach:
         planned = _plan_cells(sizes, planned)
     approach = _apply_settings(settings, planned)
     competes = approach.solver == "lloyd" and approach.n_init > 1 and approach.subsample_rows > 0
-    if approach.limits_sizes:  # a pass that keeps limits of sizes costs much more
-        return replace(approach, extra_polish=0)
-    few = sizes.n_rows <= MAX_WATCHED_ROWS
-    watches = competes and few and allows_cells(settings, sizes, chosen.name)
+    watches = competes and not approach.limits_sizes and sizes.n_rows <= MAX_WATCHED_ROWS
+    watches = watches and allows_cells(settings, sizes, chosen.name)
     return replace(approach, watches_tails=watches)
 
 

@@ -18,6 +18,7 @@ from projected_kmeans import _native
 from projected_kmeans.passes.pruned_search import count_share, is_worthwhile
 from projected_kmeans.planning.approach import Approach
 from projected_kmeans.planning.fit_bytes import count_bytes
+from projected_kmeans.planning.size_race import N_FINALISTS, count_race_rows, count_starts
 from projected_kmeans.planning.sizes import Sizes
 from projected_kmeans.projections.direction_sample import count_sample_rows
 from projected_kmeans.projections.principal_directions import sketch_width
@@ -38,6 +39,11 @@ SEARCH_RUNS, SEARCH_CALLS = 6, 4
 
 # solver="cells": passes until a plateau, and the time of a pass over that of its products alone.
 CELL_PASSES, CELL_OVERHEAD = 14, 2.0
+
+# Passes with limits of sizes until a plateau; in each, how often rows choose clusters at prices.
+LIMITED_PASSES, PRICE_STEPS = 15, 5
+# Seconds of a choice for a row and a cluster, a row, and a cluster.
+SECONDS_PER_COST, SECONDS_PER_CHOICE, SECONDS_PER_SIZE = 3e-10, 1e-7, 1e-5
 
 # Seconds beside those for distances: a center of a seeding, a row of a pass, a call of a pass over
 # the sketch with any number of rows, and a step of the fit.
@@ -95,6 +101,10 @@ def forecast(sizes: Sizes, approach: Approach, n_threads: int = 0) -> Forecast:
     if approach.polish_iter:  # the nearest of all centers, in the end
         labelling = 2.0 * sizes.n_entries * _count_labelling(sizes) / speed.products
         seconds["polish"] += labelling + summing
+    if approach.limits_sizes:
+        n_polish, a_pass = approach.polish_iter, _choice_seconds(sizes)
+        seconds["cluster"] += _limited_seconds(sizes, row_seconds)
+        seconds["polish"] = n_polish * (polish_pass + a_pass) if n_polish else 0.0
     if approach.solver == "cells":
         seconds.update(_cell_seconds(sizes, approach, speed))
     return Forecast(seconds, count_bytes(sizes, approach).total / 2**20)
@@ -186,6 +196,22 @@ def _cluster_seconds(sizes: Sizes, approach: Approach, row_seconds: float) -> fl
     distances = row_passes * row_seconds * COMPUTED_SHARE * runs
     calls = n_passes * (SEARCH_CALLS if searches else 1) * SECONDS_PER_PASS
     return distances + row_passes * SECONDS_PER_ROW + calls
+
+
+def _choice_seconds(sizes: Sizes) -> float:
+    """Return the seconds in which a pass finds prices and moves rows, with distances given."""
+    n, k = sizes.n_rows, sizes.n_clusters
+    return PRICE_STEPS * (n * k * SECONDS_PER_COST + n * SECONDS_PER_CHOICE + k * SECONDS_PER_SIZE)
+
+
+def _limited_seconds(sizes: Sizes, row_seconds: float) -> float:
+    """Return the seconds of passes that keep limits of cluster sizes, of all starts."""
+    n, k = sizes.n_rows, sizes.n_clusters
+    n_starts, n_racing = count_starts(n, k), count_race_rows(n, k)
+    n_passes = LIMITED_PASSES * min(n_starts, N_FINALISTS)
+    if n_racing < n or n_starts > 1:
+        n_passes += math.ceil(LIMITED_PASSES * n_starts * n_racing / n)
+    return n_passes * (n * (row_seconds + SECONDS_PER_ROW) + _choice_seconds(sizes))
 
 
 def _cell_seconds(sizes: Sizes, approach: Approach, speed: Speed) -> dict[str, float]:

@@ -54,6 +54,12 @@ def compute_dense(rows: Any, centers: Any, name: str) -> Results:
     prices = np.arange(N_CENTERS, dtype=wide)
     _native.priced_clusters(priced, prices, first, second, *costs, 2)
     found["priced labels"], found["second labels"] = first, second
+    sizes, repaired = np.bincount(first, minlength=N_CENTERS), first.copy()
+    wanted = np.clip(sizes, 1, -(-len(X) // N_CENTERS) + 1)
+    excess = np.append(sizes - wanted, np.sum(wanted - sizes))
+    moved, reaches, high = prices.astype(np.float64), np.full(N_CENTERS, np.inf), int(wanted.max())
+    _native.repair_sizes(priced, reaches, 1, high, repaired, moved, wanted, excess)
+    found["repaired labels"] = repaired
     ranges = scan_columns(source)
     found["minimum"], found["maximum"] = ranges.minimum, ranges.maximum
     moments = ClusterSums(source, centers, None, ranges).update(labels)

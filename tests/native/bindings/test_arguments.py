@@ -110,6 +110,21 @@ def call_priced_clusters(**changes: Any) -> None:
     _native.priced_clusters(**(arguments | changes))
 
 
+def call_repair_sizes(**changes: Any) -> None:
+    """Call the repair of sizes with right arguments but for the changes."""
+    arguments = {
+        "distances": np.ones((4, 2)),
+        "reaches": np.full(2, np.inf),
+        "minimum": 2,
+        "maximum": 2,
+        "labels": np.zeros(4, np.int32),
+        "prices": np.zeros(2),
+        "wanted": np.full(2, 2),
+        "excess": np.array([2, -2, 0]),
+    }
+    _native.repair_sizes(**(arguments | changes))
+
+
 def call_weigh_candidates(**changes: Any) -> None:
     """Call the weighing of candidates with right arguments but for the changes."""
     arguments = {
@@ -347,6 +362,13 @@ def test_a_stride_inside_a_row_is_refused(call: Any) -> None:
         (call_priced_clusters, {"seconds": np.empty(5, np.int32)}),
         (call_priced_clusters, {"least": np.empty(3)}),
         (call_priced_clusters, {"next": np.empty(5)}),
+        (call_repair_sizes, {"distances": np.ones((4, 0))}),
+        (call_repair_sizes, {"reaches": np.ones(3)}),
+        (call_repair_sizes, {"labels": np.zeros(3, np.int32)}),
+        (call_repair_sizes, {"labels": np.array([0, 0, 0, 2], np.int32)}),
+        (call_repair_sizes, {"prices": np.zeros(3)}),
+        (call_repair_sizes, {"wanted": np.full(3, 2)}),
+        (call_repair_sizes, {"excess": np.array([2, -2])}),
         (call_weigh_candidates, {"tiles": np.zeros((2, 3, 31))}),
         (call_weigh_candidates, {"centers": CENTERS[:, :2].copy()}),
         (call_weigh_candidates, {"nearest": np.empty(63)}),
@@ -465,6 +487,8 @@ def test_a_wrong_size_is_refused(call: Any, changes: dict[str, Any]) -> None:
         (call_lower_distances, {"nearest": np.empty(4, np.float32)}),
         (call_priced_clusters, {"prices": np.zeros(2, np.float32)}),
         (call_priced_clusters, {"labels": np.empty(4, np.int64)}),
+        (call_repair_sizes, {"prices": np.zeros(2, np.float32)}),
+        (call_repair_sizes, {"excess": np.array([2, -2, 0], np.int32)}),
         (call_weigh_candidates, {"sums": np.empty(2, np.float32)}),
         (call_weigh_candidates, {"shares": np.ones(64, np.float32)}),
         (call_nearest_listed, {"groups": np.zeros(4, np.int64)}),
