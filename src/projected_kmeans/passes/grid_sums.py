@@ -82,7 +82,8 @@ class GridSums:
         """
         mass = self.totals[0, :, 0] + self.totals[1, :, 0]
         parts, errors = self.totals[:, :, 1], None
-        offsets = np.add(*self.offsets, out=self.offsets[0] if last else None)
+        coarse, fine = self.offsets
+        offsets = np.add(coarse, fine, out=coarse) if last else coarse + fine
         if self._counts is not None:
             errors = self._lost * self._counts
         if not self._sparse:
