@@ -13,7 +13,7 @@ from sklearn.preprocessing import FunctionTransformer
 from projected_kmeans.blocks.block_source import BlockSource
 from projected_kmeans.blocks.memory_blocks import open_blocks
 from projected_kmeans.blocks.stored_blocks import StoredBlocks
-from projected_kmeans.fit.reduction import Reduced, reduce_rows
+from projected_kmeans.fit.reduction import Reduced, forget_sketch, reduce_rows
 from projected_kmeans.running.monitor import Monitor
 from projected_kmeans.running.run import Run
 from projected_kmeans.sources.open_rows import open_rows
@@ -45,6 +45,27 @@ def test_directions_are_rows_of_length_one() -> None:
     longer, again = reduce(open_blocks(3.0 * X), metric="cosine")
     assert longer.spherical
     np.testing.assert_allclose(sketch.source.select(), again.source.select(), atol=1e-12)
+
+
+def test_a_sketch_is_forgotten_if_no_step_needs_it() -> None:
+    """After a search in cells only its shape and ranges are left; whoever asks for rows is told."""
+    source = open_blocks(X)
+    cells = make_recipe(source, projection="sign", solver="cells")
+    lloyd = make_recipe(source, projection="sign", solver="lloyd")
+    reduced = reduce(source, projection="sign", solver="cells")
+    assert forget_sketch(lloyd, reduced, guaranteed=False) is reduced
+    assert forget_sketch(cells, reduced, guaranteed=True) is reduced
+    plain = Reduced(reduced.original, reduced.original)
+    assert forget_sketch(cells, plain, guaranteed=False) is plain
+    original, sketch = forget_sketch(cells, reduced, guaranteed=False)
+    assert original is reduced.original
+    assert sketch.ranges is reduced.sketch.ranges
+    assert sketch.source.shape == reduced.sketch.source.shape
+    assert sketch.source.dtype == reduced.sketch.source.dtype
+    assert len(sketch.source) == 0
+    for ask in (sketch.source.select, sketch.source.walk, lambda: list(sketch.source)):
+        with pytest.raises(RuntimeError, match="forgotten"):
+            ask()
 
 
 @pytest.mark.parametrize(

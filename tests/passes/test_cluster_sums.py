@@ -51,6 +51,19 @@ def draw_problem(seed: int, n: int, d: int, k: int, dtype: str) -> tuple[Any, An
     return X, labels, references, np.exp(stream.normal(scale=3, size=n))
 
 
+def test_last_sums_have_the_same_bits() -> None:
+    """Sums to which nothing is added afterwards are the same, with one array less."""
+    X, labels, references, weights = draw_problem(1, 60, 7, 4, "float32")
+    for chosen in (None, weights):
+        source = ArrayBlocks(X)
+        sums = ClusterSums(source, references, chosen, scan_columns(source))
+        kept = sums.update(labels.astype(np.int32))
+        last = sums.moments(last=True)
+        assert_same_bits(kept, last)
+        assert np.shares_memory(last.offsets, sums.parts[0])
+        assert not np.shares_memory(kept.offsets, sums.parts[0])
+
+
 @settings(max_examples=20)
 @given(
     seed=seeds,

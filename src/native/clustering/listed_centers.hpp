@@ -113,25 +113,25 @@ template <class C> class PackedList {
 
     std::int64_t n_chunks() const { return n_chunks_; }
 
-    // scores <- those of `listed_rows` rows, which lie one after another, and the centers of a
-    // chunk.
-    void score(const C *rows, std::int64_t chunk,
-               Lanes<C> (&scores)[listed_rows][listed_vectors]) const {
+    // scores <- those of `listed_rows` rows, which lie one after another, and the first centers of
+    // a chunk: as many as `vectors` hold.
+    template <int vectors = listed_vectors>
+    void score(const C *rows, std::int64_t chunk, Lanes<C> (&scores)[listed_rows][vectors]) const {
         const C *centers = data_.data() + chunk * n_columns_ * chunk_centers<C>;
-        Lanes<C> products[listed_rows][listed_vectors] = {};
+        Lanes<C> products[listed_rows][vectors] = {};
         for (std::int64_t column = 0; column < n_columns_; ++column) {
             Lanes<C> values[listed_rows];
 #pragma GCC unroll 6
             for (int i = 0; i < listed_rows; ++i)
                 values[i] = broadcast(rows[i * n_columns_ + column]);
 #pragma GCC unroll 4
-            for (int v = 0; v < listed_vectors; ++v) {
+            for (int v = 0; v < vectors; ++v) {
                 const Lanes<C> center = load(centers + column * chunk_centers<C> + v * n_lanes<C>);
 #pragma GCC unroll 6
                 for (int i = 0; i < listed_rows; ++i) products[i][v] += center * values[i];
             }
         }
-        for (int v = 0; v < listed_vectors; ++v) {
+        for (int v = 0; v < vectors; ++v) {
             const Lanes<C> half =
                 load(half_norms_.data() + chunk * chunk_centers<C> + v * n_lanes<C>);
             for (int i = 0; i < listed_rows; ++i) scores[i][v] = half - products[i][v];

@@ -74,18 +74,27 @@ template <class C> struct Assignment {
         }
         Leaders<C> leaders[listed_rows];
         for (int i = 0; i < listed_rows; ++i) leaders[i].start();
-        for (std::int64_t chunk = 0; chunk < scratch.list.n_chunks(); ++chunk) {
-            Lanes<C> scores[listed_rows][listed_vectors];
-            scratch.list.score(scratch.rows.data(), chunk, scores);
-            for (int i = 0; i < listed_rows; ++i)
-                for (int v = 0; v < listed_vectors; ++v)
-                    leaders[i].meet(scores[i][v], chunk * listed_vectors + v);
-        }
+        if (lists.starts[group + 1] - lists.starts[group] <= n_lanes<C>)
+            meet<1>(scratch, leaders);
+        else
+            meet<listed_vectors>(scratch, leaders);
         for (int i = 0; i < n_rows; ++i)
             report(which[i], norms[i], Winner<C>(leaders[i]), group, scratch.settling.data());
     }
 
   private:
+    // Rows meet the first centers of every chunk of their list, as many as `vectors` hold.
+    template <int vectors>
+    void meet(const Scratch<C> &scratch, Leaders<C> (&leaders)[listed_rows]) const {
+        for (std::int64_t chunk = 0; chunk < scratch.list.n_chunks(); ++chunk) {
+            Lanes<C> scores[listed_rows][vectors];
+            scratch.list.template score<vectors>(scratch.rows.data(), chunk, scores);
+            for (int i = 0; i < listed_rows; ++i)
+                for (int v = 0; v < vectors; ++v)
+                    leaders[i].meet(scores[i][v], chunk * listed_vectors + v);
+        }
+    }
+
     void report(std::int64_t row, C norm, const Winner<C> &winner, std::int32_t group,
                 double *settling) const {
         const std::int32_t *names = lists.members + lists.starts[group];

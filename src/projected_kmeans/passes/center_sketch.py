@@ -57,14 +57,14 @@ def count_directions(n_centers: int) -> int:
 
 
 def count_groups(n_centers: int) -> int:
-    """Return the number of groups of centers: about 3 sqrt(k).
+    """Return the number of groups of centers: 5 sqrt(k), but of very many centers 3 sqrt(k).
 
     Examples
     --------
-    >>> [count_groups(k) for k in (100, 1000, 8192)]
-    [30, 94, 271]
+    >>> [count_groups(k) for k in (100, 1000, 8192, 10**5)]
+    [50, 158, 384, 948]
     """
-    return math.isqrt(9 * n_centers)
+    return max(math.isqrt(9 * n_centers), min(math.isqrt(25 * n_centers), 384))
 
 
 @dataclass(frozen=True)
