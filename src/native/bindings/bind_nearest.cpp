@@ -19,7 +19,8 @@ void nearest_center(B block, In<C, 1> origin, double scale, In<C, 2> centers,
     const auto packed = centers_of<C>(rows, centers);
     const auto exact = centers_of<double>(rows, exact_centers);
     // The kernel for sparse rows moves the exact centers into the frame itself.
-    require(exact.n_centers == packed.n_centers || (!std::is_same_v<B, Block> && packed.n_centers == 0),
+    require(exact.n_centers == packed.n_centers ||
+                (!std::is_same_v<B, Block> && packed.n_centers == 0),
             "exact_centers are the same centers");
     require(rows.n_columns > 0 && exact.n_centers > 0, "there is at least one column and center");
     const auto n_rows = static_cast<std::size_t>(rows.n_rows);

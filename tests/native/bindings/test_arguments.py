@@ -339,6 +339,7 @@ def test_a_stride_inside_a_row_is_refused(call: Any) -> None:
         (call_nearest_center, {"nearest": np.empty(5)}),
         (call_nearest_center, {"second": np.empty(5)}),
         (call_nearest_center, {"exact_centers": CENTERS[:1].copy()}),
+        (call_nearest_center, {"centers": CENTERS[:0].copy()}),
         (call_bounded_assignment, {"labels": np.full(4, 2, np.int32)}),
         (call_bounded_assignment, {"groups": np.array([[0, -1, -1, -1]], np.int32)}),
         (call_bounded_assignment, {"groups": np.array([[0, 2, -1, -1]], np.int32)}),
