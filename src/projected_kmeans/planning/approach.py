@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from projected_kmeans.planning.cell_plan import (
     CELL_INERTIA_TOL,
     CELL_POLISH_CANDIDATES,
-    allows_cells,
+    allows_swaps,
     count_held_rows,
     takes_cells,
 )
@@ -42,10 +42,6 @@ MIN_SUBSAMPLE_ROWS = 4096
 # If rows are fewer and three restarts on all rows are too much work, a single run starts on a third
 # of the rows, because badly placed centers are cheaper to repair there. It needs 24 rows a cluster.
 MIN_SUBSAMPLE_ROWS_PER_CLUSTER = 24
-
-# Tails are looked for up to this many rows, because swaps of centers are seeded on all rows, which
-# takes 28 bytes a row in this process.
-MAX_WATCHED_ROWS = 10**8
 
 # Restarts: 3 by default, up to 8 if there are many subsamples' worth of rows.
 DEFAULT_RESTARTS, MAX_RESTARTS = 3, 8
@@ -152,8 +148,7 @@ def choose_approach(settings: Settings, sizes: Sizes) -> Approach:
     competes = approach.solver == "lloyd" and approach.n_init > 1 and approach.subsample_rows > 0
     if approach.limits_sizes:  # a pass that keeps limits of sizes costs much more
         return replace(approach, extra_polish=0)
-    few = sizes.n_rows <= MAX_WATCHED_ROWS
-    watches = competes and few and allows_cells(settings, sizes, chosen.name)
+    watches = competes and allows_swaps(settings, sizes, chosen.name)
     return replace(approach, watches_tails=watches)
 
 
