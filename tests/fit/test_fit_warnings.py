@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -56,7 +57,10 @@ def test_what_the_client_of_a_cluster_keeps_is_told(
     approach = choose_approach(settings, Sizes(n_rows, 300, 50, 4))
     with warnings.catch_warnings(record=True) as found:
         warnings.simplefilter("always")
-        warn_of_client(n_rows, settings, approach, weighted=weighted)
+        rows = SimpleNamespace(shape=(n_rows, 300), keeps_new_rows=True)
+        warn_of_client(cast(Any, rows), settings, approach, np.ones(2) if weighted else None)
+        rows.keeps_new_rows = False
+        warn_of_client(cast(Any, rows), settings, approach, np.ones(2))
     assert [told in str(one.message) for one in found] == ([] if told is None else [True])
 
 

@@ -45,8 +45,7 @@ def run_fit(
     """Cluster the rows of DATA."""
     check_truths(labels, parameters)
     take_paper(parameters, as_in_paper)
-    tls = TlsFiles.take(parameters)
-    wanted = Wanted.take(parameters)
+    tls, wanted = TlsFiles.take(parameters), Wanted.take(parameters)
     with wanted.open_folders(has_ids=has_ids(parameters)):
         choices = take_choices(data, parameters)
         parameters["on_missing"] = choices.rows["on_missing"]

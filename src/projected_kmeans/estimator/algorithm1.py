@@ -27,7 +27,7 @@ from projected_kmeans.fit.reduction import reduce_rows
 from projected_kmeans.fit.storage import open_storage
 from projected_kmeans.keys import RandomState
 from projected_kmeans.passes.scoring import indicator_matrix, normalize
-from projected_kmeans.planning.recipe import Recipe, resolve_recipe
+from projected_kmeans.planning.recipe import Recipe, describe_place, resolve_recipe
 from projected_kmeans.planning.settings import Settings, check_parameters, check_sizes
 from projected_kmeans.planning.sizes import Sizes
 from projected_kmeans.results import Clustering, Labels
@@ -183,7 +183,7 @@ def _draw_signs(rows: BlockSource, n_clusters: int, t: int, **options: Any) -> R
     check_parameters(settings)
     check_sizes(settings, *rows.shape)
     sizes = Sizes.of(rows, n_clusters)
-    return resolve_recipe(settings, sizes, stored=not rows.resident, distant=rows.distant)
+    return resolve_recipe(settings, sizes, limits=None, **describe_place(rows))
 
 
 def _describe(found: Clustering, theorem: Theorem1, solver: str, key: int) -> Algorithm1Result:

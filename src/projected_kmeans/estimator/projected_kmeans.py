@@ -78,7 +78,12 @@ from projected_kmeans.passes.scoring import largest_inertia, normalize
 from projected_kmeans.passes.total_inertia import explain_share
 from projected_kmeans.planning.approach import Approach
 from projected_kmeans.planning.forecast import Forecast, forecast
-from projected_kmeans.planning.recipe import Recipe, read_limits, resolve_recipe
+from projected_kmeans.planning.recipe import (
+    Recipe,
+    describe_place,
+    read_limits,
+    resolve_recipe,
+)
 from projected_kmeans.planning.settings import Settings, check_parameters, check_sizes
 from projected_kmeans.planning.sizes import Sizes
 from projected_kmeans.results import FitState
@@ -520,16 +525,8 @@ class ProjectedKMeans(
         check_sizes(settings, *rows.shape)
         limits = read_limits(settings, rows.shape[0], weights)
         sizes = Sizes.of(rows, self.n_clusters)
-        recipe = resolve_recipe(
-            settings,
-            sizes,
-            stored=not rows.resident,
-            distant=rows.distant,
-            keeps_rows=rows.keeps_new_rows,
-            limits=limits,
-        )
-        if rows.keeps_new_rows:
-            warn_of_client(rows.shape[0], settings, recipe.approach, weighted=weights is not None)
+        recipe = resolve_recipe(settings, sizes, limits=limits, **describe_place(rows))
+        warn_of_client(rows, settings, recipe.approach, weights)
         monitor = Monitor(self.callback, self.verbose, self.time_budget)
 
         # Set before the work, because a live page shows the forecast while the fit runs.

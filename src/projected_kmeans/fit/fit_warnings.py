@@ -13,12 +13,13 @@ from typing import Any
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
+from projected_kmeans.blocks.block_source import BlockSource
 from projected_kmeans.certificates.certificate import OPTIMAL_RATIO, Certificate
 from projected_kmeans.planning.approach import Approach
 from projected_kmeans.planning.memory_plan import works_there
 from projected_kmeans.planning.recipe import Recipe
 from projected_kmeans.planning.settings import Settings
-from projected_kmeans.results import Clustering
+from projected_kmeans.results import Clustering, Floats
 from projected_kmeans.solvers.own_solvers import name_solver
 
 # Frames of these packages are passed over on the way to the caller; decorators live in contextlib.
@@ -68,29 +69,34 @@ def warn_of_fit(
         )
 
 
-def warn_of_client(n_rows: int, settings: Settings, approach: Approach, *, weighted: bool) -> None:
+def warn_of_client(
+    rows: BlockSource, settings: Settings, approach: Approach, weights: Floats | None
+) -> None:
     """Warn if a fit on a cluster keeps something of very many rows in this process.
 
     Parameters
     ----------
-    n_rows : int
-        The number of rows.
+    rows : BlockSource
+        The rows.
     settings : Settings
         What the caller asked for.
     approach : Approach
         What the fit does.
-    weighted : bool
-        Whether rows have weights.
+    weights : ndarray of float64 (n,) or None
+        Their weights.
     """
+    n_rows = rows.shape[0]
+    if not rows.keeps_new_rows or n_rows <= MAX_CLIENT_ROWS:
+        return
     asked = {
-        "sample_weight": weighted,
+        "sample_weight": weights is not None,
         "trim": bool(settings.trim),
         "on_missing='skip'": settings.on_missing == "skip",
     }
     found = [name for name, is_asked in asked.items() if is_asked]
     if not works_there(approach):
         found.append(f"solver={approach.solver!r} on all rows")
-    if n_rows > MAX_CLIENT_ROWS and found:
+    if found:
         warnings.warn(
             f"{n_rows} rows lie on a cluster, but {' and '.join(found)} keeps up to 60 bytes of "
             "each in this process; docs/scale.md says what stays on the workers",

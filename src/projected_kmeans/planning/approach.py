@@ -14,7 +14,7 @@ from projected_kmeans.choices import SKETCH_SOLVERS
 from projected_kmeans.planning.cell_plan import (
     CELL_INERTIA_TOL,
     CELL_POLISH_CANDIDATES,
-    allows_cells,
+    allows_swaps,
     count_held_rows,
     takes_cells,
 )
@@ -42,10 +42,6 @@ MIN_SUBSAMPLE_ROWS = 4096
 # If rows are fewer and three restarts on all rows are too much work, a single run starts on a third
 # of the rows, because badly placed centers are cheaper to repair there. It needs 24 rows a cluster.
 MIN_SUBSAMPLE_ROWS_PER_CLUSTER = 24
-
-# Tails are looked for up to this many rows, because swaps of centers are seeded on all rows, which
-# takes 28 bytes a row in this process.
-MAX_WATCHED_ROWS = 10**8
 
 # Restarts: 3 by default, up to 8 if there are many subsamples' worth of rows.
 DEFAULT_RESTARTS, MAX_RESTARTS = 3, 8
@@ -150,8 +146,8 @@ def choose_approach(settings: Settings, sizes: Sizes) -> Approach:
         planned = _plan_cells(sizes, planned)
     approach = _apply_settings(settings, planned)
     competes = approach.solver == "lloyd" and approach.n_init > 1 and approach.subsample_rows > 0
-    watches = competes and not approach.limits_sizes and sizes.n_rows <= MAX_WATCHED_ROWS
-    watches = watches and allows_cells(settings, sizes, chosen.name)
+    watches = competes and allows_swaps(settings, sizes, chosen.name)
+    watches = watches and not approach.limits_sizes
     return replace(approach, watches_tails=watches)
 
 

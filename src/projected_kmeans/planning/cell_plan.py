@@ -23,6 +23,10 @@ CELL_INERTIA_TOL = 1e-4
 # around the row itself.
 CELL_POLISH_CANDIDATES = 32
 
+# Tails are looked for in up to this many rows, because swaps then begin at centers that are drawn
+# from all rows, which takes 28 bytes a row in this process.
+MAX_WATCHED_ROWS = 10**8
+
 
 def takes_cells(settings: Settings, sizes: Sizes, projection: str | None) -> bool:
     """Return whether a fit finds its clusters in cells.
@@ -58,6 +62,11 @@ def allows_cells(settings: Settings, sizes: Sizes, projection: str | None) -> bo
     if not isinstance(settings.init, str) or settings.init != "k-means++":
         return False
     return projection is not None or not (sizes.sparse or settings.metric == "cosine")
+
+
+def allows_swaps(settings: Settings, sizes: Sizes, projection: str | None) -> bool:
+    """Return whether all rows can be searched by swaps of centers if their tails are heavy."""
+    return sizes.n_rows <= MAX_WATCHED_ROWS and allows_cells(settings, sizes, projection)
 
 
 def count_held_rows(sizes: Sizes) -> int:

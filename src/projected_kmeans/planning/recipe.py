@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from numpy.typing import ArrayLike
 from sklearn.base import clone
 
+from projected_kmeans.blocks.block_source import BlockSource
 from projected_kmeans.keys import resolve_key
 from projected_kmeans.passes.size_limits import SizeLimits, resolve_limits
 from projected_kmeans.planning.approach import Approach, choose_approach
@@ -137,6 +138,15 @@ def resolve_recipe(
         own_solver=None if isinstance(settings.solver, str) else settings.solver,
         limits=limits,
     )
+
+
+def describe_place(rows: BlockSource) -> dict[str, bool]:
+    """Return what `resolve_recipe` wants to know of where rows lie."""
+    return {
+        "stored": not rows.resident,
+        "distant": rows.distant,
+        "keeps_rows": rows.keeps_new_rows,
+    }
 
 
 def read_limits(settings: Settings, n_rows: int, weights: Floats | None) -> SizeLimits | None:
