@@ -34,6 +34,7 @@ SOLVER = 18
 TRIMMING = 19
 LIMITED_SIZES = 20
 REPORT_ROWS = 21
+SCOUTING = 22
 
 
 def resolve_key(random_state: RandomState) -> int:

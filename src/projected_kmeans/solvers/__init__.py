@@ -7,6 +7,7 @@ Modules
 -------
 seeding            the table of seedings, greedy k-means++, random rows, ORSS06
 kmeans_plus_plus   rows drawn by squared distance, many in one pass; used by most seedings
+scouting           whole restarts on few rows inside a kernel, of which the best goes on
 sampled_seeding    k-means|| and AFK-MC^2, which pass over the rows only a few times
 lloyd              `Lloyd`: the method as an object, one pass a `step()`
 empty_clusters     which rows go to clusters that a pass left empty
@@ -56,7 +57,9 @@ their share of the inertia.
 **Restarts.** If rows abound, restarts run on a subsample of the sketch, and the best goes on with
 all rows, after breathing on the subsample as long as each breath gains enough. Otherwise up to
 three restarts run to their end; of more, the better half goes on after 5, 10, 20, ... passes until
-three are left. On digits and mixtures (k = 10 to 100) six restarts this way end lower than six that
+three are left. Of few rows that are not projected, restarts run inside a kernel (`scouting`): greedy
+k-means++, Lloyd's method, and swaps of a center for a row drawn by D^2 until five in a row have
+failed. Exact passes then begin at the best of them. On digits and mixtures (k = 10 to 100) six restarts this way end lower than six that
 all run to their end and are compared on the sketch, and make 55 to 72 % of their passes. Where
 tails are heavy, a subsample misses the far rows that make up the inertia. All rows are then seeded
 as one cell and searched by swaps, as below.
