@@ -250,6 +250,6 @@ def scout_centers(
     patience: int,
     max_iter: int,
     tol: float,
-    centers: _F64,
     labels: NDArray[np.int32],
+    centers: _F64,
 ) -> float: ...

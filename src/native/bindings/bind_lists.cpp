@@ -119,8 +119,8 @@ std::int64_t race_centers(In<C, 2> rows, std::optional<In<double, 1>> weights, d
 
 double scout_centers(In<double, 2> rows, std::optional<In<double, 1>> weights, std::uint64_t seed,
                      std::int64_t patience, std::int64_t max_iter, double tol,
-                     Out<double, 2> centers, Out<std::int32_t, 1> labels) {
-    ArrayMemory().reads(rows, weights).writes(centers, labels);
+                     Out<std::int32_t, 1> labels, Out<double, 2> centers) {
+    ArrayMemory().reads(rows, weights).writes(labels, centers);
     require(rows.shape(0) > 0 && rows.shape(1) > 0, "there is at least one row and one column");
     require(!weights || weights->shape(0) == rows.shape(0), "weights have an entry for every row");
     require(labels.shape(0) == rows.shape(0), "labels have an entry for every row");
@@ -133,8 +133,8 @@ double scout_centers(In<double, 2> rows, std::optional<In<double, 1>> weights, s
     return PK_KERNEL(scout_centers)::chosen()(
         rows.data(), static_cast<std::int64_t>(rows.shape(0)),
         static_cast<std::int64_t>(rows.shape(1)), weights ? weights->data() : nullptr, seed,
-        patience, max_iter, tol, static_cast<std::int64_t>(centers.shape(0)), centers.data(),
-        labels.data());
+        patience, max_iter, tol, static_cast<std::int64_t>(centers.shape(0)), labels.data(),
+        centers.data());
 }
 
 template <class C> void bind_lists_of(nb::module_ &m) {
@@ -154,7 +154,7 @@ void bind_lists(nb::module_ &m) {
     bind_lists_of<float>(m);
     bind_lists_of<double>(m);
     m.def("scout_centers", scout_centers, array("rows"), array("weights").none(), "seed"_a,
-          "patience"_a, "max_iter"_a, "tol"_a, array("centers"), array("labels"));
+          "patience"_a, "max_iter"_a, "tol"_a, array("labels"), array("centers"));
 }
 
 }  // namespace projected_kmeans

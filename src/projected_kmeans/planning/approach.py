@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any
 
 from projected_kmeans.planning.cell_plan import (
     CELL_INERTIA_TOL,
@@ -18,6 +18,8 @@ from projected_kmeans.planning.cell_plan import (
     takes_cells,
 )
 from projected_kmeans.planning.map_choice import MapChoice, choose_map
+from projected_kmeans.planning.restart_plan import DEFAULT_RESTARTS, Restarts, choose_restarts
+from projected_kmeans.planning.scout_plan import N_SCOUTS, takes_scouts
 from projected_kmeans.planning.settings import (
     OWN_SOLVER,
     SKETCH_SOLVERS,
@@ -28,26 +30,8 @@ from projected_kmeans.planning.sizes import Sizes
 
 # The work of a fit is counted in multiplications of one full pass: rows x clusters x dimensions.
 # Up to SMALL_WORK a local search takes less than a second, so a small fit breathes until no breath
-# gains anything. If nothing is projected, restarts run inside a kernel instead (`solvers.scouting`):
-# on load_digits the time of all other passes was mostly Python's.
+# gains anything. With the default seeding restarts run inside a kernel instead (`scout_plan.py`).
 SMALL_WORK = 1e7
-# Such restarts. With 4, no key of 30 ends more than 0.03 % above the best inertia known for
-# load_digits; ten restarts of scikit-learn's KMeans end up to 0.06 % above it.
-SCOUTS = 4
-# Up to RESTARTS_WORK a fit can afford three restarts on all rows.
-RESTARTS_WORK = 1e9
-
-# Restarts compete on a subsample of 256 rows a cluster, at least 4,096 rows, if that is at most a
-# third of all rows. On digits and a mixture the best of three then ends 0.1 to 0.3 % below one run
-# on all rows.
-SUBSAMPLE_ROWS_PER_CLUSTER = 256
-MIN_SUBSAMPLE_ROWS = 4096
-# If rows are fewer and three restarts on all rows are too much work, a single run starts on a third
-# of the rows, because badly placed centers are cheaper to repair there. It needs 24 rows a cluster.
-MIN_SUBSAMPLE_ROWS_PER_CLUSTER = 24
-
-# Restarts: 3 by default, up to 8 if there are many subsamples' worth of rows.
-DEFAULT_RESTARTS, MAX_RESTARTS = 3, 8
 
 # Breathing goes on while a breath lowers the inertia by at least this share. A center that stands
 # between two clusters while two others share one costs about 1 / k of the inertia, and breaths
@@ -131,6 +115,11 @@ class Approach:
     scouts: bool = False
 
     @property
+    def searches_fully(self) -> bool:
+        """Whether a local search goes on until it gains nothing more."""
+        return self.solver == "breathing" or self.min_breathing_gain == 0
+
+    @property
     def has_tails(self) -> bool:
         """Whether the rows turned out to have heavy tails."""
         return self.watches_tails and self.solver == "cells"
@@ -150,8 +139,9 @@ def choose_approach(settings: Settings, sizes: Sizes) -> Approach:
     planned = choose_effort(sizes, chosen, draws_centers=draws_centers)
     if takes_cells(settings, sizes, chosen.name):
         planned = _plan_cells(sizes, planned)
-    elif takes_scouts(settings, planned):
-        planned = replace(planned, scouts=True, n_init=SCOUTS, min_breathing_gain=math.inf)
+    elif planned.searches_fully and takes_scouts(settings, chosen.name):
+        planned = replace(planned, scouts=True, n_init=N_SCOUTS)
+        planned = replace(planned, solver="lloyd", min_breathing_gain=math.inf)
     approach = _apply_settings(settings, planned)
     competes = approach.solver == "lloyd" and approach.n_init > 1 and approach.subsample_rows > 0
     if approach.limits_sizes:  # a pass that keeps limits of sizes costs much more
@@ -222,42 +212,6 @@ def plan_tails(planned: Approach) -> Approach:
     Restarts on a subsample would not see the few far rows that make up much of the inertia.
     """
     return replace(planned, solver="cells", n_init=1, subsample_rows=0, min_breathing_gain=math.inf)
-
-
-def takes_scouts(settings: Settings, planned: Approach) -> bool:
-    """Return whether restarts run inside a kernel: small work on rows that are not projected.
-
-    Not if the caller chose a solver or first centers, nor for a metric that the kernel does not
-    know.
-
-    Examples
-    --------
-    >>> chosen = choose_approach(Settings(10), Sizes(1797, 64, 10, 8))
-    >>> chosen.scouts, chosen.n_init
-    (True, 4)
-    """
-    is_small = planned.projection is None and planned.min_breathing_gain == 0
-    free = settings.solver in ("auto", "sdp") and isinstance(settings.init, str)
-    return is_small and free and settings.init == "k-means++" and settings.metric == "euclidean"
-
-
-class Restarts(NamedTuple):
-    """How many restarts there are, and on how many rows they compete; 0 for all rows."""
-
-    n_init: int
-    subsample_rows: int
-
-
-def choose_restarts(sizes: Sizes, work: float) -> Restarts:
-    """Return the restarts of a fit whose first centers are drawn."""
-    n, k = sizes.n_rows, sizes.n_clusters
-    subsample = max(MIN_SUBSAMPLE_ROWS, SUBSAMPLE_ROWS_PER_CLUSTER * k)
-    if 3 * subsample <= n:
-        return Restarts(min(MAX_RESTARTS, max(DEFAULT_RESTARTS, n // subsample)), subsample)
-    if work <= RESTARTS_WORK:
-        return Restarts(DEFAULT_RESTARTS, 0)
-    third = n // 3
-    return Restarts(1, third if third >= MIN_SUBSAMPLE_ROWS_PER_CLUSTER * k else 0)
 
 
 def _choose_polish(sizes: Sizes, chosen: MapChoice, *, is_small: bool) -> int:

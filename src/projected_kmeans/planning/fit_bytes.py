@@ -90,7 +90,8 @@ def count_bytes(sizes: Sizes, approach: Approach) -> FitBytes:
         directions = _count_direction_bytes(sizes, approach)
     else:
         sketch_columns = count_seeding_columns(d) if sizes.sparse else 0
-    lifts_finalists = approach.n_init > 1 and not approach.scouts and not approach.subsample_rows and not sizes.sparse
+    restarts_on_all = approach.n_init > 1 and not (approach.subsample_rows or approach.scouts)
+    lifts_finalists = restarts_on_all and not sizes.sparse
     center_sets = FINALIST_CENTER_SETS if lifts_finalists else CENTER_SETS
     tables = 8 * d * center_sets * sizes.n_clusters + directions
     if in_cells or approach.watches_tails:
@@ -100,7 +101,7 @@ def count_bytes(sizes: Sizes, approach: Approach) -> FitBytes:
     held = approach.subsample_rows
     subsample = held * (copies * approach.n_components * itemsize + STATE_BYTES_PER_ROW)
     if approach.scouts:
-        subsample = n * (SCOUT_BYTES * d + SCOUT_ROW_BYTES)
+        subsample = n * (SCOUT_BYTES * approach.n_components + SCOUT_ROW_BYTES)
     return FitBytes(
         tables=tables,
         state=n * row_bytes,

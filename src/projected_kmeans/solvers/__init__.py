@@ -57,12 +57,15 @@ their share of the inertia.
 **Restarts.** If rows abound, restarts run on a subsample of the sketch, and the best goes on with
 all rows, after breathing on the subsample as long as each breath gains enough. Otherwise up to
 three restarts run to their end; of more, the better half goes on after 5, 10, 20, ... passes until
-three are left. Of few rows that are not projected, restarts run inside a kernel (`scouting`): greedy
-k-means++, Lloyd's method, and swaps of a center for a row drawn by D^2 until five in a row have
-failed. Exact passes then begin at the best of them. On digits and mixtures (k = 10 to 100) six restarts this way end lower than six that
+three are left. On digits and mixtures (k = 10 to 100) six restarts this way end lower than six that
 all run to their end and are compared on the sketch, and make 55 to 72 % of their passes. Where
 tails are heavy, a subsample misses the far rows that make up the inertia. All rows are then seeded
 as one cell and searched by swaps, as below.
+
+**Few rows.** A pass over a thousand rows takes less time than the Python around it. Restarts on few
+rows therefore run inside a kernel (`scouting`): greedy k-means++, Lloyd's method, and swaps of a
+center for a row drawn by D^2, until five in a row have failed. Exact passes begin at the best of
+them. The rows are read into memory for it, so that files and Dask give the same bits.
 
 **Very many clusters.** Greedy k-means++ and Lloyd's method over all centers cost n k. The solver
 "cells" costs little more for 16,000 clusters than for 1,000. (1) Some 2 sqrt(k) coarse cells divide
