@@ -104,8 +104,8 @@ def test_settings_change_the_approach(settings: Settings, expected: dict[str, ob
     ("settings", "scouts", "n_init"),
     [
         (Settings(10), True, 4),
-        (Settings(10, n_init=1), True, 1),
-        (Settings(10, n_init=7), True, 7),
+        (Settings(10, n_init=1), False, 1),
+        (Settings(10, n_init=7), False, 7),
         (Settings(10, solver="sdp"), True, 4),
         (Settings(10, projection="svd", n_components=9), True, 4),
         (Settings(10, projection="svd", n_components=9, metric="cosine"), True, 4),

@@ -148,9 +148,9 @@ class ProjectedKMeans(
         until three are left; these run to the end, and the one with the lowest inertia in the
         original space wins. For large data and the solver "lloyd", restarts instead run on a
         subsample of the sketch with 256 rows per cluster (at most a third of the rows), and the
-        best of them continues with all rows. On small data, restarts run inside a kernel, and the
-        best of them continues. "auto" is 3 to 8, or 1 if ``init`` fixes the centers or the data are
-        so large that restarts would take too long.
+        best of them continues with all rows. "auto" is 3 to 8, or 1 if ``init`` fixes the centers
+        or the data are so large that restarts would take too long. On small data it is 4, and these
+        restarts run inside a kernel, of which the best continues.
     solver : {"auto", "lloyd", "cells", "hartigan", "breathing", "orss06", "kss04", "exact", \
             "sdp"}, estimator or callable, default="auto"
         "lloyd" compares rows with all centers. "cells" is for hundreds to a hundred thousand

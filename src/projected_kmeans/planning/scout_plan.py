@@ -14,8 +14,9 @@ N_SCOUTS = 4
 def takes_scouts(settings: Settings, projection: str | None) -> bool:
     """Return whether restarts of a small fit run inside a kernel.
 
-    They do not if the caller chose a solver or first centers, nor for directions of rows that are
-    not projected, because the kernel knows Euclidean distances only.
+    They do not if the caller chose a solver, first centers or a number of restarts, which are then
+    made one by one. Nor do they for directions of rows that are not projected, because the kernel
+    knows Euclidean distances only.
 
     Parameters
     ----------
@@ -29,7 +30,7 @@ def takes_scouts(settings: Settings, projection: str | None) -> bool:
     >>> takes_scouts(Settings(10), None), takes_scouts(Settings(10, solver="breathing"), None)
     (True, False)
     """
-    if settings.solver not in ("auto", "sdp") or not isinstance(settings.init, str):
+    if settings.solver not in ("auto", "sdp") or settings.n_init != "auto":
         return False
     knows_metric = projection is not None or settings.metric == "euclidean"
-    return settings.init == "k-means++" and knows_metric
+    return isinstance(settings.init, str) and settings.init == "k-means++" and knows_metric
