@@ -278,6 +278,58 @@ def race_centers(X: Array, cells: Any, seeds: Any, n_centers: int) -> list[tuple
     )[:n_centers]
 
 
+def means_of(X: Array, labels: Array, centers: Array) -> Array:
+    """Return the mean of each cluster; one without rows keeps its center."""
+    members = [X[labels == j] for j in range(len(centers))]
+    pairs = zip(members, centers, strict=True)
+    return np.array([rows.mean(axis=0) if len(rows) else center for rows, center in pairs])
+
+
+def descend(X: Array, centers: Array, tol: float) -> tuple[float, Array, Array]:
+    """Return inertia, centers and labels after Lloyd's method."""
+    distances = squared_distances(X, centers)
+    inertia, labels = distances.min(axis=0).sum(), distances.argmin(axis=0)
+    while True:
+        before, old = inertia, labels
+        centers = means_of(X, labels, centers)
+        distances = squared_distances(X, centers)
+        inertia, labels = distances.min(axis=0).sum(), distances.argmin(axis=0)
+        if (labels == old).all() or not before - inertia > tol * inertia:
+            return float(inertia), centers, labels
+
+
+def swap_center(X: Array, centers: Array, seed: int, index: int) -> Array:
+    """Return centers with the best of two drawn rows in place of the best of all centers."""
+    nearest = squared_distances(X, centers).min(axis=0)
+    points = [uniform(seed, 2 * index + j) * nearest.sum() for j in range(2)]
+    drawn = np.searchsorted(np.cumsum(nearest), points, side="right")
+    trials = np.repeat(centers[None], 2 * len(centers), axis=0)
+    for i, (row, center) in enumerate(itertools.product(drawn, range(len(centers)))):
+        trials[i, center] = X[row]
+    sums = [squared_distances(X, trial).min(axis=0).sum() for trial in trials]
+    return np.array(trials[int(np.argmin(sums))])
+
+
+def scout_centers(
+    X: Array, centers: Array, seed: int, patience: int, tol: float
+) -> tuple[float, Array]:
+    """Return inertia and labels after Lloyd's method and swaps that lower it within four passes."""
+    inertia, centers, labels = descend(X, centers, tol)
+    failed = index = 0
+    while failed < patience and inertia > 0:
+        trial, goal = swap_center(X, centers, seed, index), inertia * (1 - 1e-9)
+        values = [squared_distances(X, trial).min(axis=0).sum()]
+        while values[-1] >= goal and len(values) < 5:
+            trial = means_of(X, squared_distances(X, trial).argmin(axis=0), trial)
+            values.append(squared_distances(X, trial).min(axis=0).sum())
+            if values[-1] - (values[-2] - values[-1]) * (5 - len(values)) >= goal:
+                break
+        failed, index = 0 if values[-1] < goal else failed + 1, index + 1
+        if not failed:
+            inertia, centers, labels = descend(X, trial, tol)
+    return inertia, labels
+
+
 def scan_columns(X: Array) -> tuple[Array, Array, tuple[int, int]]:
     """Return the smallest and largest value of each column and the first that is not finite."""
     bad = np.argwhere(~np.isfinite(X.astype(np.float64)))

@@ -272,3 +272,13 @@ def race_centers(
     times: _F64,
     n_threads: int,
 ) -> int: ...
+def scout_centers(
+    rows: _F64,
+    weights: _F64 | None,
+    seed: int,
+    patience: int,
+    max_iter: int,
+    tol: float,
+    labels: NDArray[np.int32],
+    centers: _F64,
+) -> float: ...

@@ -34,7 +34,8 @@ SOLVER = 18
 TRIMMING = 19
 LIMITED_SIZES = 20
 REPORT_ROWS = 21
-CENTER_DIRECTIONS = 22
+SCOUTING = 22
+CENTER_DIRECTIONS = 23
 
 
 def resolve_key(random_state: RandomState) -> int:

@@ -52,7 +52,7 @@ def test_time_is_looked_at_after_every_pass(monkeypatch: pytest.MonkeyPatch) -> 
     def callback(state: FitState) -> None:
         now[0] += 1.0 if state.step == "cluster" else 0.0
 
-    model = fit(time_budget=3.5, callback=callback, tol=0)
+    model = fit(time_budget=3.5, callback=callback, tol=0, solver="lloyd")
     assert (model.stopped_, model.n_iter_) == ("time", 4)
 
 
@@ -112,7 +112,7 @@ def interrupt_at(step: str, count: int, times: int = 1) -> Any:
 def test_ctrl_c_keeps_the_best_result(step: str, count: int) -> None:
     """After the first pass Ctrl-C ends the fit soon, with a warning and a consistent model."""
     with pytest.warns(ConvergenceWarning, match="interrupted"):
-        model = fit(callback=interrupt_at(step, count))
+        model = fit(callback=interrupt_at(step, count), solver="lloyd")
     assert model.stopped_ == "interrupted"
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
@@ -122,7 +122,7 @@ def test_ctrl_c_leaves_a_seeding_that_is_not_needed() -> None:
     states: list[FitState] = []
     send = interrupt_at("seed", 7)
     with pytest.warns(ConvergenceWarning, match="interrupted"):
-        fit(callback=lambda state: (states.append(state), send(state))[1])
+        fit(callback=lambda state: (states.append(state), send(state))[1], solver="lloyd")
     assert [state.restart for state in states if state.step == "seed"] == [0] * 5 + [1] * 2
     assert states[-1].step == "lift"
 

@@ -15,7 +15,7 @@ import scipy.sparse
 from sklearn.decomposition import PCA
 
 from projected_kmeans import FitState, ProjectedKMeans
-from projected_kmeans.planning import approach
+from projected_kmeans.planning import approach, restart_plan
 from projected_kmeans.results import Clustering, OnPass
 from projected_kmeans.running import checkpoint as running_checkpoint
 from projected_kmeans.running import part_files
@@ -113,8 +113,8 @@ def test_mending_goes_on(subsample: bool, tmp_path: Path, monkeypatch: pytest.Mo
     """A fit that was left before, during or after mending ends with the same bits."""
     monkeypatch.setattr(approach, "SMALL_WORK", 0)
     if subsample:
-        monkeypatch.setattr(approach, "MIN_SUBSAMPLE_ROWS", 40)
-        monkeypatch.setattr(approach, "SUBSAMPLE_ROWS_PER_CLUSTER", 8)
+        monkeypatch.setattr(restart_plan, "MIN_SUBSAMPLE_ROWS", 40)
+        monkeypatch.setattr(restart_plan, "SUBSAMPLE_ROWS_PER_CLUSTER", 8)
     breathe, counts, deadly = single_restart.breathe, list[int](), 0
 
     def dying(*arguments: Any, on_pass: OnPass, **options: Any) -> Clustering:

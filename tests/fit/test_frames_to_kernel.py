@@ -8,7 +8,7 @@ import pytest
 import scipy.sparse
 
 from projected_kmeans import ProjectedKMeans, _native
-from projected_kmeans.planning import approach
+from projected_kmeans.planning import approach, restart_plan
 from tests.support.blobs import draw_blobs
 from tests.support.frames import FrameCounter
 
@@ -45,8 +45,8 @@ def test_few_frames_on_sparse_rows(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_few_frames_on_a_subsample(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nor do restarts that run on a subsample first."""
     monkeypatch.setattr(approach, "SMALL_WORK", 0)
-    monkeypatch.setattr(approach, "MIN_SUBSAMPLE_ROWS", 40)
-    monkeypatch.setattr(approach, "SUBSAMPLE_ROWS_PER_CLUSTER", 8)
+    monkeypatch.setattr(restart_plan, "MIN_SUBSAMPLE_ROWS", 40)
+    monkeypatch.setattr(restart_plan, "SUBSAMPLE_ROWS_PER_CLUSTER", 8)
     X, _ = draw_blobs()
     way = find_way(monkeypatch, X, projection="sign", n_init=3)
     assert len(way) <= MAX_FRAMES, way

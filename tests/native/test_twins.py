@@ -216,6 +216,14 @@ def compare_race(kernel: Any, twin: Any) -> Outcome:
     return sorted(places)[:9], twin(X, cells, seeds, 9)
 
 
+def compare_scouts(kernel: Any, twin: Any) -> Outcome:
+    """Search for six clusters by Lloyd's method and swaps of centers."""
+    centers, labels = X[:6].copy(), np.empty(70, np.int32)
+    inertia = kernel(X, None, 11, 4, 1000, 1e-3, labels, centers)
+    expected, wanted = twin(X, X[:6].copy(), 11, 4, 1e-3)
+    return [*labels, round(inertia, 6)], [*wanted, round(expected, 6)]
+
+
 def compare_scans(kernel: Any, twin: Any, rows: Any) -> Outcome:
     """Find the ranges of all columns."""
     low, high, norm = np.full(13, np.inf), np.full(13, -np.inf), np.zeros(1)
@@ -309,6 +317,7 @@ CASES: dict[str, list[Callable[[Any, Any], Outcome]]] = {
     ],
     "center_neighbours": [compare_neighbours],
     "race_centers": [compare_race],
+    "scout_centers": [compare_scouts],
     "lower_distances": [compare_lowered],
     "priced_clusters": [compare_priced],
     "repair_sizes": [compare_repaired],

@@ -101,34 +101,58 @@ def test_settings_change_the_approach(settings: Settings, expected: dict[str, ob
 
 
 @pytest.mark.parametrize(
-    ("settings", "min_gain"),
+    ("settings", "scouts", "n_init"),
     [
-        (Settings(10), 0.0),
-        (Settings(10, n_init=1), 0.0),
-        (Settings(10, solver="lloyd"), math.inf),
-        (Settings(10, init=list(range(10))), math.inf),
-        (Settings(10, metric="cosine"), math.inf),
+        (Settings(10), True, 4),
+        (Settings(10, n_init=1), False, 1),
+        (Settings(10, n_init=7), False, 7),
+        (Settings(10, solver="sdp"), True, 4),
+        (Settings(10, projection="svd", n_components=9), True, 4),
+        (Settings(10, projection="svd", n_components=9, metric="cosine"), True, 4),
+        (Settings(10, solver="lloyd"), False, 3),
+        (Settings(10, solver="breathing"), False, 3),
+        (Settings(10, init="random"), False, 3),
+        (Settings(10, init=list(range(10))), False, 1),
+        (Settings(10, init=lambda *_: None), False, 3),
+        (Settings(10, metric="cosine"), False, 3),
     ],
 )
-def test_small_rows_breathe_unless_the_caller_forbids_it(
-    settings: Settings, min_gain: float
+def test_restarts_on_small_rows_run_inside_a_kernel(
+    settings: Settings, scouts: bool, n_init: int
 ) -> None:
-    """1797 x 64 rows breathe to the end, but not from given centers, nor with a named solver."""
+    """1797 x 64 rows are searched by the kernel, but not from chosen centers or by a solver."""
     found = choose_approach(settings, Sizes(1797, 64, 10, 8))
+    assert (found.scouts, found.n_init) == (scouts, n_init)
+    if scouts:
+        assert (found.solver, found.min_breathing_gain, found.inertia_tol) == ("lloyd", math.inf, 0)
+
+
+def test_more_work_runs_no_restarts_inside_a_kernel() -> None:
+    """Above 10 million multiplications a pass, and for sparse rows, passes are made one by one."""
+    assert choose_approach(Settings(10), Sizes(15_000, 64, 10, 8)).scouts
+    assert not choose_approach(Settings(10), Sizes(16_000, 64, 10, 8)).scouts
+    sparse = Sizes(1797, 64, 10, 8, n_nonzeros=5000)
+    assert not choose_approach(Settings(10), sparse).scouts
+
+
+@pytest.mark.parametrize(("solver", "min_gain"), [("auto", 0.0), ("lloyd", math.inf)])
+def test_small_rows_breathe_from_other_seedings(solver: str, min_gain: float) -> None:
+    """1797 x 64 rows breathe to the end where the kernel does not know the seeding."""
+    found = choose_approach(Settings(10, init="random", solver=solver), Sizes(1797, 64, 10, 8))
     assert (found.solver, found.min_breathing_gain) == ("lloyd", min_gain)
 
 
 def test_only_the_best_restart_breathes_if_nothing_is_projected() -> None:
     """The other restarts end with Lloyd's method: the trace has one long restart of three."""
     X, _ = draw_blobs(gap=0.2, d=6)
-    model = ProjectedKMeans(5, random_state=0).fit(X)
+    model = ProjectedKMeans(5, random_state=0, init="k-means||").fit(X)
     assert (model.approach_.projection, model.approach_.n_init) == (None, 3)
     seen = [state.restart for state in model.trace_ if state.step == "cluster"]
     # One breath takes at least three passes; restart 0, 1 and 2 follow each other, then the best.
     order = [one for one, before in zip(seen, [None, *seen], strict=False) if one != before]
     assert order[:2] == [0, 1]
     assert 3 <= len(order) <= 4
-    alone = ProjectedKMeans(5, random_state=0, solver="lloyd").fit(X)
+    alone = ProjectedKMeans(5, random_state=0, solver="lloyd", init="k-means||").fit(X)
     assert model.inertia_ <= alone.inertia_
     assert len(seen) > len([state for state in alone.trace_ if state.step == "cluster"])
 

@@ -34,18 +34,26 @@ def test_rows_that_are_not_projected_need_no_sketch() -> None:
 def test_finalists_and_candidates_are_counted() -> None:
     """Several finalists are lifted with 24 sets of centers; a candidate takes 2 bytes a row."""
     small, many = Sizes(2000, 784, 10, 8), Sizes(90_000, 784, 200, 4)
-    finalists = choose_approach(Settings(10), small)
+    finalists = choose_approach(Settings(10, solver="lloyd"), small)
     assert (finalists.n_init, finalists.subsample_rows) == (3, 0)
     assert count_bytes(small, finalists).tables == 8 * 784 * (24 * 10 + 3 * 2 * 34)
     candidates = choose_approach(Settings(200), many)
     assert count_bytes(many, candidates).state == 90_000 * (68 + 2 * 16)
 
 
+def test_restarts_inside_a_kernel_hold_all_rows() -> None:
+    """Restarts inside a kernel hold three copies of the rows in float64, and lift one partition."""
+    sizes = Sizes(1797, 64, 10, 8)
+    found = count_bytes(sizes, choose_approach(Settings(10), sizes))
+    assert found.subsample == 1797 * (3 * 8 * 64 + 100)
+    assert found.tables == 8 * 64 * 8 * 10
+
+
 def test_wide_rows_are_counted_as_hashed() -> None:
     """Directions of wide rows are found in 8,192 columns; dense rows are hashed beforehand."""
     dense, sparse = Sizes(3000, 30_000, 20, 4), Sizes(20_000, 10**6, 30, 4, 4_000_000)
     matrices = 3 * 128 * 8192 * 8
-    approach = choose_approach(Settings(20), dense)
+    approach = choose_approach(Settings(20, solver="breathing"), dense)
     hashed = (3000 + 1024) * 8192 * 4
     assert count_bytes(dense, approach).tables == 8 * 30_000 * 24 * 20 + matrices + hashed
     assert count_selected_bytes(dense, approach, stored=True, needs_all=False) == 0

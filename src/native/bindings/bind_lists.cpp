@@ -1,4 +1,5 @@
-// Lists of centers that rows share, and the seeding by cells, as Python sees them.
+// Lists of centers that rows share, the seeding by cells and the search on few rows, as Python sees
+// them.
 // Each function checks its arguments, releases the GIL and calls one kernel.
 #include <nanobind/stl/optional.h>
 
@@ -177,6 +178,26 @@ std::int64_t race_centers(In<C, 2> rows, std::optional<In<double, 1>> weights, d
         thread_count(n_threads));
 }
 
+double scout_centers(In<double, 2> rows, std::optional<In<double, 1>> weights, std::uint64_t seed,
+                     std::int64_t patience, std::int64_t max_iter, double tol,
+                     Out<std::int32_t, 1> labels, Out<double, 2> centers) {
+    ArrayMemory().reads(rows, weights).writes(labels, centers);
+    require(rows.shape(0) > 0 && rows.shape(1) > 0, "there is at least one row and one column");
+    require(!weights || weights->shape(0) == rows.shape(0), "weights have an entry for every row");
+    require(labels.shape(0) == rows.shape(0), "labels have an entry for every row");
+    require(centers.shape(1) == rows.shape(1), "centers have a value for every column");
+    require(centers.shape(0) > 0 && centers.shape(0) <= max_centers,
+            "there is at least one center, and at most 2^30");
+    require(patience >= 0 && max_iter >= 1 && tol >= 0,
+            "patience and tol are not negative, and there is at least one pass");
+    const nb::gil_scoped_release unlocked;
+    return PK_KERNEL(scout_centers)::chosen()(
+        rows.data(), static_cast<std::int64_t>(rows.shape(0)),
+        static_cast<std::int64_t>(rows.shape(1)), weights ? weights->data() : nullptr, seed,
+        patience, max_iter, tol, static_cast<std::int64_t>(centers.shape(0)), labels.data(),
+        centers.data());
+}
+
 template <class C> void bind_lists_of(nb::module_ &m) {
     m.def("nearest_listed", nearest_listed<C>, array("block"), array("origin"), "scale"_a,
           array("centers"), array("exact_centers"), array("groups").none(), array("starts"),
@@ -198,6 +219,8 @@ template <class C> void bind_lists_of(nb::module_ &m) {
 void bind_lists(nb::module_ &m) {
     bind_lists_of<float>(m);
     bind_lists_of<double>(m);
+    m.def("scout_centers", scout_centers, array("rows"), array("weights").none(), "seed"_a,
+          "patience"_a, "max_iter"_a, "tol"_a, array("labels"), array("centers"));
 }
 
 }  // namespace projected_kmeans

@@ -98,6 +98,17 @@ std::int64_t race_centers(const Rows &rows, const double *weights, double scale,
                           const std::uint64_t *seeds, std::int64_t n_centers, std::int64_t *counts,
                           std::int64_t *chosen, double *times, int n_threads);
 
+// Lloyd's method from the given centers, until a pass changes no label or lowers the inertia by
+// less than the share `tol`. Then centers are swapped for rows, as long as that lowers the inertia
+// within a few passes; the search ends when `patience` tries in a row have failed, or after
+// `max_iter` passes. centers (in/out) <- the best that were found; labels <- their nearest ones,
+// the lowest of equally near ones. Returns the inertia of these labels about these centers. `seed`
+// fixes the draws; `weights` may be null. One thread, because it is meant for few rows.
+double scout_centers(const double *rows, std::int64_t n_rows, std::int64_t n_columns,
+                     const double *weights, std::uint64_t seed, std::int64_t patience,
+                     std::int64_t max_iter, double tol, std::int64_t n_centers,
+                     std::int32_t *labels, double *centers);
+
 // nearest[row] (in/out) <- the minimum of itself and the squared distances to the centers, in frame
 // units. Centers are outside the frame.
 template <class C>

@@ -12,6 +12,7 @@
 #include <limits>
 
 #include "clustering/kernels.hpp"
+#include "clustering/uniform.hpp"
 #include "lanes/buffer.hpp"
 #include "lanes/tiles.hpp"
 
@@ -24,14 +25,6 @@ constexpr int n_trials = 4;
 // Expected overshoot of a round, so that few rounds are needed: 1.1 times the centers that are
 // missing, if potentials did not fall meanwhile.
 constexpr double overshoot = 1.1;
-
-// Uniform numbers in [0, 1): the SplitMix64 generator, by the index of the draw.
-double uniform(std::uint64_t seed, std::uint64_t index) {
-    std::uint64_t word = seed + (index + 1) * 0x9E3779B97F4A7C15u;
-    word = (word ^ (word >> 30)) * 0xBF58476D1CE4E5B9u;
-    word = (word ^ (word >> 27)) * 0x94D049BB133111EBu;
-    return static_cast<double>((word ^ (word >> 31)) >> 11) * 0x1p-53;
-}
 
 // The rows of all cells, tile by tile: data[tile][column][row]. A cell begins a new tile.
 template <class C> struct PackedCells {

@@ -155,7 +155,8 @@ class ProjectedKMeans(
         original space wins. For large data and the solver "lloyd", restarts instead run on a
         subsample of the sketch with 256 rows per cluster (at most a third of the rows), and the
         best of them continues with all rows. "auto" is 3 to 8, or 1 if ``init`` fixes the centers
-        or the data are so large that restarts would take too long.
+        or the data are so large that restarts would take too long. On small data it is 4, and these
+        restarts run inside a kernel, of which the best continues.
     solver : {"auto", "lloyd", "cells", "hartigan", "breathing", "orss06", "kss04", "exact", \
             "sdp"}, estimator or callable, default="auto"
         "lloyd" compares rows with all centers. "cells" is for hundreds to a hundred thousand
@@ -165,10 +166,11 @@ class ProjectedKMeans(
         projection if rows are sparse or the metric is "cosine". "hartigan" runs Lloyd's method
         until it converges and then moves single points, as MatLab's kmeans does. "breathing"
         continues after Lloyd's method with a local search that adds and removes centers (Fritzke
-        2020); see the notes for its cost and gain. "auto" is "breathing" for small data, for which
-        it takes less than a second; "cells" from 500 clusters on, if each has at least 8 rows and
-        neither ``init`` nor ``n_init`` asks for more; else "lloyd", whose best restarts then also
-        add and remove centers as long as each round lowers the inertia by 0.1 %. Where restarts
+        2020); see the notes for its cost and gain. "auto" is "lloyd" after restarts with swaps of
+        centers for small data, which takes less than a second; "cells" from 500 clusters on, if
+        each has at least 8 rows and neither ``init`` nor ``n_init`` asks for more; else "lloyd",
+        whose best restarts then also add and remove centers as long as each round lowers the
+        inertia by 0.1 %. Where restarts
         would run on a subsample and the rows have heavy tails (the farthest 1 / 256 of them hold a
         tenth of the sum of squares), "auto" is "cells" with all rows as one cell, because a
         subsample misses the far rows. If a

@@ -46,6 +46,7 @@ from projected_kmeans.solvers.restarts import (
     run_restarts,
 )
 from projected_kmeans.solvers.resumable_solvers import run_to_plateau
+from projected_kmeans.solvers.scouting import Scouts
 from projected_kmeans.solvers.settling import settle_and_fill, settle_labels
 from projected_kmeans.solvers.single_restart import Effort
 
@@ -93,6 +94,9 @@ def cluster_sketch(
     )
     if approach.solver == "cells":
         return [_search_cells(recipe, sketch, effort, run)]
+    if approach.scouts:
+        scouts = Scouts(sketch, recipe.n_clusters, approach.n_init, recipe.max_iter, recipe.key)
+        return run_restarts(sketch, recipe.n_clusters, 1, scouts.find_centers, effort, run)
     sample = draw_subsample(sketch, approach.subsample_rows, recipe.key)
     measured = sample or sketch_for_seeding(recipe, sketch, run.monitor)
     first = FirstCenters(recipe, original, sample or sketch, measured)

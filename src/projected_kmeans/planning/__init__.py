@@ -11,6 +11,8 @@ One module each, in the order in which they are asked:
 - `map_choice`: which map, how many dimensions, and the reason.
 - `cell_plan`: from which sizes on very many clusters are found in cells, and how.
 - `size_race`: how many starts compete if clusters have limits of their sizes.
+- `restart_plan`: how many restarts, and on how many rows.
+- `scout_plan`: when restarts run inside a kernel.
 - `approach`: what every "auto" means: map, restarts, solver, tolerance, polishing.
 - `recipe`: all that a run depends on beside the rows, with the map built and the memory planned.
 - `memory_limit`: how a limit is written ("2GB").

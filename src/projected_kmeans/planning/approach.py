@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any
 
 from projected_kmeans.choices import SKETCH_SOLVERS
 from projected_kmeans.planning.cell_plan import (
@@ -19,6 +19,8 @@ from projected_kmeans.planning.cell_plan import (
     takes_cells,
 )
 from projected_kmeans.planning.map_choice import MapChoice, choose_map
+from projected_kmeans.planning.restart_plan import DEFAULT_RESTARTS, Restarts, choose_restarts
+from projected_kmeans.planning.scout_plan import N_SCOUTS, takes_scouts
 from projected_kmeans.planning.settings import (
     OWN_SOLVER,
     Settings,
@@ -28,23 +30,8 @@ from projected_kmeans.planning.sizes import Sizes
 
 # The work of a fit is counted in multiplications of one full pass: rows x clusters x dimensions.
 # Up to SMALL_WORK a local search takes less than a second, so a small fit breathes until no breath
-# gains anything. If nothing is projected, only the best of its restarts does: the inertias that are
-# compared are the final ones, and on digits the other two took 60 % of all passes.
+# gains anything. With the default seeding restarts run inside a kernel instead (`scout_plan.py`).
 SMALL_WORK = 1e7
-# Up to RESTARTS_WORK a fit can afford three restarts on all rows.
-RESTARTS_WORK = 1e9
-
-# Restarts compete on a subsample of 256 rows a cluster, at least 4,096 rows, if that is at most a
-# third of all rows. On digits and a mixture the best of three then ends 0.1 to 0.3 % below one run
-# on all rows.
-SUBSAMPLE_ROWS_PER_CLUSTER = 256
-MIN_SUBSAMPLE_ROWS = 4096
-# If rows are fewer and three restarts on all rows are too much work, a single run starts on a third
-# of the rows, because badly placed centers are cheaper to repair there. It needs 24 rows a cluster.
-MIN_SUBSAMPLE_ROWS_PER_CLUSTER = 24
-
-# Restarts: 3 by default, up to 8 if there are many subsamples' worth of rows.
-DEFAULT_RESTARTS, MAX_RESTARTS = 3, 8
 
 # Breathing goes on while a breath lowers the inertia by at least this share. A center that stands
 # between two clusters while two others share one costs about 1 / k of the inertia, and breaths
@@ -108,6 +95,8 @@ class Approach:
         Why this projection.
     limits_sizes : bool
         Whether clusters keep limits of their sizes.
+    scouts : bool
+        Whether restarts run inside a kernel, on all rows in memory, and the best of them goes on.
     """
 
     projection: str | None
@@ -123,6 +112,12 @@ class Approach:
     watches_tails: bool
     reason: str
     limits_sizes: bool = False
+    scouts: bool = False
+
+    @property
+    def searches_fully(self) -> bool:
+        """Whether a local search goes on until it gains nothing more."""
+        return self.solver == "breathing" or self.min_breathing_gain == 0
 
     @property
     def has_tails(self) -> bool:
@@ -144,6 +139,9 @@ def choose_approach(settings: Settings, sizes: Sizes) -> Approach:
     planned = choose_effort(sizes, chosen, draws_centers=draws_centers)
     if takes_cells(settings, sizes, chosen.name):
         planned = _plan_cells(sizes, planned)
+    elif planned.searches_fully and takes_scouts(settings, chosen.name):
+        planned = replace(planned, scouts=True, n_init=N_SCOUTS)
+        planned = replace(planned, solver="lloyd", min_breathing_gain=math.inf)
     approach = _apply_settings(settings, planned)
     competes = approach.solver == "lloyd" and approach.n_init > 1 and approach.subsample_rows > 0
     watches = competes and allows_swaps(settings, sizes, chosen.name)
@@ -213,25 +211,6 @@ def plan_tails(planned: Approach) -> Approach:
     Restarts on a subsample would not see the few far rows that make up much of the inertia.
     """
     return replace(planned, solver="cells", n_init=1, subsample_rows=0, min_breathing_gain=math.inf)
-
-
-class Restarts(NamedTuple):
-    """How many restarts there are, and on how many rows they compete; 0 for all rows."""
-
-    n_init: int
-    subsample_rows: int
-
-
-def choose_restarts(sizes: Sizes, work: float) -> Restarts:
-    """Return the restarts of a fit whose first centers are drawn."""
-    n, k = sizes.n_rows, sizes.n_clusters
-    subsample = max(MIN_SUBSAMPLE_ROWS, SUBSAMPLE_ROWS_PER_CLUSTER * k)
-    if 3 * subsample <= n:
-        return Restarts(min(MAX_RESTARTS, max(DEFAULT_RESTARTS, n // subsample)), subsample)
-    if work <= RESTARTS_WORK:
-        return Restarts(DEFAULT_RESTARTS, 0)
-    third = n // 3
-    return Restarts(1, third if third >= MIN_SUBSAMPLE_ROWS_PER_CLUSTER * k else 0)
 
 
 def _choose_polish(sizes: Sizes, chosen: MapChoice, *, is_small: bool) -> int:

@@ -32,6 +32,10 @@ CENTER_SETS, FINALIST_CENTER_SETS = 8, 24
 # cluster into two. They are counted also for fits that take it only if tails are heavy.
 CELL_CENTER_SETS = 16
 
+# Bytes of an entry while restarts run inside a kernel: of the rows as they are, scaled, and as they
+# were read. Bytes of a row beside them: two partitions with their distances, and those to draws.
+SCOUT_BYTES, SCOUT_ROW_BYTES = 24, 100
+
 # Matrices of d rows, as wide as the sign sketch, that exist at a time while directions are found.
 DIRECTION_MATRICES = 3
 
@@ -50,7 +54,7 @@ class FitBytes:
         The sketch of all rows; of sparse rows that are not projected, the sketch to seed on.
     subsample : int
         The sketch and the state of the subsample on which restarts compete. For the solver "cells",
-        copies of the rows that take part in seeding.
+        copies of the rows that take part in seeding; for restarts inside a kernel, of all rows.
     """
 
     tables: int
@@ -86,19 +90,23 @@ def count_bytes(sizes: Sizes, approach: Approach) -> FitBytes:
         directions = _count_direction_bytes(sizes, approach)
     else:
         sketch_columns = count_seeding_columns(d) if sizes.sparse else 0
-    lifts_finalists = approach.n_init > 1 and not approach.subsample_rows and not sizes.sparse
+    restarts_on_all = approach.n_init > 1 and not (approach.subsample_rows or approach.scouts)
+    lifts_finalists = restarts_on_all and not sizes.sparse
     center_sets = FINALIST_CENTER_SETS if lifts_finalists else CENTER_SETS
     tables = 8 * d * center_sets * sizes.n_clusters + directions
     if in_cells or approach.watches_tails:
         tables += 8 * CELL_CENTER_SETS * sizes.n_clusters * approach.n_components
     # Rows of a sketch that all take part in seeding are copied once, drawn ones twice.
     copies = 2 if in_cells and approach.subsample_rows < n else 1
+    held = approach.subsample_rows
+    subsample = held * (copies * approach.n_components * itemsize + STATE_BYTES_PER_ROW)
+    if approach.scouts:
+        subsample = n * (SCOUT_BYTES * approach.n_components + SCOUT_ROW_BYTES)
     return FitBytes(
         tables=tables,
         state=n * row_bytes,
         sketch=n * sketch_columns * itemsize,
-        subsample=approach.subsample_rows
-        * (copies * approach.n_components * itemsize + STATE_BYTES_PER_ROW),
+        subsample=subsample,
     )
 
 

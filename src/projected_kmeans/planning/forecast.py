@@ -37,6 +37,9 @@ BREATHING_PASSES = 13
 # solver="breathing": distances as of 6 runs of Lloyd's method, and 4 calls of a pass for one.
 SEARCH_RUNS, SEARCH_CALLS = 6, 4
 
+# Restarts inside a kernel: passes of each, without bounds, and passes of Lloyd's method after them.
+SCOUT_PASSES, PASSES_AFTER_SCOUTS = 60, 4
+
 # solver="cells": passes until a plateau, and the time of a pass over that of its products alone.
 CELL_PASSES, CELL_OVERHEAD = 14, 2.0
 
@@ -183,6 +186,9 @@ def _row_seconds(sizes: Sizes, approach: Approach, speed: Speed) -> float:
 
 def _cluster_seconds(sizes: Sizes, approach: Approach, row_seconds: float) -> float:
     """Return the seconds of the solver in all restarts."""
+    if approach.scouts:
+        scouting = approach.n_init * SCOUT_PASSES * sizes.n_rows * row_seconds
+        return scouting + PASSES_AFTER_SCOUTS * (sizes.n_rows * row_seconds + SECONDS_PER_PASS)
     competing = approach.subsample_rows or sizes.n_rows
     searches = approach.solver == "breathing"
     # Without a subsample the last restart is the final run.

@@ -7,6 +7,7 @@ Modules
 -------
 seeding            the table of seedings, greedy k-means++, random rows, ORSS06
 kmeans_plus_plus   rows drawn by squared distance, many in one pass; used by most seedings
+scouting           whole restarts on few rows inside a kernel, of which the best goes on
 sampled_seeding    k-means|| and AFK-MC^2, which pass over the rows only a few times
 lloyd              `Lloyd`: the method as an object, one pass a `step()`
 empty_clusters     which rows go to clusters that a pass left empty
@@ -60,6 +61,11 @@ three are left. On digits and mixtures (k = 10 to 100) six restarts this way end
 all run to their end and are compared on the sketch, and make 55 to 72 % of their passes. Where
 tails are heavy, a subsample misses the far rows that make up the inertia. All rows are then seeded
 as one cell and searched by swaps, as below.
+
+**Few rows.** A pass over a thousand rows takes less time than the Python around it. Restarts on few
+rows therefore run inside a kernel (`scouting`): greedy k-means++, Lloyd's method, and swaps of a
+center for a row drawn by D^2, until five in a row have failed. Exact passes begin at the best of
+them. The rows are read into memory for it, so that files and Dask give the same bits.
 
 **Very many clusters.** Greedy k-means++ and Lloyd's method over all centers cost n k. The solver
 "cells" costs little more for 16,000 clusters than for 1,000. (1) Some 2 sqrt(k) coarse cells divide

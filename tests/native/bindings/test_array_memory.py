@@ -20,6 +20,7 @@ CALLS = (
     right.call_weigh_candidates,
     right.call_center_neighbours,
     right.call_race_centers,
+    right.call_scout_centers,
 )
 
 

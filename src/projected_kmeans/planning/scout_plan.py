@@ -1,0 +1,36 @@
+"""When restarts run inside a kernel, on few rows in memory: `solvers.scouting`.
+
+Decides from settings; `approach.py` says from the sizes whether the work is small.
+"""
+
+from __future__ import annotations
+
+from projected_kmeans.planning.settings import Settings
+
+# Restarts inside the kernel. On load_digits (k = 10) 4 end as low as 10 of scikit-learn's KMeans.
+N_SCOUTS = 4
+
+
+def takes_scouts(settings: Settings, projection: str | None) -> bool:
+    """Return whether restarts of a small fit run inside a kernel.
+
+    They do not if the caller chose a solver, first centers or a number of restarts, which are then
+    made one by one. Nor do they for directions of rows that are not projected, because the kernel
+    knows Euclidean distances only.
+
+    Parameters
+    ----------
+    settings : Settings
+        What the caller fixed.
+    projection : str or None
+        The name of the map.
+
+    Examples
+    --------
+    >>> takes_scouts(Settings(10), None), takes_scouts(Settings(10, solver="breathing"), None)
+    (True, False)
+    """
+    if settings.solver not in ("auto", "sdp") or settings.n_init != "auto":
+        return False
+    knows_metric = projection is not None or settings.metric == "euclidean"
+    return isinstance(settings.init, str) and settings.init == "k-means++" and knows_metric
