@@ -26,7 +26,7 @@ from projected_kmeans.commands.fit_outputs import open_outputs, resolve_image_sh
 from projected_kmeans.commands.label_files import find_truth
 from projected_kmeans.commands.limit_options import limit_options
 from projected_kmeans.commands.metric_option import metric_option
-from projected_kmeans.commands.model_columns import list_left_out, name_columns
+from projected_kmeans.commands.model_columns import note_columns
 from projected_kmeans.commands.options import (
     AUTO_COUNT,
     checkpoint_option,
@@ -245,11 +245,10 @@ def fit(
                         rows, sample_weight=weights, client=client
                     )
                 model.set_params(callback=None, checkpoint=None)
-                model._left_out_columns = list_left_out(data, choices.rows)
                 accuracy = None if truth is None else clustering_accuracy(truth, model.labels_)
                 document = describe_fit(model, rows, name=name, accuracy=accuracy)
                 document |= describe_theorem(model, chosen)
-                document["data"] |= name_columns(choices.rows["columns"])
+                document["data"] |= note_columns(model, data, choices.rows)
                 delivery = Delivery(outputs, document, wanted)
                 written = delivery.write(rows, ids, weights, shape, truth)
                 wait = ending.enter_context(outputs.keep_open())
