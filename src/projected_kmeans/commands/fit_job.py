@@ -22,7 +22,7 @@ from projected_kmeans.commands.data_choices import (
 from projected_kmeans.commands.fit_delivery import Delivery, Wanted
 from projected_kmeans.commands.fit_outputs import open_outputs, resolve_image_shape
 from projected_kmeans.commands.label_files import find_truth
-from projected_kmeans.commands.model_columns import list_left_out, name_columns
+from projected_kmeans.commands.model_columns import note_columns
 from projected_kmeans.commands.progress import show_progress
 from projected_kmeans.estimator.fit_document import describe_fit
 from projected_kmeans.estimator.projected_kmeans import ProjectedKMeans
@@ -68,11 +68,10 @@ def run_fit(
                         rows, sample_weight=weights, client=client
                     )
                 model.set_params(callback=None, checkpoint=None)
-                model._left_out_columns = list_left_out(data, choices.rows)
                 accuracy = None if truth is None else clustering_accuracy(truth, model.labels_)
                 document = describe_fit(model, rows, name=name, accuracy=accuracy)
                 document |= describe_theorem(model, chosen)
-                document["data"] |= name_columns(choices.rows["columns"])
+                document["data"] |= note_columns(model, data, choices.rows)
                 delivery = Delivery(outputs, document, wanted)
                 written = delivery.write(rows, ids, weights, shape, truth)
                 wait = ending.enter_context(outputs.keep_open())

@@ -5,13 +5,13 @@ Chooses names; `open_rows` reads the columns.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import click
 
 from projected_kmeans.blocks.known_columns import find_others
 from projected_kmeans.estimator.fitted_model import FittedModel
+from projected_kmeans.estimator.projected_kmeans import ProjectedKMeans
 from projected_kmeans.sources.feature_columns import list_names
 from projected_kmeans.sources.side_columns import list_column_names
 
@@ -50,14 +50,22 @@ def choose_model_columns(
         click.echo(f"columns that the model does not know: {list_names(unknown)}", err=True)
 
 
-def list_left_out(data: str, choice: dict[str, Any]) -> tuple[str, ...]:
-    """Return the columns of DATA that the caller of a fit left out, or did not choose."""
-    if choice["columns"] is None:
-        return tuple(choice["drop"] or ())
+def note_columns(model: ProjectedKMeans, data: str, choice: dict[str, Any]) -> dict[str, list[str]]:
+    """Tell a model which columns of DATA its fit left out; return those that the caller chose.
+
+    Parameters
+    ----------
+    model : ProjectedKMeans
+        A fitted model; changed.
+    data : str
+        The file or folder of the fit.
+    choice : dict
+        Arguments of `open_rows`.
+    """
+    columns = choice["columns"]
+    if columns is None:
+        model._left_out_columns = tuple(choice["drop"] or ())
+        return {}
     given = list_column_names(data, choice["format"])
-    return tuple(name for name in given if name not in choice["columns"])
-
-
-def name_columns(columns: Sequence[str] | None) -> dict[str, list[str]]:
-    """Return the columns that the caller of a fit chose, as the document of the fit holds them."""
-    return {} if columns is None else {"columns": list(columns)}
+    model._left_out_columns = tuple(name for name in given if name not in columns)
+    return {"columns": list(columns)}
