@@ -1125,6 +1125,13 @@ class ProjectedKMeans(
         unset |= set() if self.__sklearn_is_fitted__() else {"drift_"}
         return sorted(set(object.__dir__(self)) - unset)
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what a pickle holds; labels on the workers of a cluster are left out."""
+        state: dict[str, Any] = dict(super().__getstate__())
+        if "__dask_scheduler__" in getattr(state.get("labels_"), "__dict__", {}):
+            del state["labels_"]
+        return state
+
     def __sklearn_is_fitted__(self) -> bool:
         return self._is_stream or "cluster_centers_" in vars(self)
 

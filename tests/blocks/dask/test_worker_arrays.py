@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pickle
 import signal
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -233,7 +234,10 @@ def keep(block: Block, labels: Any, out: Any) -> None:
 
 @pytest.mark.usefixtures("all_there")
 def test_labels_of_a_model_outlive_what_made_them(clients: Callable[..., Any]) -> None:
-    """The Dask array of labels can be computed after all else of the fit is gone."""
+    """Labels can be computed after the fit is gone; a pickle leaves them with the workers."""
     expected = fit(ROWS)
     model = fit(da.from_array(ROWS, chunks=CHUNKS["even"]), client=clients(1))
     assert (model.labels_[:50].compute(scheduler=clients(1)) == expected.labels_[:50]).all()
+    copied = pickle.loads(pickle.dumps(model))
+    assert copied.inertia_ == expected.inertia_
+    assert "labels_" not in vars(copied)
