@@ -158,7 +158,7 @@ class ClusterSums:
             return found
         return self._careful.about(self.references[:])
 
-    def _find_moments(self, last: bool) -> SomeMoments:
+    def _find_moments(self, last: bool = False) -> SomeMoments:
         if isinstance(self._sums, ClusterwiseSums):
             return self._sums.sum(*self._partitions)
         return self._sums.moments(self._spherical, last=last)
