@@ -128,9 +128,10 @@ def test_restarts_on_small_rows_run_inside_a_kernel(
 
 
 def test_more_work_runs_no_restarts_inside_a_kernel() -> None:
-    """Above 10 million multiplications a pass, and for sparse rows, passes are made one by one."""
-    assert choose_approach(Settings(10), Sizes(15_000, 64, 10, 8)).scouts
-    assert not choose_approach(Settings(10), Sizes(16_000, 64, 10, 8)).scouts
+    """Above 2^17 entries or 10 million products, and for sparse rows, Python makes the passes."""
+    assert choose_approach(Settings(10), Sizes(2048, 64, 10, 8)).scouts
+    assert not choose_approach(Settings(10), Sizes(2049, 64, 10, 8)).scouts
+    assert not choose_approach(Settings(160), Sizes(2000, 64, 160, 8)).scouts
     sparse = Sizes(1797, 64, 10, 8, n_nonzeros=5000)
     assert not choose_approach(Settings(10), sparse).scouts
 

@@ -139,7 +139,9 @@ def choose_approach(settings: Settings, sizes: Sizes) -> Approach:
     planned = choose_effort(sizes, chosen, draws_centers=draws_centers)
     if takes_cells(settings, sizes, chosen.name):
         planned = _plan_cells(sizes, planned)
-    elif planned.searches_fully and takes_scouts(settings, chosen.name):
+    elif planned.searches_fully and takes_scouts(
+        settings, chosen.name, sizes.n_rows * chosen.n_components
+    ):
         planned = replace(planned, scouts=True, n_init=N_SCOUTS)
         planned = replace(planned, solver="lloyd", min_breathing_gain=math.inf)
     approach = _apply_settings(settings, planned)

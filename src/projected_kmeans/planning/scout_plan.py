@@ -10,8 +10,12 @@ from projected_kmeans.planning.settings import Settings
 # Restarts inside the kernel. On load_digits (k = 10) 4 end as low as 10 of scikit-learn's KMeans.
 N_SCOUTS = 4
 
+# Rows times columns at most. The kernel needs copies of all rows, 1 MB each, within any limit of
+# memory, and must run on the same rows with and without a limit.
+MAX_SCOUT_ENTRIES = 2**17
 
-def takes_scouts(settings: Settings, projection: str | None) -> bool:
+
+def takes_scouts(settings: Settings, projection: str | None, n_entries: int) -> bool:
     """Return whether restarts of a small fit run inside a kernel.
 
     They do not if the caller chose a solver, first centers or a number of restarts, which are then
@@ -24,13 +28,19 @@ def takes_scouts(settings: Settings, projection: str | None) -> bool:
         What the caller fixed.
     projection : str or None
         The name of the map.
+    n_entries : int
+        Rows times columns, of the sketch if there is one.
 
     Examples
     --------
-    >>> takes_scouts(Settings(10), None), takes_scouts(Settings(10, solver="breathing"), None)
-    (True, False)
+    >>> takes_scouts(Settings(10), None, 5000)
+    True
+    >>> takes_scouts(Settings(10, solver="breathing"), None, 5000)
+    False
     """
     if settings.solver not in ("auto", "sdp") or settings.n_init != "auto":
+        return False
+    if n_entries > MAX_SCOUT_ENTRIES:
         return False
     knows_metric = projection is not None or settings.metric == "euclidean"
     return isinstance(settings.init, str) and settings.init == "k-means++" and knows_metric
