@@ -79,7 +79,7 @@ LACKS: list[Callable[[Patch], None]] = [
 @pytest.mark.parametrize("lack", LACKS, ids=lambda lack: lack.__name__)
 def test_a_fit_of_files_is_the_same(lack: Callable[[Patch], None], tmp_path: Path) -> None:
     """A fit with little memory, a checkpoint and a file of another process keeps its bits."""
-    X = np.random.default_rng(0).normal(size=(3000, 60)) + 9 * np.eye(5, 60).repeat(600, axis=0)
+    X = np.random.default_rng(0).normal(size=(8000, 60)) + 9 * np.eye(5, 60).repeat(1600, axis=0)
     np.save(tmp_path / "rows.npy", X)
     options: dict[str, Any] = {"n_clusters": 5, "n_components": 20, "random_state": 0}
     expected = ProjectedKMeans(**options).fit(X)
@@ -87,7 +87,7 @@ def test_a_fit_of_files_is_the_same(lack: Callable[[Patch], None], tmp_path: Pat
         lack(patch)
         patch.setattr(memory_plan, "MIN_BLOCK_BYTES", 2**12)
         rows = open_rows(tmp_path / "rows.npy")
-        model = ProjectedKMeans(**options, memory_limit="2MB", checkpoint=tmp_path / "kept")
+        model = ProjectedKMeans(**options, memory_limit="4MB", checkpoint=tmp_path / "kept")
         model.fit(rows)
         source = open_rows(save_mat(tmp_path, ROWS))
         assert isinstance(source, IsolatedRows)

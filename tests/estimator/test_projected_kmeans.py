@@ -123,11 +123,11 @@ def test_polish_never_raises_the_inertia(solver: str, seed: int) -> None:
 
 
 def test_auto_polish_and_restarts() -> None:
-    """Small data get four polish passes after a projection, and three restarts that breathe."""
+    """Small data get four polish passes after a projection, and restarts in a kernel or breaths."""
     X, _ = draw_blobs(1, n=300, d=50, gap=0.2)
     options: dict[str, Any] = {"projection": "sign", "n_components": 2, "random_state": 3}
     default = ProjectedKMeans(5, **options).fit(X).approach_
-    assert (default.polish_iter, default.n_init, default.scouts) == (4, 4, True)
+    assert (default.polish_iter, default.n_init, default.scouts) == (4, 16, True)
     options["solver"] = "breathing"
     automatic = ProjectedKMeans(5, **options).fit(X)
     assert (automatic.approach_.polish_iter, automatic.approach_.n_init) == (4, 3)

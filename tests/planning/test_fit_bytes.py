@@ -42,10 +42,10 @@ def test_finalists_and_candidates_are_counted() -> None:
 
 
 def test_restarts_inside_a_kernel_hold_all_rows() -> None:
-    """Restarts inside a kernel hold three copies of the rows in float64, and lift one partition."""
+    """Restarts inside a kernel hold two copies of the rows in float64, and lift one partition."""
     sizes = Sizes(1797, 64, 10, 8)
     found = count_bytes(sizes, choose_approach(Settings(10), sizes))
-    assert found.subsample == 1797 * (3 * 8 * 64 + 100)
+    assert found.subsample == 1797 * (2 * 8 * 64 + 100)
     assert found.tables == 8 * 64 * 8 * 10
 
 

@@ -237,7 +237,7 @@ def test_one_cluster_can_be_shown_alone(browser: Browser, table: str) -> None:
     )
     Select(browser.driver.find_element("id", "map-cluster")).select_by_value("2")
     labels = browser.run(chosen)
-    assert len(labels) == 60
+    assert 55 < len(labels) < 65  # of the 60 rows around each of four means
     assert set(labels) == {2}
     browser.driver.find_element("id", "map-zoom-in").click()
     browser.driver.find_element("id", "map-reset").click()

@@ -43,7 +43,7 @@ def test_members_are_the_nearest_and_the_farthest(
 
 def test_a_memory_limit_holds_for_the_report() -> None:
     """Under a limit fewer rows are sampled, and the report is still complete."""
-    source = as_row_source(np.random.default_rng(0).normal(size=(4000, 400)).astype(np.float32))
+    source = as_row_source(np.random.default_rng(0).normal(size=(6000, 400)).astype(np.float32))
     model = ProjectedKMeans(3, projection="sign", random_state=0, memory_limit="8MB").fit(source)
     found = describe_report(model, source)
     assert found.row_map is not None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wi
 
 from projected_kmeans import ProjectedKMeans, open_rows
 from projected_kmeans.results import FitState
+from projected_kmeans.solvers import scouting
 from projected_kmeans.solvers.exact import find_optimum
 from projected_kmeans.solvers.lloyd import run_lloyd
 from projected_kmeans.solvers.scouting import Scouts
@@ -69,10 +71,14 @@ def test_centers_are_where_exact_passes_stay() -> None:
     assert (found.n_iter, found.converged) == (1, True)
 
 
-def test_blocks_and_threads_change_nothing() -> None:
+@pytest.mark.parametrize("side_by_side", [True, False])
+def test_blocks_and_threads_change_nothing(
+    side_by_side: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Centers have the same bits for any blocks and threads, and others for another key."""
     X = draw_groups()
-    first = find(X, 9, key=3)
+    first = find(X, 9, key=3, n_threads=1)
+    monkeypatch.setattr(scouting, "MIN_PARALLEL_WORK", 0 if side_by_side else math.inf)
     for options in ({"block_rows": 13}, {"n_threads": 2}, {"block_rows": 1, "n_threads": 3}):
         assert find(X, 9, key=3, **options).tobytes() == first.tobytes()
     assert find(X, 9, key=4).tobytes() != first.tobytes()
@@ -132,7 +138,7 @@ def test_a_callback_ends_restarts_and_one_result_is_left() -> None:
         return state.step == "seed"
 
     model = ProjectedKMeans(9, random_state=0, callback=stop).fit(X)
-    assert [state.iteration for state in seen if state.step == "seed"] == [2]  # of 9, after 1 of 4
+    assert [state.iteration for state in seen if state.step == "seed"] == [1]  # of 9, after 1 of 7
     assert model.stopped_ == "callback"
     assert len(np.unique(model.labels_)) == 9
 

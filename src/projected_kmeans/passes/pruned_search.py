@@ -50,7 +50,7 @@ def count_share(n_clusters: int, n_columns: int, n_left: float = 1.0) -> float:
     Examples
     --------
     >>> round(count_share(1000, 384), 2), round(count_share(64, 784), 2)
-    (0.25, 0.8)
+    (0.25, 0.78)
     """
     t = count_directions(n_clusters)
     return t / n_columns + (t + ROW_COST + CENTER_COST * n_left) / n_clusters

@@ -20,7 +20,7 @@ from projected_kmeans.planning.cell_plan import (
 )
 from projected_kmeans.planning.map_choice import MapChoice, choose_map
 from projected_kmeans.planning.restart_plan import DEFAULT_RESTARTS, Restarts, choose_restarts
-from projected_kmeans.planning.scout_plan import N_SCOUTS, takes_scouts
+from projected_kmeans.planning.scout_plan import count_scouts, takes_scouts
 from projected_kmeans.planning.settings import (
     OWN_SOLVER,
     Settings,
@@ -142,7 +142,8 @@ def choose_approach(settings: Settings, sizes: Sizes) -> Approach:
     elif planned.searches_fully and takes_scouts(
         settings, chosen.name, sizes.n_rows * chosen.n_components
     ):
-        planned = replace(planned, scouts=True, n_init=N_SCOUTS)
+        n_scouts = count_scouts(float(sizes.n_rows) * sizes.n_clusters * chosen.n_components)
+        planned = replace(planned, scouts=True, n_init=n_scouts)
         planned = replace(planned, solver="lloyd", min_breathing_gain=math.inf)
     approach = _apply_settings(settings, planned)
     competes = approach.solver == "lloyd" and approach.n_init > 1 and approach.subsample_rows > 0

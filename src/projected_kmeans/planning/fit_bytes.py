@@ -32,9 +32,9 @@ CENTER_SETS, FINALIST_CENTER_SETS = 8, 24
 # cluster into two. They are counted also for fits that take it only if tails are heavy.
 CELL_CENTER_SETS = 16
 
-# Bytes of an entry while restarts run inside a kernel: of the rows as they are, scaled, and as they
-# were read. Bytes of a row beside them: two partitions with their distances, and those to draws.
-SCOUT_BYTES, SCOUT_ROW_BYTES = 24, 100
+# Bytes of an entry while restarts run inside a kernel: of the rows scaled, and as they were read.
+# Bytes of a row beside them: two partitions with their distances, and those to draws.
+SCOUT_BYTES, SCOUT_ROW_BYTES = 16, 100
 
 # Matrices of d rows, as wide as the sign sketch, that exist at a time while directions are found.
 DIRECTION_MATRICES = 3

@@ -8,11 +8,24 @@ from __future__ import annotations
 from projected_kmeans.planning.settings import Settings
 
 # Restarts inside the kernel. On load_digits (k = 10) 4 end as low as 10 of scikit-learn's KMeans.
-N_SCOUTS = 4
+# There are up to 16 if that takes no more than milliseconds: as many as passes fit in this work,
+# counted in multiplications (rows x clusters x columns).
+MIN_SCOUTS, MAX_SCOUTS, SCOUT_WORK = 4, 16, 2**17
 
 # Rows times columns at most. The kernel needs copies of all rows, 1 MB each, within any limit of
 # memory, and must run on the same rows with and without a limit.
 MAX_SCOUT_ENTRIES = 2**17
+
+
+def count_scouts(work: float) -> int:
+    """Return the number of restarts inside the kernel, for the multiplications of one pass.
+
+    Examples
+    --------
+    >>> count_scouts(150 * 3 * 4), count_scouts(1797 * 10 * 64)
+    (16, 4)
+    """
+    return int(min(MAX_SCOUTS, max(MIN_SCOUTS, SCOUT_WORK // work)))
 
 
 def takes_scouts(settings: Settings, projection: str | None, n_entries: int) -> bool:

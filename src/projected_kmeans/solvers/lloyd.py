@@ -208,8 +208,7 @@ class Lloyd:
     def result(self) -> Clustering:
         """Return the partition after the last pass; its inertia never exceeds that of the start."""
         best, history = self._start, tuple(self.history)
-        if self._moments is not None:
-            moments = self._moments
+        if (moments := self._moments) is not None:
             if _loses_bits(moments):
                 moments = self._problem.sum(self._labels, moments.means)
                 history = (*history[:-1], moments.inertia)
