@@ -1,4 +1,4 @@
-"""Draw the section of docs/benchmarks.md on thousands of clusters, from stored results."""
+"""Draw the sections of docs/benchmarks.md on thousands of clusters, from stored results."""
 
 from __future__ import annotations
 
@@ -53,3 +53,29 @@ def many_table(fits: Sequence[Any]) -> str:
             ]
         )
     return format_table(["", "system", "s", "CPU", "inertia"], lines)
+
+
+def render_predictions(document: dict[str, Any], machine: str) -> str:
+    """Return the section on labels of new rows.
+
+    Parameters
+    ----------
+    document : dict
+        The results that bench_predict.py stored.
+    machine : str
+        One line on machine and versions.
+    """
+    lines = []
+    for work in document["works"]:
+        (ours, theirs), share = work["seconds"].values(), work["agreement"]
+        name = f"{work['rows']}, k = {work['n_clusters']:,}"
+        lines.append([name, f"{ours:.2f}", f"{theirs / ours:.1f}", f"{100 * share:.3f} %"])
+    parts = [
+        "## Labels among thousands of centers",
+        machine,
+        "`predict` rules most centers out by a sketch of them, and gives the labels of a full "
+        "pass. FAISS's flat search compares every row with every center, in float32. *s* is "
+        "wall time of `predict` for all rows. To repeat: `python benchmarks/bench_predict.py`.",
+        format_table(["", "s", "times faster than FAISS", "same labels"], lines),
+    ]
+    return "\n\n".join(parts)

@@ -18,7 +18,7 @@ from file_tables import render_files
 from fit_chart import draw_fits
 from fit_tables import render_fits
 from kmeans_tables import render_kmeans
-from many_tables import render_many
+from many_tables import render_many, render_predictions
 from measuring import RESULTS, format_table
 from size_tables import render_sizes
 from stream_tables import render_stream
@@ -145,6 +145,7 @@ def render_page(folder: Path) -> str:
         ("wide", render_wide),
         ("sizes", render_sizes),
         ("many_clusters", render_many),
+        ("predict", render_predictions),
         ("field", render_field),
     ):
         path = folder / f"{name}.json"

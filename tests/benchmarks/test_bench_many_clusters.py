@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import bench_many_clusters as bench
+import bench_predict
 import many_tables
 import numpy as np
 import pytest
@@ -45,3 +46,16 @@ def test_entries_are_replaced_and_drawn() -> None:
     assert page.count("\n| ") == 4
     assert bench.is_chosen(["tree", "default"], bench.Work("tree", 3), "default")
     assert not bench.is_chosen(["4096"], bench.Work("tree", 3), "default")
+
+
+def test_predictions_are_measured_and_drawn() -> None:
+    """Both systems are timed and agree where rows are near to one center only."""
+    rows = np.repeat(np.eye(8, 20, dtype=np.float32), 40, axis=0) * 9
+    rows += np.random.default_rng(0).normal(size=rows.shape).astype(np.float32) / 9
+    found = bench_predict.bench_work(rows, 8, 1, 1)
+    assert found["agreement"] == 1
+    assert min(found["seconds"].values()) > 0
+    work = {**found, "rows": "blobs", "n_clusters": 8}
+    page = many_tables.render_predictions({"works": [work]}, "*machine*")
+    assert "| blobs, k = 8 |" in page
+    assert "100.000 %" in page
