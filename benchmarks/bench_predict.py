@@ -2,8 +2,8 @@
 
 Run ``python benchmarks/bench_predict.py [--quick]``; it writes results/predict.json. The centers
 are those of a default fit of the same rows. Both systems have all rows, the same centers and the
-same threads, and take turns; the shortest time of several counts. FAISS computes in float32, so a few
-rows that are nearly as near to a second center may get another label.
+same threads, and take turns; the shortest time of several counts. FAISS computes in float32, so a
+few rows that are nearly as near to a second center may get another label.
 """
 
 from __future__ import annotations
