@@ -5,7 +5,7 @@ exact sums to checkpoints, is as without limits. A partition found without limit
 the answer. Otherwise its centers are one start among several, because limits must divide large
 groups and join small ones, and where passes end depends on the start by a percent or more. Passes
 begin on a subsample; several starts compete there if rows and clusters are few, see
-`planning.size_race`.
+`planning.size_race`. In the end centers are swapped, one at a time, as long as that gains.
 """
 
 from __future__ import annotations
@@ -19,9 +19,15 @@ from projected_kmeans.passes.limited_search import LimitedSearch
 from projected_kmeans.passes.problem import Problem
 from projected_kmeans.passes.size_limits import SizeLimits
 from projected_kmeans.planning.recipe import Recipe
-from projected_kmeans.planning.size_race import N_FINALISTS, count_race_rows, count_starts
+from projected_kmeans.planning.size_race import (
+    N_FINALISTS,
+    N_STARTS,
+    count_race_rows,
+    count_starts,
+)
 from projected_kmeans.results import Clustering, Floats
 from projected_kmeans.running.run import Run
+from projected_kmeans.solvers.limited_swaps import swap_one_center
 from projected_kmeans.solvers.restarts import draw_subsample, first_of_lowest
 from projected_kmeans.solvers.resumable_solvers import run_to_plateau
 from projected_kmeans.solvers.seeding import seed_centers
@@ -31,6 +37,9 @@ MIN_GAIN = 1e-5
 
 # The same for starts that compete: the last digits of a subsample say nothing about all rows.
 RACE_GAIN = 2e-4
+
+# Swaps of centers at most. They end with the first that does not lower the inertia.
+MAX_SWAPS = 4
 
 
 @dataclass(frozen=True)
@@ -69,8 +78,8 @@ def limit_sizes(
     if limits.hold(best.mass):
         return [one for one in finalists if limits.hold(one.mass)]
     whole = _Course(sketch, limits, max(MIN_GAIN, recipe.approach.inertia_tol), "limited")
-    starts = {0: best.centers}
-    if _may_seed(recipe, sketch):
+    starts, may_seed = {0: best.centers}, _may_seed(recipe, sketch)
+    if may_seed:
         race, n_starts = _open_race(recipe, whole), count_starts(len(best.labels), len(best.mass))
         for index in range(1, n_starts):
             stream = open_stream(recipe.key, LIMITED_SIZES, index)
@@ -78,7 +87,26 @@ def limit_sizes(
         found = _run_all(recipe, race, starts, run)
         order = sorted(found, key=lambda index: (found[index].inertia, index))
         starts = {index: found[index].centers for index in order[:N_FINALISTS]}
-    return list(_run_all(recipe, whole, starts, run).values())
+    ended = list(_run_all(recipe, whole, starts, run).values())
+    return _swap_centers(recipe, whole, ended, run) if may_seed else ended
+
+
+def _swap_centers(
+    recipe: Recipe, whole: _Course, ended: list[Clustering], run: Run
+) -> list[Clustering]:
+    """Return the partitions, the best of them improved by swaps of centers while these gain."""
+    lowest = first_of_lowest([one.inertia for one in ended])
+    best, others = ended[lowest], [*ended[:lowest], *ended[lowest + 1 :]]
+    for swap in range(MAX_SWAPS):
+        path = recipe.key, LIMITED_SIZES, 0, swap
+        centers = None if run.monitor.stopped else swap_one_center(whole.rows, best, path)
+        if centers is None:
+            break
+        (found,) = _run_all(recipe, whole, {N_STARTS + swap: centers}, run).values()
+        if not found.inertia < best.inertia:
+            break
+        best = found
+    return [best, *others]
 
 
 def _may_seed(recipe: Recipe, sketch: Problem) -> bool:

@@ -24,6 +24,7 @@ cell_seeding       coarse cells, and a race for first centers between them
 cell_passes        passes among near centers, with swaps of centers between the first of them
 cell_search        very many clusters: seeding by cells and these passes, as part of a run
 swaps              which centers move to clusters that gain more by a second center
+limited_swaps      the same for clusters with limits of their sizes, one center at a time
 restarts           several restarts that compete, on a subsample or by halving
 lifting            centers and inertia of a partition in the original space
 trimming           passes that set a share of far rows aside, and a first look for them
