@@ -10,7 +10,7 @@ from projected_kmeans.planning.sizes import Sizes
 
 # From this many clusters on, and with at least this many rows a cluster, cells are faster than
 # Lloyd's method over all centers, and end at a lower inertia.
-MIN_CELL_CLUSTERS, MIN_ROWS_PER_CLUSTER = 500, 8
+MIN_CELL_CLUSTERS, MIN_ROWS_PER_CLUSTER = 500, 4
 
 # Rows that take part in the race for first centers: 128 a cluster, at least 2^17 and at most 2^21,
 # which have 512 MB in 64 columns of float32.
