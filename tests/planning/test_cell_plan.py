@@ -21,8 +21,8 @@ MANY = Sizes(500_000, 384, 8192, 4)
     [
         (Settings(8192), MANY, True),
         (Settings(499), Sizes(90_000, 784, 499, 4), False),
-        (Settings(1000), Sizes(7_999, 784, 1000, 4), False),
-        (Settings(1000), Sizes(8_000, 784, 1000, 4), True),
+        (Settings(1000), Sizes(3_999, 784, 1000, 4), False),
+        (Settings(1000), Sizes(4_000, 784, 1000, 4), True),
         (Settings(8192, solver="lloyd"), MANY, False),
         (Settings(8192, n_init=1), MANY, True),
         (Settings(8192, n_init=2), MANY, False),
