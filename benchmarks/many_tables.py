@@ -25,7 +25,8 @@ def render_many(document: dict[str, Any], machine: str) -> str:
         machine,
         'The default from 500 clusters on is the solver "cells"; `solver="lloyd"` compares rows '
         "with all centers. Every system labels all rows, which counts. *s* is wall time and *CPU* "
-        "the processor time of all threads. *Inertia* is relative to that of the default, so that a positive number is worse. "
+        "the processor time of all threads. *Inertia* is relative to that of the default, so that "
+        "a positive number is worse. "
         "Trees have 64 groups around each of 128 or 64 places, of very unequal sizes. To repeat: "
         "`python benchmarks/bench_many_clusters.py`.",
         many_table(document["fits"]),
