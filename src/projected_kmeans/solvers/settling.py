@@ -42,7 +42,10 @@ def settle_labels(problem: Problem, found: Clustering, search: Search | None = N
         What finds the nearest of all centers; by default all distances are measured.
     """
     dtype, in_memory = compute_type(problem.source.dtype), problem.source.resident
-    if isinstance(search, PolishSearch):
+    # Where no label changes, the inertia about means is right up to the square of their rounding.
+    # A center of length one is no mean: there the rounding itself counts, and rows are summed anew.
+    keeps_inertia = not problem.spherical
+    if keeps_inertia and isinstance(search, PolishSearch):
         rounding = 0.0 if dtype == np.float64 else float(np.finfo(dtype).eps) / 2
         if search.proves(found.centers, found.labels, rounding):
             return replace(found, settled=True)
@@ -56,7 +59,7 @@ def settle_labels(problem: Problem, found: Clustering, search: Search | None = N
         problem.label(centers, labels, then)
     else:
         search.assign(centers, labels, keep_ties=False, then=then)
-    if not changed:
+    if keeps_inertia and not changed:
         return replace(found, settled=True)
     if in_memory:
         problem.source.walk(adding)
