@@ -36,6 +36,7 @@ What they share:
 - ``proof_options``  options of ``fit`` that ask for a certificate or a guarantee
 - ``data``           open a data file: load it if it is small, otherwise read it block by block
 - ``label_files``    read and write files of labels
+- ``named_files``    files that an option names for output, checked before the work
 - ``data_choices``   columns of DATA that are ids, labels or weights, and the rest of it
 - ``id_files``       ids of rows: of a column, of a file, or the names of image files
 - ``fit_inputs``     options of ``fit`` for weights, first centers, names and rows with holes

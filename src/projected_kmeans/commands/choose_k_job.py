@@ -6,7 +6,6 @@ import csv
 import io
 import json
 from collections.abc import Mapping
-from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +14,10 @@ import click
 from projected_kmeans.choosing_k.choose_n_clusters import choose_n_clusters
 from projected_kmeans.choosing_k.cluster_counts import SHOWN_COUNTS
 from projected_kmeans.commands.data import open_data, unwrap
+from projected_kmeans.commands.named_files import open_file_folder
 from projected_kmeans.commands.progress import show_progress
 from projected_kmeans.commands.summaries import draw_table, print_table
-from projected_kmeans.output_files import open_output_folder, write_atomically, write_json
+from projected_kmeans.output_files import write_atomically, write_json
 
 
 def run_choose_k(
@@ -36,7 +36,7 @@ def run_choose_k(
     **options: Any,
 ) -> None:
     """Compare numbers of clusters for the rows of DATA."""
-    with nullcontext() if out is None else open_output_folder(_check_file(out).parent):
+    with open_file_folder(out, (".json", ".csv")):
         options["on_missing"] = on_missing
         with open_data(data, **options) as rows, show_progress(quiet=quiet) as callback:
             choice = choose_n_clusters(
@@ -64,15 +64,6 @@ def run_choose_k(
             click.echo(f"--all lists all {len(choice.n_clusters)} numbers")
         if out is not None:
             click.echo(f"written to {out}")
-
-
-def _check_file(out: str) -> Path:
-    path = Path(out)
-    if path.suffix not in (".json", ".csv"):
-        raise ValueError(f"{out} has the unknown format {path.suffix!r}; use .json or .csv")
-    if path.is_dir():
-        raise ValueError(f"{out} is a folder; name a file in it")
-    return path
 
 
 def _write_scores(path: Path, document: Mapping[str, Any]) -> None:

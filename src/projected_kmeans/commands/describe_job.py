@@ -6,7 +6,6 @@ import csv
 import io
 import json
 from collections.abc import Sequence
-from contextlib import nullcontext
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -18,11 +17,12 @@ from projected_kmeans.commands.data import open_data
 from projected_kmeans.commands.data_choices import take_choices
 from projected_kmeans.commands.feature_name_files import read_feature_names
 from projected_kmeans.commands.model_columns import choose_model_columns
+from projected_kmeans.commands.named_files import open_file_folder
 from projected_kmeans.commands.summaries import list_descriptions
 from projected_kmeans.estimator.cluster_descriptions import ClusterDescription, describe_model
 from projected_kmeans.estimator.model_files import load_model
 from projected_kmeans.estimator.projected_kmeans import read_fitted_model
-from projected_kmeans.output_files import open_output_folder, write_atomically, write_json
+from projected_kmeans.output_files import write_atomically, write_json
 
 
 def run_describe(
@@ -38,7 +38,7 @@ def run_describe(
     **options: Any,
 ) -> None:
     """Tell what each cluster of MODEL is, for the rows of DATA."""
-    with nullcontext() if out is None else open_output_folder(_check_file(out).parent):
+    with open_file_folder(out, (".csv", ".json")):
         fitted = read_fitted_model(load_model(model).set_params(memory_limit=memory_limit))
         choose_model_columns(fitted, data, options, quiet=quiet)
         chosen = take_choices(data, options)
@@ -65,15 +65,6 @@ def run_describe(
         Console().print(list_descriptions(described))
         if out is not None:
             click.echo(f"{len(described)} clusters written to {out}")
-
-
-def _check_file(out: str) -> Path:
-    path = Path(out)
-    if path.suffix not in (".csv", ".json"):
-        raise ValueError(f"{out} has the unknown format {path.suffix!r}; use .csv or .json")
-    if path.is_dir():
-        raise ValueError(f"{out} is a folder; name a file in it")
-    return path
 
 
 def _write(path: Path, document: dict[str, Any], described: Sequence[ClusterDescription]) -> None:

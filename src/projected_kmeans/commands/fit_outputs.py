@@ -17,6 +17,7 @@ import click
 from numpy.typing import NDArray
 
 from projected_kmeans.commands.command_table import PROGRAM
+from projected_kmeans.commands.named_files import check_file
 from projected_kmeans.estimator.model_files import save_fit
 from projected_kmeans.estimator.projected_kmeans import ProjectedKMeans
 from projected_kmeans.output_files import open_output_folder
@@ -153,7 +154,7 @@ def open_outputs(
     """
     with ExitStack() as stack:
         folder = None if out is None else stack.enter_context(open_output_folder(out))
-        page = None if report is None else _check_page(Path(report))
+        page = None if report is None else check_file(report)
         if page is not None:
             load_script()
             stack.enter_context(open_output_folder(page.parent))
@@ -180,12 +181,6 @@ def resolve_image_shape(
     if isinstance(image_shape, str):
         return image_shape if rows.image_shape is None else rows.image_shape
     return check_image_shape(image_shape, rows.shape[1])
-
-
-def _check_page(path: Path) -> Path:
-    if path.is_dir():
-        raise ValueError(f"{path} is a folder; name a file in it")
-    return path
 
 
 def _command() -> str | None:

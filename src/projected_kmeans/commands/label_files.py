@@ -22,6 +22,7 @@ import numpy as np
 from numpy.lib import format as npy
 from numpy.typing import NDArray
 
+from projected_kmeans.commands.named_files import check_file
 from projected_kmeans.estimator.fit_folder import check_fit_file
 from projected_kmeans.optional_packages import load_extra
 from projected_kmeans.output_files import open_output_folder, write_atomically
@@ -94,18 +95,12 @@ def open_label_folder(
 
 def check_label_file(out: str, *, with_ids: bool = False, measured: bool = False) -> Path:
     """Return the path of a label file; refuse a format that is unknown or has too few columns."""
-    path = Path(out)
-    if path.suffix not in WRITERS:
-        raise ValueError(
-            f"{out} has the unknown format {path.suffix!r}; use .npy, .csv or .parquet"
-        )
+    path = check_file(out, (".npy", ".csv", ".parquet"))
     if path.suffix == ".parquet":
         load_extra("pyarrow", "parquet", out)
     if path.suffix == ".npy" and (with_ids or measured):
         what = "ids" if with_ids else "distances"
         raise ValueError(f"{out} has no room for {what} beside the labels; use .csv or .parquet")
-    if path.is_dir():
-        raise ValueError(f"{out} is a folder; name a file in it")
     return path
 
 

@@ -8,26 +8,20 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
 from projected_kmeans.commands.label_files import guard_cell
+from projected_kmeans.commands.named_files import open_file_folder
 from projected_kmeans.estimator.representatives import Representatives
-from projected_kmeans.output_files import open_output_folder, write_atomically
+from projected_kmeans.output_files import write_atomically
 from projected_kmeans.sources.side_columns import RowIds
 
 
 def open_representative_folder(out: str | None) -> AbstractContextManager[Path | None]:
     """Check, before the long work, that representatives can be written; None writes no file."""
-    if out is None:
-        return nullcontext()
-    path = Path(out)
-    if path.suffix != ".csv":
-        raise ValueError(f"{out} has the unknown format {path.suffix!r}; use .csv")
-    if path.is_dir():
-        raise ValueError(f"{out} is a folder; name a file in it")
-    return open_output_folder(path.parent)
+    return open_file_folder(out, [".csv"])
 
 
 def write_representatives(
