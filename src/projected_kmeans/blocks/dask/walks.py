@@ -149,9 +149,9 @@ def walk_there(
     """
     arrays = Arrays(tasks, open_block)
     together = len(blocks) if workers.client is not None else TOGETHER
-    done = 0
+    done, numbered = 0, list(enumerate(blocks))
     for first in range(0, len(blocks), together):
-        group = list(enumerate(blocks))[first : first + together]
+        group = numbered[first : first + together]
         for n_rows in _walk_group(group, arrays, workers, told=on_block is not None):
             done += n_rows
             if on_block is not None:
@@ -170,12 +170,14 @@ def _walk_group(
     If nothing comes back of a block and nobody wants to be told, only the totals arrive.
     """
     work = hold(arrays.work)
-    run, pick = delayed(_run, pure=False), delayed(_pick, pure=False)
+    run, pick_rows, pick_totals = (
+        delayed(one, pure=False) for one in (_run, _pick_rows, _pick_totals)
+    )
     outcomes = [run(work, rows, span, *arrays.send(index, span)) for index, (span, rows) in blocks]
-    totals = _merge_all(work, [pick(outcome, "totals") for outcome in outcomes])
+    totals = _merge_all(work, [pick_totals(outcome) for outcome in outcomes])
     wanted = [totals]
     if told or arrays.bring_any:
-        wanted += [pick(outcome, "rows") for outcome in outcomes]
+        wanted += [pick_rows(outcome) for outcome in outcomes]
     if arrays.kept:
         found = _compute_and_keep(wanted, outcomes, arrays, workers)
     else:
@@ -218,8 +220,12 @@ def _run(work: Work, rows: Any, span: slice, *sent: Any) -> Outcome:
     return outcome
 
 
-def _pick(outcome: Outcome, name: str) -> Any:
-    return getattr(outcome, name)
+def _pick_rows(outcome: Outcome) -> list[NDArray[Any]]:
+    return outcome.rows
+
+
+def _pick_totals(outcome: Outcome) -> Any:
+    return outcome.totals
 
 
 def _keep(outcome: Outcome, place: int) -> Any:
