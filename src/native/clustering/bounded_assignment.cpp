@@ -218,7 +218,7 @@ template <class C> struct BoundedAssignment {
         std::int32_t place = row.place;
         C squared = row.norm + 2 * (row.best + row.margin);
         C group_second = row.group_second;
-        if (row.second - row.best <= 2 * row.margin) {
+        if (!is_decided(row.norm, row.best, row.second, centers.largest, rows.n_columns)) {
             const std::int32_t label =
                 settle(rows, row.row, frame, exact, keep_ties ? labels[row.row] : -1, nullptr, 0,
                        settling);

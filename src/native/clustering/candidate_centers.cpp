@@ -116,7 +116,7 @@ void nearest_candidate(const Rows &rows, Frame<C> frame, Centers<C> centers, Cen
                 const C norm = frame_row<C>(rows.row<T>(i), frame, width, row.data());
                 const TwoBest<C> leaders = scores.lead(
                     row.data(), n, [&](std::int64_t slot) { return candidates.get(i, slot); });
-                if (leaders.second - leaders.best > 2 * score_margin(norm, norms.largest, width)) {
+                if (is_decided(norm, leaders.best, leaders.second, norms.largest, width)) {
                     labels[i] = leaders.label;
                     continue;
                 }

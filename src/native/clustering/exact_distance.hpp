@@ -34,4 +34,21 @@ template <class C> inline C score_margin(C squared_norm, C largest_center, std::
     return std::numeric_limits<C>::epsilon() / 2 * static_cast<C>(n_columns + 8) * reach * reach;
 }
 
+// Whether the center with the best score is certainly nearer to a row than all others are, given
+// the second best score, and the largest norm of these centers.
+//
+// A bound for all centers is too large if one of them is far away. A center that is longer than |x|
+// plus the distance of the best one is farther than the best one, whatever its score was rounded
+// to. So the second try takes the bound for shorter centers.
+template <class C>
+inline bool is_decided(C squared_norm, C best, C second, C largest_center, std::int64_t n_columns) {
+    const C margin = score_margin(squared_norm, largest_center, n_columns);
+    if (second - best > 2 * margin) return true;
+    const C farthest = std::sqrt(larger(squared_norm + 2 * best + 4 * margin, C{0}));
+    const C longest =
+        (std::sqrt(squared_norm) + farthest) * (1 + 8 * std::numeric_limits<C>::epsilon());
+    return longest < largest_center &&
+           second - best > 2 * score_margin(squared_norm, longest, n_columns);
+}
+
 }  // namespace projected_kmeans::PK_INSTRUCTION_SET

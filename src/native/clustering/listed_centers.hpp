@@ -20,6 +20,10 @@ namespace projected_kmeans::PK_INSTRUCTION_SET {
 constexpr int listed_vectors = 4;
 constexpr int listed_rows = PK_VECTOR_BYTES == 64 ? 6 : 3;
 
+// Lists that fit into one vector or two meet more rows at once, so that additions do not wait for
+// each other.
+constexpr int short_list_rows = 6;
+
 // Centers of a chunk of a list.
 template <class C> constexpr std::int64_t chunk_centers = listed_vectors * n_lanes<C>;
 
@@ -32,12 +36,19 @@ template <class C> struct HalfNorms {
     C largest = 0;
 
     HalfNorms(Centers<C> centers, std::int64_t n_columns) : values(centers.n_centers) {
+        constexpr int together = 8;  // whatever the instruction set is
         for (std::int64_t j = 0; j < centers.n_centers; ++j) {
-            double norm = 0;
-            for (std::int64_t column = 0; column < n_columns; ++column) {
-                const double entry = centers.data[j * n_columns + column];
-                norm += entry * entry;
+            const C *from = centers.data + j * n_columns;
+            Vector<double, together> sums = {};
+            std::int64_t column = 0;
+            for (; column + together <= n_columns; column += together) {
+                const auto entries = load_as<double, together>(from + column);
+                sums += entries * entries;
             }
+            double norm = 0;
+            for (int i = 0; i < together; ++i) norm += sums[i];
+            for (; column < n_columns; ++column)
+                norm += static_cast<double>(from[column]) * from[column];
             values[j] = static_cast<C>(norm / 2);
             largest = larger(static_cast<C>(std::sqrt(norm)), largest);
         }
@@ -54,7 +65,7 @@ class GroupedRows {
     };
 
     GroupedRows(const std::int32_t *groups, std::int64_t n_rows, std::int64_t n_groups)
-        : order_(n_rows), units_(n_groups + n_rows / unit_rows + 1) {
+        : order_(n_rows), units_(n_groups + n_rows / unit_rows + 1), order_size_(n_rows) {
         Buffer<std::int64_t> ends(n_groups + 1);
         for (std::int64_t g = 0; g <= n_groups; ++g) ends[g] = 0;
         for (std::int64_t i = 0; i < n_rows; ++i) ++ends[groups[i] + 1];
@@ -71,11 +82,12 @@ class GroupedRows {
     std::int64_t n_units() const { return n_units_; }
     const Unit &unit(std::int64_t index) const { return units_[index]; }
     const std::int64_t *rows_of(const Unit &unit) const { return order_.data() + unit.first; }
+    const std::int64_t *end() const { return order_.data() + order_size_; }
 
   private:
     Buffer<std::int64_t> order_;
     Buffer<Unit> units_;
-    std::int64_t n_units_ = 0;
+    std::int64_t order_size_, n_units_ = 0;
 };
 
 // The centers of one list: data[chunk][column][center of the chunk]. The rest of the last chunk
@@ -91,7 +103,8 @@ template <class C> class PackedList {
         constexpr std::int64_t width = chunk_centers<C>;
         constexpr int side = square<C>;
         n_chunks_ = n_chunks_of(n_names);
-        for (std::int64_t j = 0; j < n_chunks_ * width; j += side) {
+        const std::int64_t filled = n_vectors(n_names) * n_chunks_ * n_lanes<C>;
+        for (std::int64_t j = 0; j < filled; j += side) {
             const C *from[side];
             for (int i = 0; i < side; ++i) {
                 const bool real = j + i < n_names;
@@ -99,42 +112,39 @@ template <class C> class PackedList {
                 from[i] = centers.data + name * n_columns_;
                 half_norms_[j + i] = real ? norms.values[name] : std::numeric_limits<C>::infinity();
             }
-            C *to = data_.data() + j / width * n_columns_ * width + j % width;
-            std::int64_t column = 0;
-            for (; column + side <= n_columns_; column += side) {
-                Vector<C, side> in[side];
-                for (int i = 0; i < side; ++i) in[i] = load_as<C, side>(from[i] + column);
-                transpose(in, to + column * width, width);
-            }
-            for (; column < n_columns_; ++column)
-                for (int i = 0; i < side; ++i) to[column * width + i] = from[i][column];
+            transpose_rows<C>(from, n_columns_,
+                              data_.data() + j / width * n_columns_ * width + j % width, width);
         }
     }
 
     std::int64_t n_chunks() const { return n_chunks_; }
 
-    // scores <- those of `listed_rows` rows, which lie one after another, and the first centers of
-    // a chunk: as many as `vectors` hold.
-    template <int vectors = listed_vectors>
-    void score(const C *rows, std::int64_t chunk, Lanes<C> (&scores)[listed_rows][vectors]) const {
+    // Vectors of each chunk that so many centers need. The rest of the chunk is not filled.
+    static int n_vectors(std::int64_t n_names) {
+        return n_names <= n_lanes<C> ? 1 : n_names <= 2 * n_lanes<C> ? 2 : listed_vectors;
+    }
+
+    // scores <- those of some rows, which lie one after another, and the first centers of a chunk:
+    // as many as `vectors` hold.
+    template <int n_rows, int vectors>
+    void score(const C *rows, std::int64_t chunk, Lanes<C> (&scores)[n_rows][vectors]) const {
         const C *centers = data_.data() + chunk * n_columns_ * chunk_centers<C>;
-        Lanes<C> products[listed_rows][vectors] = {};
+        Lanes<C> products[n_rows][vectors] = {};
         for (std::int64_t column = 0; column < n_columns_; ++column) {
-            Lanes<C> values[listed_rows];
-#pragma GCC unroll 6
-            for (int i = 0; i < listed_rows; ++i)
-                values[i] = broadcast(rows[i * n_columns_ + column]);
+            Lanes<C> values[n_rows];
+#pragma GCC unroll 8
+            for (int i = 0; i < n_rows; ++i) values[i] = broadcast(rows[i * n_columns_ + column]);
 #pragma GCC unroll 4
             for (int v = 0; v < vectors; ++v) {
                 const Lanes<C> center = load(centers + column * chunk_centers<C> + v * n_lanes<C>);
-#pragma GCC unroll 6
-                for (int i = 0; i < listed_rows; ++i) products[i][v] += center * values[i];
+#pragma GCC unroll 8
+                for (int i = 0; i < n_rows; ++i) products[i][v] += center * values[i];
             }
         }
         for (int v = 0; v < vectors; ++v) {
             const Lanes<C> half =
                 load(half_norms_.data() + chunk * chunk_centers<C> + v * n_lanes<C>);
-            for (int i = 0; i < listed_rows; ++i) scores[i][v] = half - products[i][v];
+            for (int i = 0; i < n_rows; ++i) scores[i][v] = half - products[i][v];
         }
     }
 

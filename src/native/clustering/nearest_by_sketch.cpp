@@ -4,57 +4,15 @@
 // A first center gives an upper bound on the distance. Then a tile of rows meets the middles of
 // groups of centers in the sketch, and the centers of those groups whose ball is near enough for
 // one of its rows. Rows are taken in the order of their groups, so that rows of a tile need the
-// same groups.
+// same groups. Groups that are far from the group of the tile are not met at all: by the triangle
+// inequality none of their centers can be near enough.
+#include "clustering/center_groups.hpp"
 #include "clustering/exact_distance.hpp"
 #include "clustering/few_scores.hpp"
 #include "clustering/kernels.hpp"
-#include "lanes/center_panel.hpp"
 
 namespace projected_kmeans::PK_INSTRUCTION_SET {
 namespace {
-
-// The sketched centers, group after group. Each group begins at a multiple of `panel_centers`; what
-// lies between is never met.
-template <class C> class GroupedPanel {
-  public:
-    GroupedPanel(Sketch<C> sketch, CenterLists lists)
-        : firsts_(lists.n_groups + 1), names_(place_groups(lists, firsts_)),
-          panel_(firsts_[lists.n_groups], sketch.n_columns) {
-        for (std::int64_t g = 0; g < lists.n_groups; ++g)
-            for (std::int64_t i = 0; i < firsts_[g + 1] - firsts_[g]; ++i) {
-                const std::int64_t place = lists.starts[g] + i;
-                names_[firsts_[g] + i] = place < lists.starts[g + 1] ? lists.members[place] : -1;
-            }
-        panel_.fill([&](std::int64_t place, std::int64_t column) {
-            const std::int32_t name = names_[place];
-            return name < 0 ? C{0} : sketch.centers[name * sketch.n_columns + column];
-        });
-    }
-
-    // Calls meet(name, half, score) for all centers of a group.
-    template <class Meet>
-    void meet_group(const C *packed, std::int64_t group, std::int64_t size, Meet meet) const {
-        panel_.meet_tile(packed, firsts_[group], firsts_[group] + size,
-                         [&](std::int64_t place, int half, Lanes<C> product) {
-                             meet(names_[place], half, panel_.squared_norm(place) / 2 - product);
-                         });
-    }
-
-  private:
-    // firsts <- where groups begin; returns the number of places.
-    static std::int64_t place_groups(CenterLists lists, Buffer<std::int64_t> &firsts) {
-        firsts[0] = 0;
-        for (std::int64_t g = 0; g < lists.n_groups; ++g) {
-            const std::int64_t size = lists.starts[g + 1] - lists.starts[g];
-            firsts[g + 1] = firsts[g] + (size + panel_centers - 1) / panel_centers * panel_centers;
-        }
-        return firsts[lists.n_groups];
-    }
-
-    Buffer<std::int64_t> firsts_;
-    Buffer<std::int32_t> names_;
-    CenterPanel<C> panel_;
-};
 
 // What is known of the rows of a tile. Limits are of scores in the sketch.
 template <class C> struct Tile {
@@ -65,6 +23,7 @@ template <class C> struct Tile {
     alignas(64) C margins[size];  // rounding of a score in the sketch
     C row_norms[size];            // squared, in all columns
     unsigned valid[2];            // one bit for each row that is there
+    C far = 0;  // no center of use is farther from the middle of the tile's group, in the sketch
 
     // The score of a point at distance reach + radius.
     Lanes<C> limit(int half, C radius) const {
@@ -93,7 +52,7 @@ template <class C> struct Assignment {
     std::int64_t most;
     const FewScores<C> &scores, &sketched;
     const GroupedPanel<C> &panel;
-    const CenterPanel<C> &middles;
+    const Middles<C> &middles;
     C largest, largest_sketched;  // norms of centers
     std::int32_t *labels, *counts;
 
@@ -101,20 +60,16 @@ template <class C> struct Assignment {
     template <class T>
     void assign(const std::int64_t *which, int n_rows, std::int32_t group,
                 Scratch<C> &scratch) const {
-        constexpr int size = tile_rows<C>, lanes = n_lanes<C>;
+        constexpr int lanes = n_lanes<C>;
         Tile<C> tile = {};
         for (int half = 0; half < 2; ++half) {
             const int n = smaller(larger(n_rows - half * lanes, 0), lanes);
             tile.valid[half] = (1u << n) - 1;
         }
-        for (int i = 0; i < size; ++i) {
-            const std::int64_t row = which[i < n_rows ? i : 0];
-            const C *from = sketch.rows + row * sketch.n_columns;
-            for (std::int64_t column = 0; column < sketch.n_columns; ++column)
-                scratch.packed[column * size + i] = from[column];
-        }
+        pack_rows(sketch.rows, sketch.n_columns, scratch.packed.data(),
+                  [&](int i) { return which[i < n_rows ? i : 0]; });
         for (int i = 0; i < n_rows; ++i) start<T>(tile, i, which[i], group, scratch);
-        list(tile, which, scratch);
+        list(tile, which, group, scratch);
         for (int i = 0; i < n_rows; ++i) {
             const std::int64_t n = counts[which[i]];
             if (n > 0 && n <= most) decide(which[i], tile.row_norms[i], i, n, scratch);
@@ -138,37 +93,67 @@ template <class C> struct Assignment {
         }
         const C squared = norm + 2 * scores.score(framed, labels[row]) +
                           4 * score_margin(norm, largest, rows.n_columns);
-        C sketch_norm = 0;
-        for (std::int64_t column = 0; column < sketch.n_columns; ++column)
-            sketch_norm += inside[column] * inside[column];
+        const C *middle = sketch.middles + group * sketch.n_columns;
+        const C sketch_norm = sum_squares(inside, [](std::int64_t, auto values) { return values; });
+        const C gap = sum_squares(inside, [&](std::int64_t column, auto values) {
+            decltype(values) other;
+            std::memcpy(&other, middle + column, sizeof other);
+            return values - other;
+        });
         tile.reach[i] = std::sqrt(larger(squared, C{0})) / frame.scale + sketch.errors[row];
-        tile.reach[i] *= 1 + 8 * std::numeric_limits<C>::epsilon();
+        tile.reach[i] *= 1 + rounded_up<C>;
         tile.norms[i] = sketch_norm;
         tile.margins[i] = 4 * score_margin(sketch_norm, largest_sketched, sketch.n_columns);
         tile.row_norms[i] = norm;
+        const C slack = 1 + static_cast<C>(sketch.n_columns) * rounded_up<C>;
+        tile.far = larger((std::sqrt(gap) + tile.reach[i]) * slack, tile.far);
         counts[row] = 0;
     }
 
+    // The sum of the squares of change(column, values) over the columns of the sketch.
+    template <class Change> C sum_squares(const C *from, Change change) const {
+        constexpr int lanes = n_lanes<C>;
+        Lanes<C> sums[2] = {};
+        std::int64_t column = 0;
+        for (; column + 2 * lanes <= sketch.n_columns; column += 2 * lanes)
+            for (int i = 0; i < 2; ++i) {
+                const std::int64_t at = column + i * lanes;
+                const Lanes<C> values = change(at, load(from + at));
+                sums[i] += values * values;
+            }
+        C total = sum_lanes<C>(sums[0] + sums[1]);
+        for (; column < sketch.n_columns; ++column) {
+            const C value = change(column, from[column]);
+            total += value * value;
+        }
+        return total;
+    }
+
     // Lists the centers that may be nearer than the first one, for every row of a tile.
-    void list(const Tile<C> &tile, const std::int64_t *which, Scratch<C> &scratch) const {
+    void list(const Tile<C> &tile, const std::int64_t *which, std::int32_t own,
+              Scratch<C> &scratch) const {
         const Lanes<C> limits[2] = {tile.limit(0, C{0}), tile.limit(1, C{0})};
         std::int64_t met = -1;
-        middles.meet_tile(
-            scratch.packed.data(), [&](std::int64_t group, int half, Lanes<C> product) {
-                if (met == group) return;  // for the other half of the tile
-                const Lanes<C> score = middles.squared_norm(group) / 2 - product;
-                if (!(lanes_at_most<C>(score, tile.limit(half, sketch.radii[group])) &
-                      tile.valid[half]))
-                    return;
-                met = group;
-                panel.meet_group(
-                    scratch.packed.data(), group, lists.starts[group + 1] - lists.starts[group],
-                    [&](std::int32_t name, int side, Lanes<C> found) {
-                        unsigned near = lanes_at_most<C>(found, limits[side]) & tile.valid[side];
-                        for (; near; near &= near - 1)
-                            add(side * n_lanes<C> + __builtin_ctz(near), name, which, scratch);
-                    });
-            });
+        const auto meet = [&](std::int64_t group, int half, Lanes<C> product) {
+            if (met == group) return;  // for the other half of the tile
+            const Lanes<C> score = middles.panel.squared_norm(group) / 2 - product;
+            if (!(lanes_at_most<C>(score, tile.limit(half, sketch.radii[group])) &
+                  tile.valid[half]))
+                return;
+            met = group;
+            panel.meet_group(
+                scratch.packed.data(), group, lists.starts[group + 1] - lists.starts[group],
+                [&](std::int32_t name, int side, Lanes<C> found) {
+                    unsigned near = lanes_at_most<C>(found, limits[side]) & tile.valid[side];
+                    for (; near; near &= near - 1)
+                        add(side * n_lanes<C> + __builtin_ctz(near), name, which, scratch);
+                });
+        };
+        for (std::int64_t first = 0; first < middles.n_groups(); first += panel_centers) {
+            const std::int64_t end = smaller(first + panel_centers, middles.n_groups());
+            if (middles.any_within(own, first, end, tile.far))
+                middles.panel.meet_tile(scratch.packed.data(), first, end, meet);
+        }
     }
 
     void add(int i, std::int32_t name, const std::int64_t *which, Scratch<C> &scratch) const {
@@ -181,8 +166,7 @@ template <class C> struct Assignment {
         const std::int32_t *names = scratch.names.data() + i * most;
         const TwoBest<C> leaders = scores.lead(scratch.framed.data() + i * rows.n_columns, n,
                                                [&](std::int64_t place) { return names[place]; });
-        const C margin = score_margin(norm, largest, rows.n_columns);
-        labels[row] = leaders.second - leaders.best > 2 * margin
+        labels[row] = is_decided(norm, leaders.best, leaders.second, largest, rows.n_columns)
                           ? leaders.label
                           : settle(rows, row, frame, exact, -1, names, n, scratch.settling.data());
     }
@@ -197,22 +181,16 @@ void nearest_by_sketch(const Rows &rows, Frame<C> frame, Centers<C> centers, Cen
                        int n_threads) {
     const std::int64_t width = rows.n_columns;
     const Centers<C> inside{sketch.centers, centers.n_centers};
-    const Centers<C> middles{sketch.middles, lists.n_groups};
     const HalfNorms<C> norms(centers, width), sketch_norms(inside, sketch.n_columns);
-    const HalfNorms<C> middle_norms(middles, sketch.n_columns);
     const FewScores<C> scores{centers, norms.values.data(), width};
     const FewScores<C> sketched{inside, sketch_norms.values.data(), sketch.n_columns};
     const GroupedPanel<C> panel(sketch, lists);
-    CenterPanel<C> middle_panel(lists.n_groups, sketch.n_columns);
-    middle_panel.fill([&](std::int64_t group, std::int64_t column) {
-        return middles.data[group * sketch.n_columns + column];
-    });
+    const Middles<C> middles(sketch, lists.n_groups, n_threads);
     const GroupedRows grouped(groups, rows.n_rows, lists.n_groups);
-    const Assignment<C> assignment{
-        rows,   frame,        exact,         sketch,
-        lists,  most,         scores,        sketched,
-        panel,  middle_panel, norms.largest, larger(sketch_norms.largest, middle_norms.largest),
-        labels, counts};
+    const C largest = larger(sketch_norms.largest, middles.largest);
+    const Assignment<C> assignment{rows,          frame,   exact,    sketch, lists,
+                                   most,          scores,  sketched, panel,  middles,
+                                   norms.largest, largest, labels,   counts};
     PerThread<Scratch<C>> all_scratch(n_threads, width, sketch.n_columns, most);
     with_element(rows.element, [&](auto zero) {
         using T = decltype(zero);

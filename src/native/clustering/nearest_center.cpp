@@ -156,13 +156,12 @@ template <class C> struct Assignment {
             const auto half = i / n_lanes<C>, lane = i % n_lanes<C>;
             const C norm = norms[half][lane];
             const C best = leaders.best[half][lane], next = leaders.second[half][lane];
-            const C margin = score_margin(norm, centers.largest, rows.n_columns);
             const std::int64_t row = first + i;
-            if (next - best <= 2 * margin)
+            if (is_decided(norm, best, next, centers.largest, rows.n_columns))
+                labels[row] = static_cast<std::int32_t>(leaders.label[half][lane]);
+            else
                 labels[row] = settle(rows, row, frame, exact, keep_ties ? labels[row] : -1, nullptr,
                                      0, settling);
-            else
-                labels[row] = static_cast<std::int32_t>(leaders.label[half][lane]);
             nearest[row] = larger(norm + 2 * best, C{0});
             second[row] = larger(norm + 2 * next, C{0});
         }

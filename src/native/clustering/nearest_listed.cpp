@@ -25,23 +25,23 @@ template <class C> struct Leaders {
 };
 
 template <class C> struct Winner {
-    C best = std::numeric_limits<C>::infinity(), second = best;
-    std::int64_t place = 0;  // in the list
+    C best, second;
+    std::int64_t place;  // in the list
 
-    explicit Winner(const Leaders<C> &leaders) {
-        for (int lane = 0; lane < n_lanes<C>; ++lane) {
-            const C score = leaders.best[lane];
-            if (score < best) {
-                second = smaller(best, second);
-                best = score;
-                place = leaders.place[lane] * n_lanes<C> + lane;
-            } else {
-                second = smaller(score, second);
-            }
-            second = smaller(leaders.second[lane], second);
-        }
+    explicit Winner(const Leaders<C> &leaders) : best(smallest_lane<C>(leaders.best)) {
+        const unsigned where = lanes_at_most<C>(leaders.best, broadcast(best));
+        const int lane = where ? __builtin_ctz(where) : 0;  // scores may be NaN
+        place = leaders.place[lane] * n_lanes<C> + lane;
+        const Lanes<C> nobody = broadcast(std::numeric_limits<C>::infinity());
+        const Lanes<C> others =
+            lane_numbers<C>() == broadcast_index<C>(lane) ? nobody : leaders.best;
+        second = smallest_lane<C>(smaller(others, leaders.second));
     }
 };
+
+// Rows that are prefetched ahead of those at work, because rows of a group lie anywhere, and bytes
+// of each of them. Processors fetch the rest of long rows.
+constexpr std::int64_t fetched_rows = 8, fetched_bytes = 256;
 
 template <class C> struct Scratch {
     PackedList<C> list;
@@ -49,7 +49,7 @@ template <class C> struct Scratch {
     Buffer<double> settling;
 
     Scratch(std::int64_t longest, std::int64_t n_columns)
-        : list(longest, n_columns), rows(listed_rows * n_columns),
+        : list(longest, n_columns), rows(larger(listed_rows, short_list_rows) * n_columns),
           settling(settle_scratch(n_columns)) {}
 };
 
@@ -62,45 +62,65 @@ template <class C> struct Assignment {
     std::int32_t *labels;
     C *nearest, *second;
 
-    // Assigns at most `listed_rows` rows of a group.
+    // Assigns all rows of a unit, whose list is packed.
     template <class T>
+    void assign_unit(const std::int64_t *which, std::int64_t n_rows, const std::int64_t *end,
+                     std::int32_t group, Scratch<C> &scratch) const {
+        switch (PackedList<C>::n_vectors(lists.starts[group + 1] - lists.starts[group])) {
+        case 1: return assign_in_turn<T, short_list_rows, 1>(which, n_rows, end, group, scratch);
+        case 2: return assign_in_turn<T, short_list_rows, 2>(which, n_rows, end, group, scratch);
+        default: assign_in_turn<T, listed_rows, listed_vectors>(which, n_rows, end, group, scratch);
+        }
+    }
+
+  private:
+    template <class T, int together, int vectors>
+    void assign_in_turn(const std::int64_t *which, std::int64_t n_rows, const std::int64_t *end,
+                        std::int32_t group, Scratch<C> &scratch) const {
+        for (std::int64_t first = 0; first < n_rows; first += together) {
+            const std::int64_t *now = which + first, left = n_rows - first;
+            for (const auto *next = now + fetched_rows;
+                 next < now + fetched_rows + together && next < end; ++next)
+                fetch<T>(*next);
+            assign<T, together, vectors>(now, static_cast<int>(left < together ? left : together),
+                                         group, scratch);
+        }
+    }
+
+    template <class T> void fetch(std::int64_t row) const {
+        const auto *bytes = reinterpret_cast<const char *>(rows.row<T>(row));
+        for (std::int64_t byte = 0; byte < fetched_bytes; byte += 64)
+            __builtin_prefetch(bytes + byte);
+    }
+
+    // Assigns at most `together` rows of a group.
+    template <class T, int together, int vectors>
     void assign(const std::int64_t *which, int n_rows, std::int32_t group,
                 Scratch<C> &scratch) const {
-        C norms[listed_rows] = {};
-        for (int i = 0; i < listed_rows; ++i) {
+        C norms[together] = {};
+        for (int i = 0; i < together; ++i) {
             const std::int64_t row = which[i < n_rows ? i : 0];
             norms[i] = frame_row<C>(rows.row<T>(row), frame, rows.n_columns,
                                     scratch.rows.data() + i * rows.n_columns);
         }
-        Leaders<C> leaders[listed_rows];
-        for (int i = 0; i < listed_rows; ++i) leaders[i].start();
-        if (lists.starts[group + 1] - lists.starts[group] <= n_lanes<C>)
-            meet<1>(scratch, leaders);
-        else
-            meet<listed_vectors>(scratch, leaders);
-        for (int i = 0; i < n_rows; ++i)
-            report(which[i], norms[i], Winner<C>(leaders[i]), group, scratch.settling.data());
-    }
-
-  private:
-    // Rows meet the first centers of every chunk of their list, as many as `vectors` hold.
-    template <int vectors>
-    void meet(const Scratch<C> &scratch, Leaders<C> (&leaders)[listed_rows]) const {
+        Leaders<C> leaders[together];
+        for (int i = 0; i < together; ++i) leaders[i].start();
         for (std::int64_t chunk = 0; chunk < scratch.list.n_chunks(); ++chunk) {
-            Lanes<C> scores[listed_rows][vectors];
-            scratch.list.template score<vectors>(scratch.rows.data(), chunk, scores);
-            for (int i = 0; i < listed_rows; ++i)
+            Lanes<C> scores[together][vectors];
+            scratch.list.score(scratch.rows.data(), chunk, scores);
+            for (int i = 0; i < together; ++i)
                 for (int v = 0; v < vectors; ++v)
                     leaders[i].meet(scores[i][v], chunk * listed_vectors + v);
         }
+        for (int i = 0; i < n_rows; ++i)
+            report(which[i], norms[i], Winner<C>(leaders[i]), group, scratch.settling.data());
     }
 
     void report(std::int64_t row, C norm, const Winner<C> &winner, std::int32_t group,
                 double *settling) const {
         const std::int32_t *names = lists.members + lists.starts[group];
         const std::int64_t n_names = lists.starts[group + 1] - lists.starts[group];
-        const C margin = score_margin(norm, largest, rows.n_columns);
-        if (winner.second - winner.best > 2 * margin)
+        if (is_decided(norm, winner.best, winner.second, largest, rows.n_columns))
             labels[row] = names[winner.place];
         else
             labels[row] = settle(rows, row, frame, exact, labels[row], names, n_names, settling);
@@ -129,12 +149,8 @@ void nearest_listed(const Rows &rows, Frame<C> frame, Centers<C> centers, Center
             const std::int64_t *which = grouped.rows_of(unit), begin = lists.starts[unit.group];
             scratch.list.fill(centers, norms, lists.members + begin,
                               lists.starts[unit.group + 1] - begin);
-            for (std::int64_t first = 0; first < unit.n_rows; first += listed_rows) {
-                const std::int64_t left = unit.n_rows - first;
-                assignment.template assign<T>(
-                    which + first, static_cast<int>(left < listed_rows ? left : listed_rows),
-                    unit.group, scratch);
-            }
+            assignment.template assign_unit<T>(which, unit.n_rows, grouped.end(), unit.group,
+                                               scratch);
         }
     });
 }

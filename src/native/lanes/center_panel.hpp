@@ -21,15 +21,19 @@ template <class C> class CenterPanel {
 
     // Fills the panel with value(center, column), in the frame's coordinates.
     template <class Value> void fill(Value value) {
-        for (std::int64_t j = 0; j < n_groups_ * panel_centers; ++j) {
-            C *to = data_.data() + j / panel_centers * n_columns_ * panel_centers;
-            double norm = 0;
-            for (std::int64_t column = 0; column < n_columns_; ++column) {
-                const C entry = j < n_centers_ ? static_cast<C>(value(j, column)) : C{0};
-                to[column * panel_centers + j % panel_centers] = entry;
-                norm += static_cast<double>(entry) * entry;
-            }
-            if (j < n_centers_) norms_[j] = static_cast<C>(norm);
+        for (std::int64_t group = 0; group < n_groups_; ++group) {
+            const std::int64_t first = group * panel_centers;
+            const int n =
+                static_cast<int>(smaller<std::int64_t>(n_centers_ - first, panel_centers));
+            C *to = data_.data() + first * n_columns_;
+            double norms[panel_centers] = {};
+            for (std::int64_t column = 0; column < n_columns_; ++column, to += panel_centers)
+                for (int j = 0; j < panel_centers; ++j) {
+                    const C entry = j < n ? static_cast<C>(value(first + j, column)) : C{0};
+                    to[j] = entry;
+                    norms[j] += static_cast<double>(entry) * entry;
+                }
+            for (int j = 0; j < n; ++j) norms_[first + j] = static_cast<C>(norms[j]);
         }
     }
 
@@ -76,47 +80,6 @@ inline void frame_tile(const Rows &rows, PackTile<C> pack, Frame<C> frame, std::
     pack(rows, first, n_rows, 0, rows.n_columns, packed);
     norms[0] = norms[1] = Lanes<C>{};
     enter_frame(packed, frame, 0, rows.n_columns, norms);
-}
-
-// One bit for each lane of a that is at most the same lane of b.
-template <class C> inline unsigned lanes_at_most(Lanes<C> a, Lanes<C> b) {
-#if defined(__AVX512F__)
-    if constexpr (sizeof(C) == sizeof(float))
-        return _mm512_cmp_ps_mask((__m512)a, (__m512)b, _CMP_LE_OQ);
-    else
-        return _mm512_cmp_pd_mask((__m512d)a, (__m512d)b, _CMP_LE_OQ);
-#elif defined(__AVX2__)
-    if constexpr (sizeof(C) == sizeof(float))
-        return static_cast<unsigned>(
-            _mm256_movemask_ps(_mm256_cmp_ps((__m256)a, (__m256)b, _CMP_LE_OQ)));
-    else
-        return static_cast<unsigned>(
-            _mm256_movemask_pd(_mm256_cmp_pd((__m256d)a, (__m256d)b, _CMP_LE_OQ)));
-#else
-    unsigned bits = 0;
-    for (int lane = 0; lane < n_lanes<C>; ++lane)
-        bits |= static_cast<unsigned>(a[lane] <= b[lane]) << lane;
-    return bits;
-#endif
-}
-
-// Whether any lane of a is less than the same lane of b.
-template <class C> inline bool any_below(Lanes<C> a, Lanes<C> b) {
-#if defined(__AVX512F__)
-    if constexpr (sizeof(C) == sizeof(float))
-        return _mm512_cmp_ps_mask((__m512)a, (__m512)b, _CMP_LT_OQ) != 0;
-    else
-        return _mm512_cmp_pd_mask((__m512d)a, (__m512d)b, _CMP_LT_OQ) != 0;
-#elif defined(__AVX2__)
-    if constexpr (sizeof(C) == sizeof(float))
-        return _mm256_movemask_ps(_mm256_cmp_ps((__m256)a, (__m256)b, _CMP_LT_OQ)) != 0;
-    else
-        return _mm256_movemask_pd(_mm256_cmp_pd((__m256d)a, (__m256d)b, _CMP_LT_OQ)) != 0;
-#else
-    bool any = false;
-    for (int lane = 0; lane < n_lanes<C>; ++lane) any |= a[lane] < b[lane];
-    return any;
-#endif
 }
 
 }  // namespace projected_kmeans::PK_INSTRUCTION_SET

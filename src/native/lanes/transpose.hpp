@@ -75,4 +75,19 @@ inline void transpose(const Vector<C, n> (&in)[n], C *out, std::int64_t stride) 
 template <class C> constexpr int square = 16 / sizeof(C);  // rows and columns of a square
 #endif
 
+// Copies rows to out[column][row]; output rows are `stride` numbers apart.
+template <class C>
+inline void transpose_rows(const C *const (&from)[square<C>], std::int64_t n_columns, C *out,
+                           std::int64_t stride) {
+    constexpr int side = square<C>;
+    std::int64_t column = 0;
+    for (; column + side <= n_columns; column += side) {
+        Vector<C, side> in[side];
+        for (int i = 0; i < side; ++i) std::memcpy(&in[i], from[i] + column, sizeof in[i]);
+        transpose(in, out + column * stride, stride);
+    }
+    for (; column < n_columns; ++column)
+        for (int i = 0; i < side; ++i) out[column * stride + i] = from[i][column];
+}
+
 }  // namespace projected_kmeans::PK_INSTRUCTION_SET

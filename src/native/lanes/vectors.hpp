@@ -51,6 +51,21 @@ template <class C> inline C sum_lanes(Lanes<C> lanes) {
     return total;
 }
 
+// The smallest of some numbers.
+template <class C, int n> inline C smallest_of(Vector<C, n> lanes) {
+    if constexpr (n == 2) {
+        return smaller(lanes[0], lanes[1]);
+    } else {
+        Vector<C, n / 2> low, high;
+        std::memcpy(&low, &lanes, sizeof low);
+        std::memcpy(&high, reinterpret_cast<const char *>(&lanes) + sizeof low, sizeof high);
+        return smallest_of<C, n / 2>(smaller(low, high));
+    }
+}
+template <class C> inline C smallest_lane(Lanes<C> lanes) {
+    return smallest_of<C, n_lanes<C>>(lanes);
+}
+
 // An integer as wide as C, for indices that are kept in lanes beside numbers of type C.
 template <class C> struct LaneIndexOf;
 template <> struct LaneIndexOf<float> {
@@ -64,6 +79,54 @@ template <class C> using IndexLanes = Vector<LaneIndex<C>, n_lanes<C>>;
 
 template <class C> inline IndexLanes<C> broadcast_index(std::int64_t index) {
     return static_cast<LaneIndex<C>>(index) - IndexLanes<C>{};
+}
+
+// 0, 1, 2, ...: the number of each lane.
+template <class C> inline IndexLanes<C> lane_numbers() {
+    IndexLanes<C> numbers = {};
+    for (int lane = 0; lane < n_lanes<C>; ++lane) numbers[lane] = lane;
+    return numbers;
+}
+
+// One bit for each lane of a that is at most the same lane of b.
+template <class C> inline unsigned lanes_at_most(Lanes<C> a, Lanes<C> b) {
+#if defined(__AVX512F__)
+    if constexpr (sizeof(C) == sizeof(float))
+        return _mm512_cmp_ps_mask((__m512)a, (__m512)b, _CMP_LE_OQ);
+    else
+        return _mm512_cmp_pd_mask((__m512d)a, (__m512d)b, _CMP_LE_OQ);
+#elif defined(__AVX2__)
+    if constexpr (sizeof(C) == sizeof(float))
+        return static_cast<unsigned>(
+            _mm256_movemask_ps(_mm256_cmp_ps((__m256)a, (__m256)b, _CMP_LE_OQ)));
+    else
+        return static_cast<unsigned>(
+            _mm256_movemask_pd(_mm256_cmp_pd((__m256d)a, (__m256d)b, _CMP_LE_OQ)));
+#else
+    unsigned bits = 0;
+    for (int lane = 0; lane < n_lanes<C>; ++lane)
+        bits |= static_cast<unsigned>(a[lane] <= b[lane]) << lane;
+    return bits;
+#endif
+}
+
+// Whether any lane of a is less than the same lane of b.
+template <class C> inline bool any_below(Lanes<C> a, Lanes<C> b) {
+#if defined(__AVX512F__)
+    if constexpr (sizeof(C) == sizeof(float))
+        return _mm512_cmp_ps_mask((__m512)a, (__m512)b, _CMP_LT_OQ) != 0;
+    else
+        return _mm512_cmp_pd_mask((__m512d)a, (__m512d)b, _CMP_LT_OQ) != 0;
+#elif defined(__AVX2__)
+    if constexpr (sizeof(C) == sizeof(float))
+        return _mm256_movemask_ps(_mm256_cmp_ps((__m256)a, (__m256)b, _CMP_LT_OQ)) != 0;
+    else
+        return _mm256_movemask_pd(_mm256_cmp_pd((__m256d)a, (__m256d)b, _CMP_LT_OQ)) != 0;
+#else
+    bool any = false;
+    for (int lane = 0; lane < n_lanes<C>; ++lane) any |= a[lane] < b[lane];
+    return any;
+#endif
 }
 
 // The sum over the lanes of each of four vectors of at most 32 bytes.

@@ -14,8 +14,9 @@ from projected_kmeans.passes.listed_search import CenterLists
 from projected_kmeans.results import Labels
 
 # The nearest cells of a cell are searched until they have this many centers for each neighbour
-# that is wanted. With 8 the inertia of trees and digits is that of a search among all centers.
-SEARCHED_PER_NEIGHBOUR = 8
+# that is wanted, and this many at least. With these the inertia of trees and digits is that of a
+# search among all centers.
+SEARCHED_PER_NEIGHBOUR, MIN_SEARCHED = 8, 1024
 
 
 def find_neighbours(frame: Frame, cells: Labels, n_neighbours: int, n_threads: int = 0) -> Labels:
@@ -59,7 +60,7 @@ def _list_near_cells(
     _native.squared_distances(means, np.zeros_like(means[0]), 1.0, means, gaps, n_threads)
     np.fill_diagonal(gaps, -1)
     nearest = np.argsort(gaps, axis=1, kind="stable")
-    wanted = SEARCHED_PER_NEIGHBOUR * n_neighbours
+    wanted = max(SEARCHED_PER_NEIGHBOUR * n_neighbours, MIN_SEARCHED)
     n_searched = 1 + np.sum(np.cumsum(sizes[nearest], axis=1) < wanted, axis=1)
     members = np.split(order, starts[1:-1])
     return CenterLists.join(

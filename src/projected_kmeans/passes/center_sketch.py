@@ -50,10 +50,10 @@ def count_directions(n_centers: int) -> int:
 
     Examples
     --------
-    >>> [count_directions(k) for k in (100, 1000, 8192)]
-    [32, 64, 128]
+    >>> [count_directions(k) for k in (100, 1000, 4096, 8192)]
+    [32, 64, 96, 128]
     """
-    return 32 if n_centers < 512 else 64 if n_centers < 4096 else 128
+    return 32 if n_centers < 512 else 64 if n_centers < 4096 else 96 if n_centers < 8192 else 128
 
 
 def count_groups(n_centers: int) -> int:

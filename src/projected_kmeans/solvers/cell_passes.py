@@ -23,6 +23,7 @@ from projected_kmeans.passes.stored_partitions import are_labels
 from projected_kmeans.results import Floats, Labels
 from projected_kmeans.solvers.cell_seeding import CellSeeds
 from projected_kmeans.solvers.lloyd import Lloyd, LloydState
+from projected_kmeans.solvers.near_enough import count_enough
 from projected_kmeans.solvers.resumable_solvers import state_fits
 from projected_kmeans.solvers.single_restart import Effort
 from projected_kmeans.solvers.swaps import (
@@ -34,11 +35,13 @@ from projected_kmeans.solvers.swaps import (
 )
 
 # Centers that the rows of a cluster meet in a pass, their own included: 64 for few clusters, where
-# a pass is cheap, else 32.
+# a pass is cheap, else 32. If the second or the third pass finds that fewer are enough, later ones
+# look at those only.
 FEW_NEIGHBOURS, MANY_NEIGHBOURS, FEW_CLUSTERS = 64, 32, 4096
+TRYING_PASSES = (1, 2)
 
-# Up to that many clusters, two passes after the swaps look at more centers: without clear clusters,
-# as in noise, the nearest center of a row is often not among the 64 around its present one.
+# Up to that many clusters, two passes after the swaps look at more centers if 64 are not enough:
+# without clear clusters, as in noise, the nearest center of a row is often not among these.
 WIDE_NEIGHBOURS, WIDE_PASSES = 256, (6, 7)
 
 # Swaps follow on each of this many passes. More gained nothing on trees and digits, and did harm
@@ -50,14 +53,17 @@ SWAP_ROUNDS = 4
 FLAT_SWAP_ROUNDS = 8
 
 
-def count_neighbours(n_clusters: int, n_passes: int = 0, *, flat: bool = False) -> int:
+def count_neighbours(
+    n_clusters: int, n_passes: int = 0, *, flat: bool = False, enough: int = 0
+) -> int:
     """Return how many centers the rows of a cluster meet in a pass that follows so many others.
 
-    If all rows are one cell (``flat``), every pass looks at many.
+    If all rows are one cell (``flat``), every pass looks at many. ``enough`` is the number that was
+    found to be enough, if it is known.
     """
     few = n_clusters <= FEW_CLUSTERS
-    wanted = FEW_NEIGHBOURS if few else MANY_NEIGHBOURS
-    if flat or (few and n_passes in WIDE_PASSES):
+    wanted = enough or (FEW_NEIGHBOURS if few else MANY_NEIGHBOURS)
+    if flat or (few and not enough and n_passes in WIDE_PASSES):
         wanted = WIDE_NEIGHBOURS
     return min(wanted, n_clusters)
 
@@ -83,6 +89,10 @@ class CellSearch:
         Whether all rows are one cell.
     n_neighbours : int
         How many centers the rows of a cluster meet in the next pass.
+    tries : bool
+        Whether the next pass tries if fewer centers are enough.
+    enough : int
+        How many centers are enough, or 0 as long as it is not known.
     neighbours : ndarray of int32 (k, m)
         The nearest centers of every center in the last pass, itself first.
     near : Nearness
@@ -96,6 +106,7 @@ class CellSearch:
         self.cells, self.remembered = seeds.cells.copy(), NOTHING
         self.flat = not seeds.cells.any()
         self.n_neighbours = count_neighbours(len(seeds.cells), flat=self.flat)
+        self.tries, self.enough = False, 0
         self._problem, self._seeds = problem, seeds
 
     def assign(
@@ -109,10 +120,17 @@ class CellSearch:
         """Overwrite labels by the nearest of near centers; ``keep_ties`` as in `Search`."""
         problem = self._problem
         frame = Frame.around(centers, compute_type(problem.source.dtype), problem.ranges)
-        self.neighbours = find_neighbours(frame, self.cells, self.n_neighbours, problem.n_threads)
-        groups = None if keep_ties else self._seeds.rows
-        lists = CenterLists.of_rows(self.neighbours) if keep_ties else self._seeds.list_cells()
-        self.near = assign_listed(problem, centers, lists, labels, groups, then, frame)
+        if not keep_ties:
+            lists, groups = self._seeds.list_cells(), self._seeds.rows
+            self.near = assign_listed(problem, centers, lists, labels, groups, then, frame)
+            return
+        near = find_neighbours(frame, self.cells, self.n_neighbours, problem.n_threads)
+        if self.tries:
+            self.enough = count_enough(problem, centers, labels, near)
+            near = near[:, : self.enough or None]
+        self.neighbours = near
+        lists = CenterLists.of_rows(near)
+        self.near = assign_listed(problem, centers, lists, labels, None, then, frame)
 
     def rows_reassigned(self, rows: NDArray[np.int64], targets: Labels) -> None:
         """Do nothing, because a row meets the centers around the cluster that it was moved to."""
@@ -132,6 +150,8 @@ class CellState:
         The cell of every center.
     swapping : bool
         Whether swaps may follow on further passes.
+    enough : int
+        How many centers are enough for a row, or 0.
     labels_before : ndarray of int32 (n or 0,)
         The partition before the swaps; empty if there were none.
     cells_before : ndarray of int32 (k or 0,)
@@ -142,6 +162,7 @@ class CellState:
     inertia: float
     cells: Labels
     swapping: bool
+    enough: int
     labels_before: Labels
     cells_before: Labels
 
@@ -199,7 +220,10 @@ class CellPasses:
         """Make one pass; return whether it lowered the inertia, else the search has ended."""
         lloyd = self.lloyd
         search, k = self.search, len(lloyd.centers)
-        search.n_neighbours = count_neighbours(k, self.n_passes, flat=search.flat)
+        search.n_neighbours = count_neighbours(
+            k, self.n_passes, flat=search.flat, enough=search.enough
+        )
+        search.tries = not search.flat and self.n_passes in TRYING_PASSES
         moved = lloyd.step()
         if len(self._labels_before):
             n_before = self.n_passes - moved
@@ -229,12 +253,14 @@ class CellPasses:
         """Return where the search stands. It is true until the next pass begins."""
         lloyd, search = self.lloyd, self.search
         before = self._labels_before, self._cells_before
-        return CellState(lloyd.state(), lloyd.inertia, search.cells, self._swapping, *before)
+        known = search.cells, self._swapping, search.enough
+        return CellState(lloyd.state(), lloyd.inertia, *known, *before)
 
     def resume(self, state: CellState) -> None:
         """Go on from a state of the same rows and parameters."""
         self.lloyd.resume(state.lloyd)
         self.search.cells, self._swapping = state.cells.copy(), state.swapping
+        self.search.enough = state.enough
         self._labels_before = state.labels_before.copy()
         self._cells_before = state.cells_before.copy()
 
@@ -244,6 +270,7 @@ class CellPasses:
         sizes = (0, 0), (n_rows, len(self.search.cells))
         return (
             (len(state.labels_before), len(state.cells_before)) in sizes
+            and state.enough >= 0
             and are_labels(state.cells, shape, n_rows)
             and are_labels(state.labels_before, state.labels_before.shape, shape[0])
             and are_labels(state.cells_before, state.cells_before.shape, n_rows)

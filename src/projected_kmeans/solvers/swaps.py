@@ -6,14 +6,15 @@ move. It moves no row itself.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from projected_kmeans.blocks.row_arrays import apply_to_entries, walk_entries
+from projected_kmeans.blocks.memory_blocks import ArrayBlocks
+from projected_kmeans.blocks.row_arrays import apply_to_entries, take_entries, walk_entries
 from projected_kmeans.blocks.tasks import Block, Task, add, first, merge_ranked, read
 from projected_kmeans.keys import open_stream
 from projected_kmeans.passes.assignment import Nearness
@@ -25,7 +26,9 @@ from projected_kmeans.passes.ranked_rows import no_rows
 from projected_kmeans.results import Floats, Labels
 
 # Passes of 2-means inside every cluster. More passes gained less than 0.02 % of the inertia.
+# All but the last look at this many evenly spaced rows a cluster, and at most at 2^20 rows in all.
 SPLIT_PASSES = 3
+SPLIT_ROWS, MAX_SPLIT_ROWS = 64, 2**20
 
 # A center moves if the split gains at least this many times what its removal costs, because both
 # are estimates.
@@ -85,18 +88,63 @@ def split_clusters(
     offsets = problem.source.take(drawn) - means[clusters]
     centers[2 * clusters] += offsets
     centers[2 * clusters + 1] -= offsets
-    lists = CenterLists.of_rows(np.arange(len(centers)).reshape(-1, 2))
-    sums = problem.open_sums(np.repeat(means, 2, axis=0))
-    halves, before = apply_to_entries(partial(np.multiply, np.int32(2)), labels), None
-    for _ in range(SPLIT_PASSES):
-        latest = halves.copy()
-        then = [sums.adding(latest, before)]
-        assign_listed(problem, centers, lists, latest, labels, then)
-        halves = before = latest
-        parts = sums.moments()
-        centers = parts.means
-    divided = parts.cluster_inertia.reshape(-1, 2).sum(axis=1)
-    return Splits(moments.cluster_inertia - divided, halves)
+    some, its_labels = _draw_evenly(problem, labels, len(means))
+    halving = _Halving(some, its_labels, means)
+    for _ in range(SPLIT_PASSES - 1):
+        parts = halving.divide(centers)
+        # A half without any of these rows stays where it is.
+        centers = np.where(parts.mass[:, None] > 0, parts.means, centers)
+    if some is not problem:
+        halving = _Halving(problem, labels, means)
+    divided = halving.divide(centers).cluster_inertia.reshape(-1, 2).sum(axis=1)
+    return Splits(moments.cluster_inertia - divided, halving.halves)
+
+
+def _draw_evenly(problem: Problem, labels: Labels, n_clusters: int) -> tuple[Problem, Labels]:
+    """Return evenly spaced rows, enough for all clusters, and their labels; or all rows."""
+    n_rows = problem.source.shape[0]
+    step = n_rows // min(SPLIT_ROWS * n_clusters, MAX_SPLIT_ROWS)
+    if step < 2:
+        return problem, labels
+    rows = np.arange(0, n_rows, step)
+    weights = None if problem.weights is None else problem.weights[rows]
+    source = ArrayBlocks(problem.source.select(rows))
+    return replace(problem, source=source, weights=weights), take_entries(labels, rows)
+
+
+class _Halving:
+    """Passes of 2-means inside every cluster.
+
+    Parameters
+    ----------
+    problem : Problem
+        The rows.
+    labels : ndarray of int32 (n,)
+        Their clusters.
+    means : ndarray of float64 (k, columns)
+        The means of the clusters, which sums are about.
+
+    Attributes
+    ----------
+    halves : ndarray of int32 (n,)
+        The half of every row after the last pass: 2 j or 2 j + 1 in cluster j.
+    """
+
+    def __init__(self, problem: Problem, labels: Labels, means: Floats) -> None:
+        self.halves: Labels = apply_to_entries(partial(np.multiply, np.int32(2)), labels)
+        self._problem, self._labels = problem, labels
+        self._before: Labels | None = None
+        self._lists = CenterLists.of_rows(np.arange(2 * len(means)).reshape(-1, 2))
+        self._sums = problem.open_sums(np.repeat(means, 2, axis=0))
+
+    def divide(self, centers: Floats) -> SomeMoments:
+        """Give every row the nearer of the two centers of its cluster; return sums of halves."""
+        latest = self.halves.copy()
+        then = [self._sums.adding(latest, self._before)]
+        lists, labels = self._lists, self._labels
+        assign_listed(self._problem, centers, lists, latest, labels, then, measured=False)
+        self.halves = self._before = latest
+        return self._sums.moments()
 
 
 def _draw_members(
