@@ -21,9 +21,10 @@ from projected_kmeans.planning.sizes import Sizes
 from projected_kmeans.running import checkpoint as running_checkpoint
 from projected_kmeans.running.run import Run
 from projected_kmeans.solvers import cell_passes
-from projected_kmeans.solvers.cell_passes import CellPasses, count_neighbours
+from projected_kmeans.solvers.cell_passes import CellPasses
 from projected_kmeans.solvers.cell_search import search_cells
 from projected_kmeans.solvers.cell_seeding import seed_by_cells
+from projected_kmeans.solvers.near_centers import count_neighbours
 from projected_kmeans.solvers.single_restart import Effort
 from projected_kmeans.sources.open_rows import open_rows
 from tests import reference

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from projected_kmeans.solvers.lloyd import run_lloyd
-from projected_kmeans.solvers.settling import settle_and_fill, settle_labels
+from projected_kmeans.solvers.settling import ChangedCenters, settle_and_fill, settle_labels
 from tests.support.problems import make_problem
 
 
@@ -67,3 +67,19 @@ def test_clusters_that_lose_all_rows_get_others() -> None:
     assert filled.inertia == pytest.approx(0.005)
     squared = (X - filled.centers.T) ** 2
     np.testing.assert_array_equal(filled.labels, np.argmin(squared, axis=1))
+
+
+@pytest.mark.parametrize("step", [1.0, 0.0])
+def test_rows_meet_only_centers_that_changed(step: float) -> None:
+    """After a few centers moved, labels are those of a look at all centers, also between ties."""
+    stream = np.random.default_rng(0)
+    X = stream.normal(size=(500, 3)) if step else stream.integers(3, size=(500, 3)).astype(float)
+    problem, centers = make_problem(X), X[:40].copy()
+    labels = np.zeros(500, np.int32)
+    problem.label(centers, labels)
+    changed = np.array([3, 17])
+    centers[changed] = X[100:102] + step
+    expected = labels.copy()
+    problem.label(centers, expected)
+    ChangedCenters(problem, changed).assign(centers, labels, keep_ties=False)
+    np.testing.assert_array_equal(labels, expected)

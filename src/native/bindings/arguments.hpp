@@ -44,14 +44,14 @@ template <class C> double work_of(const SparseRows<C> &rows, std::int64_t each) 
 }
 
 inline void require_labels(std::int64_t n_rows, const std::int32_t *labels, std::size_t n_labels,
-                           std::int64_t n_centers) {
+                           std::int64_t n_centers, std::int32_t least = 0) {
     require(static_cast<std::int64_t>(n_labels) == n_rows, "labels have an entry for every row");
     std::int32_t lowest = 0, highest = -1;
     for (std::size_t i = 0; i < n_labels; ++i) {
         lowest = labels[i] < lowest ? labels[i] : lowest;
         highest = labels[i] > highest ? labels[i] : highest;
     }
-    require(lowest >= 0 && highest < n_centers, "labels name a center each");
+    require(lowest >= least && highest < n_centers, "labels name a center each");
 }
 
 }  // namespace projected_kmeans

@@ -32,11 +32,13 @@ CenterLists lists_of(const In<std::int64_t, 1> &starts, const In<std::int32_t, 1
     return {starts.data(), members.data(), static_cast<std::int64_t>(starts.shape(0)) - 1};
 }
 
-void require_groups(const In<std::int32_t, 1> &groups, std::int64_t n_rows, std::int64_t n_groups) {
+void require_groups(const In<std::int32_t, 1> &groups, std::int64_t n_rows, std::int64_t n_groups,
+                    std::int32_t lowest = 0) {
     require(static_cast<std::int64_t>(groups.shape(0)) == n_rows,
             "groups have an entry for every row");
     for (std::size_t i = 0; i < groups.shape(0); ++i)
-        require(groups.data()[i] >= 0 && groups.data()[i] < n_groups, "groups name a list each");
+        require(groups.data()[i] >= lowest && groups.data()[i] < n_groups,
+                "groups name a list each");
 }
 
 template <class C>
@@ -58,9 +60,9 @@ void nearest_listed(Block block, In<C, 1> origin, double scale, In<C, 2> centers
             "distances have an entry for every row");
     const nb::gil_scoped_release unlocked;
     const CenterLists lists = lists_of(starts, members, packed.n_centers, 1);
-    require_labels(rows.n_rows, labels.data(), labels.shape(0), packed.n_centers);
+    require_labels(rows.n_rows, labels.data(), labels.shape(0), packed.n_centers, groups ? -1 : 0);
     if (groups)
-        require_groups(*groups, rows.n_rows, lists.n_groups);
+        require_groups(*groups, rows.n_rows, lists.n_groups, -1);
     else
         require(lists.n_groups == packed.n_centers, "without groups, every center has a list");
     PK_KERNEL(nearest_listed<C>)::chosen()(rows, frame, packed, exact,

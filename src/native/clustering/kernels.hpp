@@ -60,10 +60,11 @@ void nearest_candidate_sparse(const SparseRows<C> &rows, Frame<C> frame, Centers
                               Centers<double> exact, Candidates candidates, std::int32_t *labels,
                               int n_threads);
 
-// labels (in/out) <- the nearest of the centers that a row's group lists, the present one among
-// equally near ones. `groups` may be null: a row's group is then its present label. nearest and
-// second <- the squared distances to the nearest of the listed centers and the next one, in frame
-// units. No list is empty, and no center is listed twice in one.
+// labels (in/out) <- the nearest of the centers that a row's group lists; among equally near ones
+// the present one, or else the lowest. `groups` may be null: a row's group is then its present
+// label. With groups, a label may be -1 for no present center, and nothing is written for rows of
+// the group -1. nearest and second <- the squared distances to the nearest of the listed centers
+// and the next one, in frame units. No list is empty, and no center is listed twice in one.
 template <class C>
 void nearest_listed(const Rows &rows, Frame<C> frame, Centers<C> centers, Centers<double> exact,
                     const std::int32_t *groups, CenterLists lists, std::int32_t *labels, C *nearest,

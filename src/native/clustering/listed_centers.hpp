@@ -15,14 +15,14 @@
 
 namespace projected_kmeans::PK_INSTRUCTION_SET {
 
-// Vectors of centers and rows that are multiplied at once: as many as have room for their sums in
-// registers.
+// Vectors of centers that are multiplied with rows at once, and rows: as many as have room for
+// their sums in registers. Lists that fit into one vector or two meet more rows at once, so that
+// additions do not wait for each other.
 constexpr int listed_vectors = 4;
-constexpr int listed_rows = PK_VECTOR_BYTES == 64 ? 6 : 3;
-
-// Lists that fit into one vector or two meet more rows at once, so that additions do not wait for
-// each other.
-constexpr int short_list_rows = 6;
+template <int vectors> constexpr int rows_with = PK_VECTOR_BYTES == 64 ? 6 : 3;
+template <> constexpr int rows_with<1> = 7;
+template <> constexpr int rows_with<2> = PK_VECTOR_BYTES == 64 ? 8 : 4;
+constexpr int listed_rows = rows_with<listed_vectors>;
 
 // Centers of a chunk of a list.
 template <class C> constexpr std::int64_t chunk_centers = listed_vectors * n_lanes<C>;
@@ -56,7 +56,7 @@ template <class C> struct HalfNorms {
 };
 
 // The rows of a block in the order of their groups, cut into units of at most `unit_rows` rows of
-// one group.
+// one group. Rows of the group -1 are left out.
 class GroupedRows {
   public:
     struct Unit {
@@ -65,10 +65,11 @@ class GroupedRows {
     };
 
     GroupedRows(const std::int32_t *groups, std::int64_t n_rows, std::int64_t n_groups)
-        : order_(n_rows), units_(n_groups + n_rows / unit_rows + 1), order_size_(n_rows) {
+        : order_(n_rows), units_(n_groups + n_rows / unit_rows + 1) {
         Buffer<std::int64_t> ends(n_groups + 1);
         for (std::int64_t g = 0; g <= n_groups; ++g) ends[g] = 0;
-        for (std::int64_t i = 0; i < n_rows; ++i) ++ends[groups[i] + 1];
+        for (std::int64_t i = 0; i < n_rows; ++i)
+            if (groups[i] >= 0) ++ends[groups[i] + 1];
         for (std::int64_t g = 0; g < n_groups; ++g) {
             const std::int64_t first = ends[g], last = first + ends[g + 1];
             ends[g + 1] = last;
@@ -76,18 +77,20 @@ class GroupedRows {
                 units_[n_units_++] = {static_cast<std::int32_t>(g), begin,
                                       smaller(unit_rows, last - begin)};
         }
-        for (std::int64_t i = 0; i < n_rows; ++i) order_[ends[groups[i]]++] = i;
+        n_ordered_ = ends[n_groups];
+        for (std::int64_t i = 0; i < n_rows; ++i)
+            if (groups[i] >= 0) order_[ends[groups[i]]++] = i;
     }
 
     std::int64_t n_units() const { return n_units_; }
     const Unit &unit(std::int64_t index) const { return units_[index]; }
     const std::int64_t *rows_of(const Unit &unit) const { return order_.data() + unit.first; }
-    const std::int64_t *end() const { return order_.data() + order_size_; }
+    const std::int64_t *end() const { return order_.data() + n_ordered_; }
 
   private:
     Buffer<std::int64_t> order_;
     Buffer<Unit> units_;
-    std::int64_t order_size_, n_units_ = 0;
+    std::int64_t n_ordered_ = 0, n_units_ = 0;
 };
 
 // The centers of one list: data[chunk][column][center of the chunk]. The rest of the last chunk

@@ -41,7 +41,7 @@ template <class C> struct Winner {
 
 // Rows that are prefetched ahead of those at work, because rows of a group lie anywhere, and bytes
 // of each of them. Processors fetch the rest of long rows.
-constexpr std::int64_t fetched_rows = 8, fetched_bytes = 256;
+constexpr std::int64_t fetched_rows = 16, fetched_bytes = 256;
 
 template <class C> struct Scratch {
     PackedList<C> list;
@@ -49,7 +49,7 @@ template <class C> struct Scratch {
     Buffer<double> settling;
 
     Scratch(std::int64_t longest, std::int64_t n_columns)
-        : list(longest, n_columns), rows(larger(listed_rows, short_list_rows) * n_columns),
+        : list(longest, n_columns), rows(rows_with<1> * n_columns),
           settling(settle_scratch(n_columns)) {}
 };
 
@@ -67,23 +67,24 @@ template <class C> struct Assignment {
     void assign_unit(const std::int64_t *which, std::int64_t n_rows, const std::int64_t *end,
                      std::int32_t group, Scratch<C> &scratch) const {
         switch (PackedList<C>::n_vectors(lists.starts[group + 1] - lists.starts[group])) {
-        case 1: return assign_in_turn<T, short_list_rows, 1>(which, n_rows, end, group, scratch);
-        case 2: return assign_in_turn<T, short_list_rows, 2>(which, n_rows, end, group, scratch);
-        default: assign_in_turn<T, listed_rows, listed_vectors>(which, n_rows, end, group, scratch);
+        case 1: return assign_in_turn<T, 1>(which, n_rows, end, group, scratch);
+        case 2: return assign_in_turn<T, 2>(which, n_rows, end, group, scratch);
+        default: assign_in_turn<T, listed_vectors>(which, n_rows, end, group, scratch);
         }
     }
 
   private:
-    template <class T, int together, int vectors>
+    template <class T, int vectors>
     void assign_in_turn(const std::int64_t *which, std::int64_t n_rows, const std::int64_t *end,
                         std::int32_t group, Scratch<C> &scratch) const {
+        constexpr int together = rows_with<vectors>;
         for (std::int64_t first = 0; first < n_rows; first += together) {
             const std::int64_t *now = which + first, left = n_rows - first;
             for (const auto *next = now + fetched_rows;
                  next < now + fetched_rows + together && next < end; ++next)
                 fetch<T>(*next);
-            assign<T, together, vectors>(now, static_cast<int>(left < together ? left : together),
-                                         group, scratch);
+            assign<T, vectors>(now, static_cast<int>(left < together ? left : together), group,
+                               scratch);
         }
     }
 
@@ -93,10 +94,11 @@ template <class C> struct Assignment {
             __builtin_prefetch(bytes + byte);
     }
 
-    // Assigns at most `together` rows of a group.
-    template <class T, int together, int vectors>
+    // Assigns at most rows_with<vectors> rows of a group.
+    template <class T, int vectors>
     void assign(const std::int64_t *which, int n_rows, std::int32_t group,
                 Scratch<C> &scratch) const {
+        constexpr int together = rows_with<vectors>;
         C norms[together] = {};
         for (int i = 0; i < together; ++i) {
             const std::int64_t row = which[i < n_rows ? i : 0];

@@ -19,6 +19,8 @@ candidate_search
     `CandidateSearch`: the nearest of a few candidate centers of each row, for polish passes.
 listed_search
     `ListedSearch`: the nearest of the centers around a row's cluster, for very many clusters.
+list_bounds
+    `BoundedLists`: the same with lists that stay, leaving out rows that keep their centers.
 pruned_search
     `PrunedSearch`: the nearest of all centers, most of which a sketch rules out; also for labels of
     new rows.
@@ -82,7 +84,9 @@ Why it is built so
 **Labels do not depend on rounding.** A kernel computes |c|^2 / 2 - <x, c> for each center in the
 precision of the data, in whatever order is fastest. Where the best two centers of a row are closer
 than rounding errors can be, the kernel compares them again in double precision in one fixed order.
-So all kernels, also those that skip work, give the same labels.
+So all kernels, also those that skip work, give the same labels. How large rounding errors can be
+depends on the lengths of row and center. One center far away does not count: a center that is
+longer than the row plus the distance of the best one cannot be nearer.
 
 **Frames.** The kernel works in coordinates around the mean of the centers and in a power-of-two
 unit. A large common offset or a tiny unit of the data then costs no digits in float32.
@@ -116,7 +120,7 @@ centers column by column whatever is skipped, nor for rows of Dask's own schedul
 would have to travel with each pass. With a cluster they stay on the workers.
 
 **Lists of clusters.** With thousands of clusters, a row's nearest center is nearly always one of
-the 32 or 64 centers around its present one. All rows of a cluster share that list, so a block's
+the 16 to 64 centers around its present one. All rows of a cluster share that list, so a block's
 rows are sorted by label and multiplied with the packed centers of their list. That costs n K
 products for any k, and no list a row. What a row gets depends on the row, its label and the centers
 alone, so blocks and threads do not matter. Rows that should go farther do so over several passes.

@@ -101,12 +101,12 @@ def assign_listed(
     dtype = compute_type(source.dtype)
     frame = frame or Frame.around(centers, dtype, problem.ranges)
     inside = new_distances(source) if measured else ()
-    kernel = partial(_assign, frame, centers, lists, problem.n_threads)
+    kernel = partial(assign_block, frame, centers, lists, problem.n_threads)
     source.walk(Task(kernel, (read(groups), update(labels), *map(fill, inside))), *then)
     return Nearness(frame, inside)
 
 
-def _assign(
+def assign_block(
     frame: Frame,
     centers: Floats,
     lists: CenterLists,
@@ -117,6 +117,7 @@ def _assign(
     nearest: NDArray[Any] | None = None,
     second: NDArray[Any] | None = None,
 ) -> None:
+    """Assign the rows of one block; see `assign_listed`. Rows of the group -1 stay as they are."""
     if nearest is None or second is None:
         nearest, second = np.empty((2, len(labels)), frame.centers.dtype)
     _native.nearest_listed(

@@ -41,6 +41,24 @@ def are_labels(labels: NDArray[Any], shape: tuple[int, ...], stop: int) -> bool:
     return labels.ndim == 1 and labels.shape == shape and bool(in_range)
 
 
+def are_lists(lists: NDArray[Any], n_clusters: int) -> bool:
+    """Return whether there are no lists, or each cluster lists as many different clusters.
+
+    Examples
+    --------
+    >>> are_lists(np.array([[0, 1], [1, 0]]), 2), are_lists(np.array([[0, 0], [1, 0]]), 2)
+    (True, False)
+    """
+    if lists.shape == (0, 0):
+        return True
+    if lists.ndim != 2 or len(lists) != n_clusters:
+        return False
+    ascending = np.sort(lists, axis=1)
+    return are_labels(lists.ravel(), (lists.size,), n_clusters) and bool(
+        np.all(ascending[:, 1:] > ascending[:, :-1])
+    )
+
+
 def are_centers(centers: NDArray[Any], shape: tuple[int, ...]) -> bool:
     """Return whether numbers have that shape and are finite."""
     return centers.shape == shape and bool(np.isfinite(centers).all())

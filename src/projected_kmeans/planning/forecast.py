@@ -22,8 +22,9 @@ from projected_kmeans.planning.size_race import N_FINALISTS, count_race_rows, co
 from projected_kmeans.planning.sizes import Sizes
 from projected_kmeans.projections.direction_sample import count_sample_rows
 from projected_kmeans.projections.principal_directions import sketch_width
-from projected_kmeans.solvers.cell_passes import SWAP_ROUNDS, count_neighbours
+from projected_kmeans.solvers.cell_passes import SWAP_ROUNDS
 from projected_kmeans.solvers.cell_seeding import count_cells
+from projected_kmeans.solvers.near_centers import count_neighbours
 from projected_kmeans.solvers.swaps import SPLIT_PASSES
 
 # Passes of Lloyd's method until it converges, on digits and mixtures: of a restart, on a subsample

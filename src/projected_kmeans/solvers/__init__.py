@@ -21,6 +21,8 @@ own_solvers        scikit-learn's clusterers and functions of the caller; their 
 resumable_solvers  Lloyd and single-point moves as part of a run: plateau, monitor, checkpoint
 single_restart     one restart: Lloyd's method, and the local search after it
 cell_seeding       coarse cells, and a race for first centers between them
+near_centers       the nearest of the centers around each row's cluster, pass after pass
+near_enough        how many of these centers a row has to meet, found by trying some rows
 cell_passes        passes among near centers, with swaps of centers between the first of them
 cell_search        very many clusters: seeding by cells and these passes, as part of a run
 swaps              which centers move to clusters that gain more by a second center
@@ -69,15 +71,18 @@ center for a row drawn by D^2, until five in a row have failed. Exact passes beg
 them. The rows are read into memory for it, so that files and Dask give the same bits.
 
 **Very many clusters.** Greedy k-means++ and Lloyd's method over all centers cost n k. The solver
-"cells" costs little more for 16,000 clusters than for 1,000. (1) Some 2 sqrt(k) coarse cells divide
-the rows. Inside each, greedy k-means++ runs on a clock that a center advances by 1 / potential; the
-k earliest centers of all cells are kept. Quotas by size would fail on heavy tails. (2) A pass
-compares a row with the centers around its cluster (`passes.listed_search`). (3) After each of four
-passes, 2-means inside every cluster tells what a second center there would gain, and the second
-nearest distances tell what each center's removal would cost. Highest gains are paired with lowest
-costs. These swaps lower the inertia most: on a tree of 4,096 groups by 2 %. All steps but the race
-are passes over blocks with exact sums. The race runs on at most 2^21 rows in memory, whose number
-depends on n and k alone. So rows in files and on Dask give the bits of rows in memory.
+"cells" costs little more for 16,000 clusters than for 1,000. (1) Up to 2 sqrt(k) coarse cells
+divide the rows. Inside each, greedy k-means++ runs on a clock that a center advances by 1 /
+potential; the k earliest centers of all cells are kept. Quotas by size would fail on heavy tails.
+(2) A pass compares a row with the centers around its cluster (`passes.listed_search`): with 16 if
+trying some rows shows that these hold nearly all nearest centers, as in a tree, else with up to
+256. (3) After each of four passes, 2-means inside every cluster tells what a second center there
+would gain, and the second nearest distances tell what each center's removal would cost. Highest
+gains are paired with lowest costs. These swaps lower the inertia most: on a tree of 4,096 groups by
+2 %. (4) In later passes the lists stay, and bounds tell which rows need no look
+(`passes.list_bounds`). All steps but the race are passes over blocks with exact sums. The race runs
+on at most 2^21 rows in memory, whose number depends on n and k alone. So rows in files and on Dask
+give the bits of rows in memory.
 
 **Single-point moves.** A pass is sequential by its nature. A filter in the rows' own precision, on
 all threads, finds the rows that certainly stay (bounds with rounding margins, less the drift of the

@@ -5,25 +5,17 @@ One pass at a time; when to stop is decided elsewhere.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from projected_kmeans.blocks.element_types import compute_type
-from projected_kmeans.blocks.tasks import Task
 from projected_kmeans.keys import SWAPS
-from projected_kmeans.passes.assignment import NOTHING, Nearness
-from projected_kmeans.passes.center_graph import find_neighbours
-from projected_kmeans.passes.frame import Frame
-from projected_kmeans.passes.listed_search import CenterLists, assign_listed
 from projected_kmeans.passes.problem import Problem
-from projected_kmeans.passes.stored_partitions import are_labels
-from projected_kmeans.results import Floats, Labels
+from projected_kmeans.passes.stored_partitions import are_labels, are_lists
+from projected_kmeans.results import Labels
 from projected_kmeans.solvers.cell_seeding import CellSeeds
 from projected_kmeans.solvers.lloyd import Lloyd, LloydState
-from projected_kmeans.solvers.near_enough import count_enough
+from projected_kmeans.solvers.near_centers import TRYING_PASSES, CellSearch, count_neighbours
 from projected_kmeans.solvers.resumable_solvers import state_fits
 from projected_kmeans.solvers.single_restart import Effort
 from projected_kmeans.solvers.swaps import (
@@ -34,16 +26,6 @@ from projected_kmeans.solvers.swaps import (
     swap_labels,
 )
 
-# Centers that the rows of a cluster meet in a pass, their own included: 64 for few clusters, where
-# a pass is cheap, else 32. If the second or the third pass finds that fewer are enough, later ones
-# look at those only.
-FEW_NEIGHBOURS, MANY_NEIGHBOURS, FEW_CLUSTERS = 64, 32, 4096
-TRYING_PASSES = (1, 2)
-
-# Up to that many clusters, two passes after the swaps look at more centers if 64 are not enough:
-# without clear clusters, as in noise, the nearest center of a row is often not among these.
-WIDE_NEIGHBOURS, WIDE_PASSES = 256, (6, 7)
-
 # Swaps follow on each of this many passes. More gained nothing on trees and digits, and did harm
 # where rows have heavy tails.
 SWAP_ROUNDS = 4
@@ -51,89 +33,6 @@ SWAP_ROUNDS = 4
 # If all rows are one cell, because there are few clusters, swaps follow on more passes: they are
 # what finds the far rows of heavy tails.
 FLAT_SWAP_ROUNDS = 8
-
-
-def count_neighbours(
-    n_clusters: int, n_passes: int = 0, *, flat: bool = False, enough: int = 0
-) -> int:
-    """Return how many centers the rows of a cluster meet in a pass that follows so many others.
-
-    If all rows are one cell (``flat``), every pass looks at many. ``enough`` is the number that was
-    found to be enough, if it is known.
-    """
-    few = n_clusters <= FEW_CLUSTERS
-    wanted = enough or (FEW_NEIGHBOURS if few else MANY_NEIGHBOURS)
-    if flat or (few and not enough and n_passes in WIDE_PASSES):
-        wanted = WIDE_NEIGHBOURS
-    return min(wanted, n_clusters)
-
-
-class CellSearch:
-    """Finds the nearest of the centers around each row's cluster; a `Search` for Lloyd's method.
-
-    The first pass, in which rows have no clusters yet, compares each row with the centers of its
-    cell.
-
-    Parameters
-    ----------
-    problem : Problem
-        The rows.
-    seeds : CellSeeds
-        The cells of rows and of first centers.
-
-    Attributes
-    ----------
-    cells : ndarray of int32 (k,)
-        The cell of every center; who moves a center to another place changes it.
-    flat : bool
-        Whether all rows are one cell.
-    n_neighbours : int
-        How many centers the rows of a cluster meet in the next pass.
-    tries : bool
-        Whether the next pass tries if fewer centers are enough.
-    enough : int
-        How many centers are enough, or 0 as long as it is not known.
-    neighbours : ndarray of int32 (k, m)
-        The nearest centers of every center in the last pass, itself first.
-    near : Nearness
-        The distances of all rows in the last pass.
-    """
-
-    neighbours: Labels
-    near: Nearness
-
-    def __init__(self, problem: Problem, seeds: CellSeeds) -> None:
-        self.cells, self.remembered = seeds.cells.copy(), NOTHING
-        self.flat = not seeds.cells.any()
-        self.n_neighbours = count_neighbours(len(seeds.cells), flat=self.flat)
-        self.tries, self.enough = False, 0
-        self._problem, self._seeds = problem, seeds
-
-    def assign(
-        self,
-        centers: Floats,
-        labels: Labels,
-        *,
-        keep_ties: bool,
-        then: Sequence[Task] = (),
-    ) -> None:
-        """Overwrite labels by the nearest of near centers; ``keep_ties`` as in `Search`."""
-        problem = self._problem
-        frame = Frame.around(centers, compute_type(problem.source.dtype), problem.ranges)
-        if not keep_ties:
-            lists, groups = self._seeds.list_cells(), self._seeds.rows
-            self.near = assign_listed(problem, centers, lists, labels, groups, then, frame)
-            return
-        near = find_neighbours(frame, self.cells, self.n_neighbours, problem.n_threads)
-        if self.tries:
-            self.enough = count_enough(problem, centers, labels, near)
-            near = near[:, : self.enough or None]
-        self.neighbours = near
-        lists = CenterLists.of_rows(near)
-        self.near = assign_listed(problem, centers, lists, labels, None, then, frame)
-
-    def rows_reassigned(self, rows: NDArray[np.int64], targets: Labels) -> None:
-        """Do nothing, because a row meets the centers around the cluster that it was moved to."""
 
 
 @dataclass(frozen=True)
@@ -152,6 +51,8 @@ class CellState:
         Whether swaps may follow on further passes.
     enough : int
         How many centers are enough for a row, or 0.
+    kept_lists : ndarray of int32 (k or 0, m)
+        The centers around each center that its rows are compared with, if these stay.
     labels_before : ndarray of int32 (n or 0,)
         The partition before the swaps; empty if there were none.
     cells_before : ndarray of int32 (k or 0,)
@@ -163,6 +64,7 @@ class CellState:
     cells: Labels
     swapping: bool
     enough: int
+    kept_lists: Labels
     labels_before: Labels
     cells_before: Labels
 
@@ -211,10 +113,14 @@ class CellPasses:
         return len(self.lloyd.history)
 
     @property
+    def _n_swapping(self) -> int:
+        """The number of passes after which no swaps follow any more."""
+        return 2 + (FLAT_SWAP_ROUNDS if self.search.flat else SWAP_ROUNDS)
+
+    @property
     def swaps_next(self) -> bool:
         """Whether swaps follow on the last pass."""
-        n_rounds = FLAT_SWAP_ROUNDS if self.search.flat else SWAP_ROUNDS
-        return self._swapping and 2 <= self.n_passes < 2 + n_rounds
+        return self._swapping and 2 <= self.n_passes < self._n_swapping
 
     def step(self) -> bool:
         """Make one pass; return whether it lowered the inertia, else the search has ended."""
@@ -224,6 +130,8 @@ class CellPasses:
             k, self.n_passes, flat=search.flat, enough=search.enough
         )
         search.tries = not search.flat and self.n_passes in TRYING_PASSES
+        wide = search.n_neighbours > count_neighbours(k, enough=search.enough)
+        search.keeps_lists = self.n_passes >= self._n_swapping and (search.flat or not wide)
         moved = lloyd.step()
         if len(self._labels_before):
             n_before = self.n_passes - moved
@@ -253,7 +161,7 @@ class CellPasses:
         """Return where the search stands. It is true until the next pass begins."""
         lloyd, search = self.lloyd, self.search
         before = self._labels_before, self._cells_before
-        known = search.cells, self._swapping, search.enough
+        known = search.cells, self._swapping, search.enough, search.kept
         return CellState(lloyd.state(), lloyd.inertia, *known, *before)
 
     def resume(self, state: CellState) -> None:
@@ -261,6 +169,8 @@ class CellPasses:
         self.lloyd.resume(state.lloyd)
         self.search.cells, self._swapping = state.cells.copy(), state.swapping
         self.search.enough = state.enough
+        if state.kept_lists.size:
+            self.search.keep_lists(state.kept_lists.copy())
         self._labels_before = state.labels_before.copy()
         self._cells_before = state.cells_before.copy()
 
@@ -271,6 +181,7 @@ class CellPasses:
         return (
             (len(state.labels_before), len(state.cells_before)) in sizes
             and state.enough >= 0
+            and are_lists(state.kept_lists, shape[0])
             and are_labels(state.cells, shape, n_rows)
             and are_labels(state.labels_before, state.labels_before.shape, shape[0])
             and are_labels(state.cells_before, state.cells_before.shape, n_rows)

@@ -8,24 +8,32 @@ more assignment gives every row its nearest center, as scikit-learn's KMeans doe
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from projected_kmeans.blocks.element_types import compute_type
-from projected_kmeans.blocks.row_arrays import ChangedEntries, put_entries
-from projected_kmeans.passes.assignment import Search
+from projected_kmeans.blocks.memory_blocks import ArrayBlocks
+from projected_kmeans.blocks.row_arrays import ChangedEntries, put_entries, take_entries
+from projected_kmeans.blocks.tasks import Task
+from projected_kmeans.passes.assignment import NOTHING, Search
+from projected_kmeans.passes.listed_search import CenterLists, assign_listed
 from projected_kmeans.passes.polish_search import PolishSearch
 from projected_kmeans.passes.problem import Problem
+from projected_kmeans.passes.pruned_search import PrunedSearch
 from projected_kmeans.passes.total_inertia import weigh_centers
-from projected_kmeans.results import Clustering
+from projected_kmeans.results import Clustering, Floats, Labels
 from projected_kmeans.solvers.empty_clusters import choose_refills
 
 # How often clusters that lose all their rows get others, each time with one more pass.
 MAX_REFILLS = 2
 
 
-def settle_labels(problem: Problem, found: Clustering, search: Search | None = None) -> Clustering:
+def settle_labels(
+    problem: Problem, found: Clustering, search: Search | None = None, *, at_means: bool = True
+) -> Clustering:
     """Return a partition in which every row has the label that ``predict`` gives it.
 
     That is the nearest center, in the precision in which a model stores centers, and of equally
@@ -40,11 +48,13 @@ def settle_labels(problem: Problem, found: Clustering, search: Search | None = N
         A partition of these rows and its centers.
     search : Search, optional
         What finds the nearest of all centers; by default all distances are measured.
+    at_means : bool, default=True
+        Whether the centers are the means of the partition, so that its inertia is about them.
     """
     dtype, in_memory = compute_type(problem.source.dtype), problem.source.resident
     # Where no label changes, the inertia about means is right up to the square of their rounding.
     # A center of length one is no mean: there the rounding itself counts, and rows are summed anew.
-    keeps_inertia = not problem.spherical
+    keeps_inertia = at_means and not problem.spherical
     if keeps_inertia and isinstance(search, PolishSearch):
         rounding = 0.0 if dtype == np.float64 else float(np.finfo(dtype).eps) / 2
         if search.proves(found.centers, found.labels, rounding):
@@ -87,18 +97,76 @@ def settle_and_fill(
     for _ in range(MAX_REFILLS):
         if settled.mass.min() > 0 or found.mass.min() <= 0:
             break
-        settled = settle_labels(problem, _fill_empty(problem, settled), search)
+        filled, changed = _fill_empty(problem, settled)
+        again = search
+        if isinstance(search, PrunedSearch) and problem.source.resident:
+            again = ChangedCenters(problem, changed)
+        settled = settle_labels(problem, filled, again, at_means=False)
     return settled
 
 
-def _fill_empty(problem: Problem, settled: Clustering) -> Clustering:
-    """Return a partition in which empty clusters have rows, and its means."""
+def _fill_empty(problem: Problem, settled: Clustering) -> tuple[Clustering, NDArray[np.int64]]:
+    """Return a partition in which empty clusters have rows, and the clusters that changed.
+
+    These have other centers, their means.
+    """
     sums = problem.open_sums(settled.centers)
     moments = sums.update(settled.labels)
     rows, targets = choose_refills(problem, moments, settled.centers, settled.labels)
-    labels = settled.labels.copy()
+    changed = np.unique(np.concatenate([take_entries(settled.labels, rows), targets]))
+    labels, centers = settled.labels.copy(), settled.centers.copy()
     put_entries(labels, rows, targets)
     filled = sums.update(labels, settled.labels).describe(labels)
+    centers[changed] = filled.centers[changed]
     return replace(
-        filled, n_iter=settled.n_iter, converged=settled.converged, history=settled.history
-    )
+        filled,
+        centers=centers,
+        n_iter=settled.n_iter,
+        converged=settled.converged,
+        history=settled.history,
+    ), changed.astype(np.int64)
+
+
+class ChangedCenters:
+    """Finds the nearest of all centers, if labels were those before a few centers changed.
+
+    Rows of other clusters meet their own center and those that changed. Only rows of the clusters
+    that changed meet all centers. A `Search`.
+
+    Parameters
+    ----------
+    problem : Problem
+        Dense rows in memory.
+    changed : ndarray of int64
+        The centers that changed.
+    """
+
+    def __init__(self, problem: Problem, changed: NDArray[np.int64]) -> None:
+        self.remembered = NOTHING
+        self._problem, self._changed = problem, changed
+
+    def assign(
+        self,
+        centers: Floats,
+        labels: Labels,
+        *,
+        keep_ties: bool,
+        then: Sequence[Task] = (),
+    ) -> None:
+        """Overwrite labels by the nearest of all centers; of equally near ones the lowest wins."""
+        problem, changed = self._problem, self._changed
+        rows = np.flatnonzero(np.isin(labels, changed))
+        some = replace(problem, source=ArrayBlocks(problem.source.select(rows)), weights=None)
+        found: Labels = np.zeros(len(rows), np.int32)
+        some.label(centers, found)
+        groups = labels.copy()
+        groups[rows], labels[:] = -1, -1  # labels of -1, because the present center wins no tie
+        known = set(changed.tolist())
+        lists = [[j] if j in known else [j, *known] for j in range(len(centers))]
+        joined = CenterLists.join([np.array(one) for one in lists])
+        assign_listed(problem, centers, joined, labels, groups, measured=False)
+        labels[rows] = found
+        problem.source.walk(*then)
+
+    def rows_reassigned(self, rows: NDArray[np.int64], targets: Labels) -> None:
+        """Do nothing, because nothing is remembered."""
