@@ -148,6 +148,8 @@ template <class C, int bits> struct LookUp {
     using Value = C;
     using Sum = Total<C>;
     static constexpr int tile = n_lanes<C>, stride = tile;
+    static constexpr bool reads_rows = false;
+    static constexpr int together = 4;
     static constexpr std::int64_t width = bits * tables_together<C>;
     static_assert(sizeof(C) > 2 || width * 255 < 1 << 15);
     const Map map;

@@ -2,17 +2,16 @@
 //
 // There are two methods: scatter each coordinate to the columns of R that use it, or gather for
 // each column the coordinates that it uses. Both add the coordinates of a row from first to last,
-// so they give the same bits.
+// so they give the same bits. With one nonzero in a row of R, scattering is count_sketch.hpp.
 #include "lanes/buffer.hpp"
 #include "lanes/tiles.hpp"
+#include "maps/count_sketch.hpp"
 #include "maps/kernels.hpp"
 #include "maps/sparse_targets.hpp"
 #include "maps/tile_product.hpp"
 
 namespace projected_kmeans::PK_INSTRUCTION_SET {
 namespace {
-
-template <class C> constexpr C plus_minus[2] = {C{1}, C{-1}};
 
 // Lists for gathering, four columns at once: for each of the four, the place of its next coordinate
 // (with the right sign) in a packed section. Shorter lists are padded with a coordinate of zeros.
@@ -35,6 +34,8 @@ template <class C> struct Scatter {
     using Value = C;
     using Sum = C;
     static constexpr int tile = tile_rows<C>, stride = tile;
+    static constexpr bool reads_rows = false;
+    static constexpr int together = 4;
     static constexpr std::int64_t width = 128;
     const Map map;
     const Stretches stretches;
@@ -66,7 +67,6 @@ template <class C> struct Scatter {
         const int s = stretches.n_nonzeros;
         const Target *from = targets.data() + (section - first_section) * width * s;
         if (s == 8) return scatter<8>(packed, from, s, totals, next);
-        if (s == 1) return scatter<1>(packed, from, s, totals, next);
         scatter<0>(packed, from, s, totals, next);
     }
 
@@ -100,6 +100,8 @@ template <class C> struct Gather {
     using Value = C;
     using Sum = C;
     static constexpr int tile = tile_rows<C>, stride = 2 * tile;
+    static constexpr bool reads_rows = false;
+    static constexpr int together = 4;
     // A packed section fills the first-level cache. Longer lists are worth more than room for the
     // totals.
     static constexpr std::int64_t width = (std::int64_t{32} << 10) / (stride * sizeof(C));
@@ -226,8 +228,11 @@ template <class C> struct Gather {
 }  // namespace
 
 template <class C> void sparse_sign_product(const Rows &rows, Map map, C *out, int n_threads) {
-    if (rows.n_rows >= many_rows && map.n_nonzeros >= many_nonzeros &&
-        map.n_components <= max_columns_per_nonzero * map.n_nonzeros) {
+    if (map.n_nonzeros == 1) {
+        CountSketch<C> method(map, rows.n_columns, n_threads);
+        multiply_by_tiles(rows, map, method, out, n_threads);
+    } else if (rows.n_rows >= many_rows && map.n_nonzeros >= many_nonzeros &&
+               map.n_components <= max_columns_per_nonzero * map.n_nonzeros) {
         Gather<C> method(map, rows.n_columns, n_threads);
         multiply_by_tiles(rows, map, method, out, n_threads);
     } else {

@@ -5,6 +5,7 @@
 #include "lanes/buffer.hpp"
 #include "lanes/tiles.hpp"
 #include "maps/map.hpp"
+#include "maps/row_pieces.hpp"
 
 namespace projected_kmeans::PK_INSTRUCTION_SET {
 
@@ -87,16 +88,44 @@ class NextLines {
 // Results of at least this many bytes are written without bringing them into the caches.
 constexpr std::int64_t streamed_bytes = std::int64_t{16} << 20;
 
+// Adds sections [begin, end) of tile `index` to its totals: packs each of them for the Method.
+template <class Method>
+void add_sections(const Rows &rows, Method &method, std::int64_t index, std::int64_t begin,
+                  std::int64_t end, typename Method::Value *packed,
+                  typename Method::Scratch &scratch, typename Method::Sum *totals) {
+    constexpr int tile = Method::tile, stride = Method::stride;
+    const auto pack = pack_tile_for<typename Method::Value, tile, stride>(rows.element);
+    const std::int64_t width = method.width, first = index * tile, left = rows.n_rows - first;
+    const std::int64_t n_rows = left < tile ? left : tile;
+    for (std::int64_t section = begin; section < end; ++section) {
+        const std::int64_t rest = rows.n_columns - section * width;
+        const std::int64_t there = rest < width ? rest : width;
+        pack(rows, first, n_rows, section * width, there, packed);
+        for (std::int64_t i = there * stride; i < width * stride; ++i) packed[i] = 0;
+        NextLines next;
+        if (section + 1 < end)
+            next = NextLines(rows, first, n_rows, (section + 1) * width,
+                             rest - width < width ? rest - width : width);
+        else if ((index + 1) % Method::together != 0 && left > tile)
+            next = NextLines(rows, first + tile, left < 2 * tile ? left - tile : tile,
+                             begin * width, width);
+        method.add(packed, section, scratch, totals, next);
+    }
+}
+
 // More than 50 lines, because its three loops share their sizes and buffers. A Method has
 //   Value, Sum                         types of a section and of totals
 //   tile, stride                       rows of a tile, numbers from one coordinate to the next
 //   width                              coordinates of a section
+//   together                           neighbouring tiles that one thread takes
 //   panel                              sections of a panel
 //   prepare(begin, end)                makes what sections [begin, end) need
 //   Scratch(method)                    a thread's own memory
 //   add(packed, section, scratch, totals, next)   totals[column][row] += what the section adds,
 //                                      where packed[coordinate][row] is the section, padded with
 //                                      zeros; it may call next.fetch
+//   reads_rows                         true if it has, in place of add,
+//   add_rows(rows, index, begin, end, scratch, totals)   adds sections [begin, end) of a tile
 template <class C, class Method>
 void multiply_by_tiles(const Rows &rows, Map map, Method &method, C *out, int n_threads) {
     using Value = typename Method::Value;
@@ -106,14 +135,12 @@ void multiply_by_tiles(const Rows &rows, Map map, Method &method, C *out, int n_
     const std::int64_t width = method.width, t = map.n_components;
     const std::int64_t n_sections = (rows.n_columns + width - 1) / width;
     const std::int64_t n_tiles = (rows.n_rows + tile - 1) / tile;
-    const PackTile<Value> pack = pack_tile_for<Value, tile, stride>(rows.element);
     const C factor = static_cast<C>(map.scale);
-    constexpr int together = 4;  // neighbouring tiles that one thread takes
     const bool streams = rows.n_rows * t * static_cast<std::int64_t>(sizeof(C)) >= streamed_bytes;
     constexpr const Sum *keep = nullptr;
     Sum *kept = reinterpret_cast<Sum *>(out);
     // With room for one more coordinate and one more column, which methods use for padding.
-    PerThread<Buffer<Value>> all_packed(n_threads, (width + 1) * stride);
+    PerThread<Buffer<Value>> all_packed(n_threads, Method::reads_rows ? 0 : (width + 1) * stride);
     PerThread<Buffer<Sum>> all_totals(n_threads, (t + 1) * tile);
     PerThread<Buffer<C>> all_sketches(n_threads, streams ? t * tile : 0);
     PerThread<typename Method::Scratch> all_scratch(n_threads, method);
@@ -127,7 +154,7 @@ void multiply_by_tiles(const Rows &rows, Map map, Method &method, C *out, int n_
             Buffer<Sum> &totals = all_totals.own();
             Buffer<C> &sketch = all_sketches.own();
             typename Method::Scratch &scratch = all_scratch.own();
-#pragma omp for schedule(dynamic, together)
+#pragma omp for schedule(dynamic, Method::together)
             for (std::int64_t index = 0; index < n_tiles; ++index) {
                 const std::int64_t first = index * tile;
                 const std::int64_t left = rows.n_rows - first;
@@ -136,20 +163,11 @@ void multiply_by_tiles(const Rows &rows, Map map, Method &method, C *out, int n_
                     load_totals<tile>(kept + first * t, n_rows, t, totals.data());
                 else
                     for (std::int64_t i = 0; i < t * tile; ++i) totals[i] = 0;
-                for (std::int64_t section = begin; section < end; ++section) {
-                    const std::int64_t rest = rows.n_columns - section * width;
-                    const std::int64_t there = rest < width ? rest : width;
-                    pack(rows, first, n_rows, section * width, there, packed.data());
-                    for (std::int64_t i = there * stride; i < width * stride; ++i) packed[i] = 0;
-                    NextLines next;
-                    if (section + 1 < end)
-                        next = NextLines(rows, first, n_rows, (section + 1) * width,
-                                         rest - width < width ? rest - width : width);
-                    else if ((index + 1) % together != 0 && left > tile)
-                        next = NextLines(rows, first + tile, left < 2 * tile ? left - tile : tile,
-                                         begin * width, width);
-                    method.add(packed.data(), section, scratch, totals.data(), next);
-                }
+                if constexpr (Method::reads_rows)
+                    method.add_rows(rows, index, begin, end, scratch, totals.data());
+                else
+                    add_sections(rows, method, index, begin, end, packed.data(), scratch,
+                                 totals.data());
                 if (end < n_sections)
                     store_totals<tile>(totals.data(), keep, n_rows, t, kept + first * t);
                 else
