@@ -145,11 +145,12 @@ class CellPasses:
 
     def swap(self) -> None:
         """Move the centers that are missed least to clusters that gain most by a second one."""
-        search, problem = self.search, self._problem
+        search, problem, near = self.search, self._problem, self.search.near
+        assert near is not None
         labels, moments = self.lloyd.partition
         path = (*self._path, self.n_passes)
-        splits = split_clusters(problem, moments, labels, search.near, path)
-        costs = measure_removals(problem, moments, labels, search.near)
+        splits = split_clusters(problem, moments, labels, near, path)
+        costs = measure_removals(problem, moments, labels, near)
         removed, split = choose_swaps(splits.gains, costs, search.neighbours)
         if len(removed):
             self._labels_before, self._cells_before = labels.copy(), search.cells.copy()

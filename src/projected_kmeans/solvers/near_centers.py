@@ -78,12 +78,12 @@ class CellSearch:
         without being looked at.
     neighbours : ndarray of int32 (k, m)
         The nearest centers of every center in the last pass, itself first.
-    near : Nearness
-        The distances of all rows in the last pass.
+    near : Nearness or None
+        The distances of all rows in the last pass; None if lists stay.
     """
 
     neighbours: Labels
-    near: Nearness
+    near: Nearness | None
 
     def __init__(self, problem: Problem, seeds: CellSeeds) -> None:
         self.cells, self.remembered = seeds.cells.copy(), NOTHING
@@ -129,7 +129,8 @@ class CellSearch:
         return np.empty((0, 0), np.int32) if self._bounded is None else self._bounded.neighbours
 
     def keep_lists(self, neighbours: Labels) -> None:
-        """Compare rows of each cluster with the same centers from now on."""
+        """Compare rows of each cluster with the same centers from now on, and measure none."""
+        self.near = None
         self._bounded = BoundedLists(self._problem, neighbours)
 
     def rows_reassigned(self, rows: NDArray[np.int64], targets: Labels) -> None:

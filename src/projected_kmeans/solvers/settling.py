@@ -61,18 +61,22 @@ def settle_labels(
             return replace(found, settled=True)
     centers = found.centers.astype(dtype).astype(np.float64)
     labels = found.labels.copy()
-    sums, changed = problem.open_sums(centers), ChangedEntries(labels, found.labels)
-    adding = sums.adding(labels)
-    # Rows that are read from elsewhere are read once, and summed even if no label changes.
-    then = [changed.task] if in_memory else [adding, changed.task]
+    changed, sums = ChangedEntries(labels, found.labels), None
+    # Rows that are read from elsewhere are read once, and summed even if no label changes. Others
+    # are summed in the end, when the search has given back its memory.
+    then = [changed.task]
+    if not in_memory:
+        sums = problem.open_sums(centers)
+        then.insert(0, sums.adding(labels))
     if search is None:
         problem.label(centers, labels, then)
     else:
         search.assign(centers, labels, keep_ties=False, then=then)
     if keeps_inertia and not changed:
         return replace(found, settled=True)
-    if in_memory:
-        problem.source.walk(adding)
+    if sums is None:
+        sums = problem.open_sums(centers)
+        problem.source.walk(sums.adding(labels))
     moments = sums.about_references()
     return replace(
         found,

@@ -93,7 +93,7 @@ def split_clusters(
     for _ in range(SPLIT_PASSES - 1):
         parts = halving.divide(centers)
         # A half without any of these rows stays where it is.
-        centers = np.where(parts.mass[:, None] > 0, parts.means, centers)
+        np.copyto(centers, parts.means, where=parts.mass[:, None] > 0)
     if some is not problem:
         halving = _Halving(problem, labels, means)
     divided = halving.divide(centers).cluster_inertia.reshape(-1, 2).sum(axis=1)
