@@ -145,7 +145,7 @@ def own_distances(
     n_threads: int = 0,
 ) -> Floats:
     """Return the squared distance of every row to the center of its label, computed in float64."""
-    scale = Frame.around(centers, np.dtype(np.float64), ranges).scale
+    scale = Frame.around(centers, np.dtype(np.float64), ranges, moved=False).scale
     distances = np.empty(source.shape[0])
     kernel = partial(_measure_own, centers, scale, n_threads)
     source.walk(Task(kernel, (read(labels), fill(distances))))
@@ -184,7 +184,7 @@ def farthest_rows(
         Rows, farthest first, with minus their squared distances as keys; of equally far rows the
         one with the lowest index comes first.
     """
-    scale = Frame.around(centers, np.dtype(np.float64), ranges).scale
+    scale = Frame.around(centers, np.dtype(np.float64), ranges, moved=False).scale
     lists = no_rows(1, n_listed)
     kernel = partial(_list_farthest, centers, scale, n_threads)
     source.walk(Task(kernel, (read(labels), read(weights), first(lists))))

@@ -94,6 +94,7 @@ def split_clusters(
         parts = halving.divide(centers)
         # A half without any of these rows stays where it is.
         np.copyto(centers, parts.means, where=parts.mass[:, None] > 0)
+        del parts  # before the next pass takes as much memory
     if some is not problem:
         halving = _Halving(problem, labels, means)
     divided = halving.divide(centers).cluster_inertia.reshape(-1, 2).sum(axis=1)
