@@ -87,17 +87,19 @@ def settle_and_fill(
     for _ in range(MAX_REFILLS):
         if settled.mass.min() > 0 or found.mass.min() <= 0:
             break
-        settled = settle_labels(problem, _fill_empty(problem, settled), search)
+        settled = settle_labels(problem, _fill_empty(problem, settled, search), search)
     return settled
 
 
-def _fill_empty(problem: Problem, settled: Clustering) -> Clustering:
+def _fill_empty(problem: Problem, settled: Clustering, search: Search | None) -> Clustering:
     """Return a partition in which empty clusters have rows, and its means."""
     sums = problem.open_sums(settled.centers)
     moments = sums.update(settled.labels)
     rows, targets = choose_refills(problem, moments, settled.centers, settled.labels)
     labels = settled.labels.copy()
     put_entries(labels, rows, targets)
+    if search is not None:
+        search.rows_reassigned(rows, targets)
     filled = sums.update(labels, settled.labels).describe(labels)
     return replace(
         filled, n_iter=settled.n_iter, converged=settled.converged, history=settled.history
