@@ -89,6 +89,33 @@ def test_ties_are_kept_as_in_full_passes(
         centers = np.where(moved[:, None], stream.integers(0, 3, size=(k, d)), centers)
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64", "uint8"])
+@pytest.mark.parametrize("d", [255, 256, 257, 600])
+def test_labels_of_wide_rows(d: int, dtype: str) -> None:
+    """Rows that are multiplied a part of their columns at a time get the twin's labels."""
+    stream = np.random.default_rng(d)
+    X = (stream.normal(size=(1100, d)) * 20 + 100).astype(dtype)
+    search, labels = make_search(X, 30, n_threads=2), np.zeros(1100, np.int32)
+    for centers in walk(d, X[:30].astype(float), 4, 5.0):
+        search.assign(centers, labels, keep_ties=False)
+        np.testing.assert_array_equal(labels, reference.nearest_center(X, centers))
+
+
+@pytest.mark.parametrize("typical", [1e-306, 1e-300, 1e-3, 4.0, 1e6, np.inf])
+def test_bounds_from_the_first_pass_on(typical: float) -> None:
+    """With a typical distance, right or wrong, the first pass keeps bounds; labels are right."""
+    stream = np.random.default_rng(0)
+    X, centers = stream.normal(size=(600, 20)), stream.normal(size=(16, 20))
+    search = NearestSearch(make_problem(X), 16, typical, min_work=0)
+    assert search.keeps_bounds == (1e-306 < typical < np.inf)
+    labels = np.zeros(600, np.int32)
+    for step in walk(0, centers, 4, 0.1):
+        search.assign(step, labels, keep_ties=False)
+        np.testing.assert_array_equal(labels, reference.nearest_center(X, step))
+    if typical == 4.0:
+        assert search.n_distances < 3 * 600 * 16
+
+
 class CountingSearch(NearestSearch):
     """A search that notes how many distances each pass computes."""
 

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from projected_kmeans.blocks.column_scan import scan_columns
 from projected_kmeans.blocks.memory_blocks import SparseBlocks
 from projected_kmeans.blocks.unit_length import UnitRows
+from projected_kmeans.passes.bounded_search import NearestSearch
 from projected_kmeans.passes.polish_search import PolishSearch
 from projected_kmeans.passes.problem import Problem
 from projected_kmeans.solvers.lloyd import run_lloyd
@@ -103,13 +104,19 @@ def test_a_proof_needs_the_labels_and_a_margin() -> None:
     assert not search.proves(np.array([[4.6], [5.4]]), labels, 0.0)
 
 
+@pytest.mark.parametrize("kind", [PolishSearch, NearestSearch])
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("max_iter", [1, 3, 100])
-def test_settled_partitions_do_not_depend_on_the_search(dtype: str, max_iter: int) -> None:
+def test_settled_partitions_do_not_depend_on_the_search(
+    kind: type, dtype: str, max_iter: int
+) -> None:
     """Labels, centers and inertia after the last look have the bits of a look at all rows."""
-    X = make_groups(1, 3000, 8, 6)[0].astype(dtype)
+    X = make_groups(1, 3000, 8, 14)[0].astype(dtype)
     problem = make_problem(X)
-    first, search = X[:6].astype(np.float64), PolishSearch(problem)
+    first = X[:14].astype(np.float64)
+    search: NearestSearch | PolishSearch = PolishSearch(problem)
+    if kind is NearestSearch:
+        search = NearestSearch(problem, 14, 1.0, min_work=0)
     found = run_lloyd(problem, first, max_iter=max_iter, search=search)
     plain = run_lloyd(problem, first, max_iter=max_iter)
     np.testing.assert_array_equal(found.labels, plain.labels)

@@ -7,7 +7,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from projected_kmeans.solvers.lloyd import run_lloyd
+from projected_kmeans.passes.bounded_search import NearestSearch
+from projected_kmeans.solvers.lloyd import Lloyd, run_lloyd
 from projected_kmeans.solvers.settling import ChangedCenters, settle_and_fill, settle_labels
 from tests.support.problems import make_problem
 
@@ -39,6 +40,22 @@ def test_a_converged_partition_stays() -> None:
     assert again.settled
     assert again.labels is found.labels
     assert again.inertia == found.inertia
+
+
+def test_a_search_knows_of_a_pass_that_was_taken_back() -> None:
+    """Bounds of a pass that did not lower the inertia do not mislead the last look at all rows."""
+    stream = np.random.default_rng(0)
+    X, labels = stream.normal(size=(500, 4)), np.sort(stream.integers(14, size=500))
+    problem, labels = make_problem(X), labels.astype(np.int32)
+    start = replace(problem.sum(labels, X[:14]).describe(labels), inertia=1e-9)
+    search = NearestSearch(problem, 14, 1.0, min_work=0)
+    lloyd = Lloyd(problem, start.centers, max_iter=5, start=start, search=search)
+    assert not lloyd.step()
+    found = lloyd.result()
+    np.testing.assert_array_equal(found.labels, labels)
+    expected = settle_labels(problem, found)
+    assert not np.array_equal(expected.labels, labels)
+    np.testing.assert_array_equal(settle_labels(problem, found, search).labels, expected.labels)
 
 
 def test_of_equally_near_centers_the_lowest_wins() -> None:

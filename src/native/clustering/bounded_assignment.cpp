@@ -28,11 +28,11 @@ template <class C> struct Found {
     }
 };
 
-// The products of a tile of rows with neighbouring centers. Not inlined, so that the sums stay in
-// registers.
+// The products of some columns of a tile with neighbouring centers, added to those of the columns
+// before if there are any. Not inlined, so that the sums stay in registers.
 template <class C>
 [[gnu::noinline]] void multiply(const C *packed, const C *centers, std::int64_t n_columns,
-                                Lanes<C> (&products)[centers_together][2]) {
+                                bool has_more, C *products) {
     Lanes<C> sums[centers_together][2] = {};
     for (std::int64_t column = 0; column < n_columns; ++column) {
         const Lanes<C> low = load(packed + column * tile_rows<C>);
@@ -43,7 +43,10 @@ template <class C>
             sums[j][1] += high * centers[column * centers_together + j];
         }
     }
-    std::memcpy(&products, &sums, sizeof sums);
+    for (int i = 0; i < 2 * centers_together; ++i) {
+        C *to = products + i * n_lanes<C>;
+        store(to, has_more ? load(to) + sums[i / 2][i % 2] : sums[i / 2][i % 2]);
+    }
 }
 
 template <class C> struct BoundedAssignment {
@@ -54,7 +57,7 @@ template <class C> struct BoundedAssignment {
     Bounds bounds;
     bool keep_ties;
     std::int32_t *labels;
-    EnterRows<C> enter;
+    ReadRows<C> read;
     C quantum;  // quanta per unit of distance in the frame
 
     static constexpr int tile = tile_rows<C>;
@@ -62,7 +65,7 @@ template <class C> struct BoundedAssignment {
     // Assigns rows [first, first + n_rows); returns how many distances were computed.
     std::int64_t assign(std::int64_t first, std::int64_t n_rows, BoundedScratch<C> &scratch) const {
         const std::int64_t n_candidates = widen_bounds(first, n_rows, scratch);
-        enter(rows, frame, centers.plain, labels, n_candidates, scratch);
+        read.measure(rows, frame, centers.plain, labels, n_candidates, scratch);
         measure_own(n_candidates, scratch);
         list_groups(n_candidates, scratch);
         std::int64_t n_distances = n_candidates;
@@ -106,15 +109,23 @@ template <class C> struct BoundedAssignment {
         return n_candidates;
     }
 
+    // How many terms of a product are added one after the other, see `score_margin`. A row and its
+    // own center are multiplied in n_lanes<C> sums.
+    std::int64_t count_added() const {
+        const std::int64_t width = rows.n_columns;
+        return larger(terms_added(width, slab_columns), width / n_lanes<C> + 4);
+    }
+
     // Computes every candidate's distance to its own center and tightens the upper bound.
     void measure_own(std::int64_t n_candidates, BoundedScratch<C> &scratch) const {
         constexpr C none = std::numeric_limits<C>::infinity();
+        const std::int64_t n_added = count_added();
         for (std::int64_t i = 0; i < n_candidates; ++i) {
             const std::int64_t row = scratch.rows[i];
             const std::int32_t own = centers.place_of[labels[row]];
             const C norm = scratch.norms[i];
             const C score = centers.half_norms[own] - scratch.products[i];
-            const C margin = score_margin(norm, centers.largest, rows.n_columns);
+            const C margin = score_margin(norm, centers.largest, n_added);
             scratch.candidates[i] = {row, own, own, norm, margin, score, score, none, none};
             bounds.upper[row] = quanta_above(norm + 2 * (score + margin));
         }
@@ -135,71 +146,73 @@ template <class C> struct BoundedAssignment {
         }
     }
 
-    // All candidates meet all groups, as in the first pass, so a tile is gathered only once.
+    // All candidates meet all groups, as in the first pass, so that rows are gathered only once.
     void search_all(std::int64_t n_candidates, BoundedScratch<C> &scratch) const {
-        const std::uint16_t *list = scratch.lists.data();
-        for (std::int64_t i = 0; i < n_candidates; i += tile) {
-            const int n_rows = static_cast<int>(smaller<std::int64_t>(n_candidates - i, tile));
-            gather(list + i, n_rows, scratch);
-            for (std::int64_t g = 0; g < centers.n_groups; ++g)
-                search_group(g, list + i, n_rows, scratch);
-        }
+        search(scratch.lists.data(), n_candidates, 0, centers.n_groups, scratch);
     }
 
     void search_listed(BoundedScratch<C> &scratch) const {
-        for (std::int64_t g = 0; g < centers.n_groups; ++g) {
-            const std::uint16_t *list = scratch.lists.data() + g * max_batch_rows;
-            for (std::int64_t i = 0; i < scratch.lengths[g]; i += tile) {
-                const int n_rows =
-                    static_cast<int>(smaller<std::int64_t>(scratch.lengths[g] - i, tile));
-                gather(list + i, n_rows, scratch);
-                search_group(g, list + i, n_rows, scratch);
+        for (std::int64_t g = 0; g < centers.n_groups; ++g)
+            search(scratch.lists.data() + g * max_batch_rows, scratch.lengths[g], g, g + 1,
+                   scratch);
+    }
+
+    // The rows of a list meet the centers of groups [first, end).
+    void search(const std::uint16_t *list, std::int64_t length, std::int64_t first,
+                std::int64_t end, BoundedScratch<C> &scratch) const {
+        const std::int64_t group_products = centers.group_size * tile;
+        for (std::int64_t i = 0; i < length; i += slab_tiles * tile) {
+            const std::int64_t n_rows = smaller(length - i, slab_tiles * tile);
+            multiply_rows(list + i, n_rows, first, end, scratch);
+            const C *products = scratch.slab_products.data();
+            for (std::int64_t from = 0; from < n_rows; from += tile)
+                for (std::int64_t g = first; g < end; ++g, products += group_products)
+                    search_group(g, list + i + from, smaller<std::int64_t>(n_rows - from, tile),
+                                 products, scratch);
+        }
+    }
+
+    // Multiplies up to slab_tiles tiles with the centers of groups [first, end).
+    void multiply_rows(const std::uint16_t *list, std::int64_t n_rows, std::int64_t first,
+                       std::int64_t end, BoundedScratch<C> &scratch) const {
+        const std::int64_t width = rows.n_columns, first_place = first * centers.group_size;
+        const std::int64_t n_places = (end - first) * centers.group_size;
+        for (std::int64_t begin = 0; begin < width; begin += slab_columns) {
+            const std::int64_t some = smaller(width - begin, slab_columns);
+            for (std::int64_t from = 0; from < n_rows; from += tile)
+                read.gather(rows, frame, scratch, list + from, n_rows - from, begin, begin + some,
+                            scratch.slab.data() + from * some);
+            for (std::int64_t place = 0; place < n_places; place += centers_together) {
+                const C *with = centers.data.data() + (first_place + place) * width;
+                for (std::int64_t from = 0; from < n_rows; from += tile)
+                    multiply(scratch.slab.data() + from * some, with + begin * centers_together,
+                             some, begin > 0,
+                             scratch.slab_products.data() + from * n_places + place * tile);
             }
         }
     }
 
-    // The rows of a gathered tile meet the centers of a group.
-    void search_group(std::int64_t g, const std::uint16_t *list, int n_rows,
-                      BoundedScratch<C> &scratch) const {
+    // The rows of a tile meet the centers of a group, with which they were multiplied.
+    void search_group(std::int64_t g, const std::uint16_t *list, std::int64_t n_rows,
+                      const C *products, BoundedScratch<C> &scratch) const {
         Found<C> found;
         for (int half = 0; half < 2; ++half)
             found.best[half] = found.second[half] = broadcast(std::numeric_limits<C>::infinity());
         for (int i = 0; i < tile; ++i)
             found.own[i / n_lanes<C>][i % n_lanes<C>] =
                 scratch.candidates[list[i < n_rows ? i : 0]].own;
-        for (std::int64_t i = 0; i < centers.group_size; i += centers_together)
-            meet(g * centers.group_size + i, scratch.tile.data(), found);
+        for (std::int64_t i = 0; i < centers.group_size; ++i) {
+            const std::int64_t place = g * centers.group_size + i;
+            for (int half = 0; half < 2; ++half)
+                found.note(
+                    half, centers.half_norms[place] - load(products + i * tile + half * n_lanes<C>),
+                    static_cast<LaneIndex<C>>(place));
+        }
         for (int i = 0; i < n_rows; ++i) {
             const int half = i / n_lanes<C>, lane = i % n_lanes<C>;
             merge(g, found.best[half][lane], found.second[half][lane],
                   static_cast<std::int32_t>(found.place[half][lane]), scratch.candidates[list[i]]);
         }
-    }
-
-    // Copies listed rows to scratch.tile, one row a lane.
-    static void gather(const std::uint16_t *list, int n_rows, BoundedScratch<C> &scratch) {
-        constexpr int side = square<C>;
-        for (int base = 0; base < tile; base += side) {
-            const C *from[side];
-            for (int i = 0; i < side; ++i)
-                from[i] =
-                    scratch.values.data() + list[base + i < n_rows ? base + i : 0] * scratch.stride;
-            for (std::int64_t column = 0; column < scratch.stride; column += side) {
-                Vector<C, side> in[side];
-#pragma GCC unroll 8
-                for (int i = 0; i < side; ++i) in[i] = load_as<C, side>(from[i] + column);
-                transpose(in, scratch.tile.data() + column * tile + base, tile);
-            }
-        }
-    }
-
-    void meet(std::int64_t place, const C *packed, Found<C> &found) const {
-        Lanes<C> products[centers_together][2];
-        multiply(packed, centers.data.data() + place * rows.n_columns, rows.n_columns, products);
-        for (int j = 0; j < centers_together; ++j)
-            for (int half = 0; half < 2; ++half)
-                found.note(half, centers.half_norms[place + j] - products[j][half],
-                           static_cast<LaneIndex<C>>(place + j));
     }
 
     // Takes note of what a row found in group g.
@@ -218,7 +231,7 @@ template <class C> struct BoundedAssignment {
         std::int32_t place = row.place;
         C squared = row.norm + 2 * (row.best + row.margin);
         C group_second = row.group_second;
-        if (!is_decided(row.norm, row.best, row.second, centers.largest, rows.n_columns)) {
+        if (!is_decided(row.norm, row.best, row.second, centers.largest, count_added())) {
             const std::int32_t label =
                 settle(rows, row.row, frame, exact, keep_ties ? labels[row.row] : -1, nullptr, 0,
                        settling);
@@ -246,16 +259,13 @@ std::int64_t bounded_assignment(const Rows &rows, Frame<C> frame, Centers<C> cen
                                 Centers<double> exact, CenterGroups groups, Bounds bounds,
                                 bool keep_ties, std::int32_t *labels, int n_threads) {
     const GroupedCenters<C> grouped(centers, groups, rows.n_columns);
-    EnterRows<C> enter = nullptr;
-    with_element(rows.element, [&](auto zero) { enter = &enter_rows<C, decltype(zero)>; });
     const C quantum = static_cast<C>(bounds.quantum / static_cast<double>(frame.scale));
-    const BoundedAssignment<C> assignment{rows,      frame,  grouped, exact,  bounds,
-                                          keep_ties, labels, enter,   quantum};
-    const std::int64_t row_bytes = rows.n_columns * static_cast<std::int64_t>(sizeof(C));
-    const std::int64_t near = row_bytes > 0 ? batch_bytes / row_bytes : max_batch_rows;
-    const std::int64_t size = near < tile_rows<C> ? tile_rows<C> : smaller(near, max_batch_rows);
+    const BoundedAssignment<C> assignment{
+        rows, frame, grouped, exact, bounds, keep_ties, labels, ReadRows<C>(rows.element), quantum};
+    const std::int64_t size = max_batch_rows;
     const std::int64_t n_batches = (rows.n_rows + size - 1) / size;
-    PerThread<BoundedScratch<C>> all_scratch(n_threads, size, rows.n_columns);
+    PerThread<BoundedScratch<C>> all_scratch(n_threads, rows.n_columns,
+                                             grouped.n_groups * grouped.group_size);
     std::int64_t n_distances = 0;
 #pragma omp parallel for num_threads(n_threads) schedule(dynamic, 1)                               \
     reduction(+ : n_distances) if (n_threads > 1)

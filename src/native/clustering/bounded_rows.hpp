@@ -9,9 +9,12 @@
 
 namespace projected_kmeans::PK_INSTRUCTION_SET {
 
-// A batch of rows in the frame's coordinates stays in the second-level cache.
-constexpr std::int64_t batch_bytes = std::int64_t{128} << 10;
+// Rows of a batch: so many that those that must look at a group fill tiles.
 constexpr std::int64_t max_batch_rows = 512;
+
+// Columns of rows, and tiles of them, that meet centers while both are in the caches.
+constexpr std::int64_t slab_columns = 256;
+constexpr std::int64_t slab_tiles = 2;
 
 // The lower bounds of a row, one for each group of centers.
 using Quanta = Vector<std::uint16_t, bounds_per_row>;
@@ -94,55 +97,92 @@ template <class C> struct BoundedRow {
 };
 
 template <class C> struct BoundedScratch {
-    std::int64_t stride;        // from one row of `values` to the next: a multiple of `square`
-    Buffer<C> values;           // the rows in the frame's coordinates
-    Buffer<C> norms, products;  // their squared norms, and their products with their own centers
-    Buffer<C> tile;
+    Buffer<C> norms, products;      // of rows: squared norms, and products with their own centers
+    Buffer<C> slab, slab_products;  // tiles of rows, and their products with centers
     Buffer<BoundedRow<C>> candidates;
     Buffer<std::int64_t> rows;    // the numbers of the rows in the block
     Buffer<std::uint16_t> lists;  // for each group, the rows that must look at it
     std::int64_t lengths[bounds_per_row];
     Buffer<double> settling;
 
-    BoundedScratch(std::int64_t n_rows, std::int64_t n_columns)
-        : stride((n_columns + square<C> - 1) / square<C> * square<C>), values(n_rows * stride),
-          norms(n_rows), products(n_rows), tile(stride * tile_rows<C>), candidates(n_rows),
-          rows(n_rows + 1), lists(bounds_per_row * max_batch_rows),
+    BoundedScratch(std::int64_t n_columns, std::int64_t n_places)
+        : norms(max_batch_rows), products(max_batch_rows),
+          slab(smaller(n_columns, slab_columns) * slab_tiles * tile_rows<C>),
+          slab_products(n_places * slab_tiles * tile_rows<C>), candidates(max_batch_rows),
+          rows(max_batch_rows + 1), lists(bounds_per_row * max_batch_rows),
           settling(settle_scratch(n_columns)) {}
 };
 
-// Moves the rows into the frame; computes their squared norms and products with their own centers.
+// Computes the squared norms of rows in the frame, and their products with their own centers.
 template <class C, class T>
-void enter_rows(const Rows &rows, Frame<C> frame, Centers<C> centers, const std::int32_t *labels,
-                std::int64_t n_candidates, BoundedScratch<C> &scratch) {
+void measure_rows(const Rows &rows, Frame<C> frame, Centers<C> centers, const std::int32_t *labels,
+                  std::int64_t n_candidates, BoundedScratch<C> &scratch) {
     constexpr int lanes = n_lanes<C>;
     for (std::int64_t i = 0; i < n_candidates; ++i) {
         const T *row = rows.row<T>(scratch.rows[i]);
         const C *center = centers.data + labels[scratch.rows[i]] * rows.n_columns;
-        C *out = scratch.values.data() + i * scratch.stride;
         Lanes<C> sums[4] = {};  // of squares, of products, and two that stay zero
         std::int64_t column = 0;
         for (; column + lanes <= rows.n_columns; column += lanes) {
             const Lanes<C> moved =
                 (load_as<C, lanes>(row + column) - load(frame.origin + column)) * frame.scale;
-            store(out + column, moved);
             sums[0] += moved * moved;
             sums[1] += moved * load(center + column);
         }
         const Vector<C, 4> totals = sum_each<C>(sums);
         C norm = totals[0], product = totals[1];
         for (; column < rows.n_columns; ++column) {
-            out[column] = (static_cast<C>(widen(row[column])) - frame.origin[column]) * frame.scale;
-            norm += out[column] * out[column];
-            product += out[column] * center[column];
+            const C moved =
+                (static_cast<C>(widen(row[column])) - frame.origin[column]) * frame.scale;
+            norm += moved * moved;
+            product += moved * center[column];
         }
         scratch.norms[i] = norm;
         scratch.products[i] = product;
     }
 }
 
-template <class C>
-using EnterRows = void (*)(const Rows &, Frame<C>, Centers<C>, const std::int32_t *, std::int64_t,
-                           BoundedScratch<C> &);
+// Copies columns [begin, end) of up to a tile of candidates, in the frame's coordinates, to
+// out[column][row]. Lanes without a row hold the first one.
+template <class C, class T>
+void gather_rows(const Rows &rows, Frame<C> frame, const BoundedScratch<C> &scratch,
+                 const std::uint16_t *list, std::int64_t n_rows, std::int64_t begin,
+                 std::int64_t end, C *out) {
+    constexpr int side = square<C>, tile = tile_rows<C>;
+    for (int base = 0; base < tile; base += side) {
+        const T *from[side];
+        for (int i = 0; i < side; ++i)
+            from[i] = rows.row<T>(scratch.rows[list[base + i < n_rows ? base + i : 0]]);
+        std::int64_t column = begin;
+        C *to = out + base;
+        for (; column + side <= end; column += side, to += side * tile) {
+            const auto origin = load_as<C, side>(frame.origin + column);
+            Vector<C, side> in[side];
+#pragma GCC unroll 8
+            for (int i = 0; i < side; ++i)
+                in[i] = (load_as<C, side>(from[i] + column) - origin) * frame.scale;
+            transpose(in, to, tile);
+        }
+        for (; column < end; ++column, to += tile)
+            for (int i = 0; i < side; ++i)
+                to[i] =
+                    (static_cast<C>(widen(from[i][column])) - frame.origin[column]) * frame.scale;
+    }
+}
+
+// Both for an element type that is known only at run time.
+template <class C> struct ReadRows {
+    void (*measure)(const Rows &, Frame<C>, Centers<C>, const std::int32_t *, std::int64_t,
+                    BoundedScratch<C> &) = nullptr;
+    void (*gather)(const Rows &, Frame<C>, const BoundedScratch<C> &, const std::uint16_t *,
+                   std::int64_t, std::int64_t, std::int64_t, C *) = nullptr;
+
+    explicit ReadRows(Element element) {
+        with_element(element, [&](auto zero) {
+            measure = &measure_rows<C, decltype(zero)>;
+            gather = &gather_rows<C, decltype(zero)>;
+        });
+    }
+};
 
 }  // namespace projected_kmeans::PK_INSTRUCTION_SET

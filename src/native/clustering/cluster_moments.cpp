@@ -57,6 +57,48 @@ struct RowSquares {
     double coarse, fine;
 };
 
+// Sums of terms on one grid, added as whole numbers. The bits of a term plus the grid's magic
+// number, read as an integer, are those of the magic number plus the number of spacings in the
+// term. Processors add integers beside floating-point numbers. The sums may wrap on the way.
+struct GridCounter {
+    using Bits = Vector<std::uint64_t, n_lanes<double>>;
+    Lanes<double> magic;
+    Bits count;
+
+    GridCounter(Lanes<double> of_grid, Lanes<double> sum)
+        : magic(of_grid), count((Bits)(sum + of_grid)) {}
+
+    // Adds a term and returns it rounded to the grid, plus the magic number.
+    Lanes<double> add(Lanes<double> term) {
+        const Lanes<double> rounded = term + magic;
+        count += (Bits)rounded;
+        return rounded;
+    }
+    // The sum after `n_terms` terms in each lane, if it is less than 2^51 spacings.
+    Lanes<double> sum(std::uint64_t n_terms) const {
+        return (Lanes<double>)(count - n_terms * (Bits)magic) - magic;
+    }
+    // The sum of all lanes, which began at 0, if it is less than 2^53 spacings.
+    double total(std::uint64_t n_terms) const {
+        const Bits spacings = count - (n_terms + 1) * (Bits)magic;
+        const Lanes<double> spacing = (Lanes<double>)((Bits)magic + 1) - magic;
+        std::uint64_t all = 0;
+        for (int lane = 0; lane < n_lanes<double>; ++lane) all += spacings[lane];
+        return static_cast<double>(static_cast<std::int64_t>(all)) * spacing[0];
+    }
+};
+
+// Sums of terms on both grids.
+struct SplitCounter {
+    GridCounter coarse, fine;
+
+    SplitCounter(Lanes<double> magic, double ratio, Lanes<double> coarse_sum,
+                 Lanes<double> fine_sum)
+        : coarse(magic, coarse_sum), fine(magic * ratio, fine_sum) {}
+
+    void add(Lanes<double> term) { fine.add(term - (coarse.add(term) - coarse.magic)); }
+};
+
 // Adds the rows of a group to the offsets of their cluster on both grids, and returns the sums of
 // their squares. `fixed` is the number of rows if the compiler knows it, else 0. If not `weighted`,
 // all weights are 1.
@@ -65,39 +107,37 @@ RowSquares add_group(const Group<T> &group, const ClusterSums &to, const MomentG
                      std::int64_t n_columns) {
     constexpr int lanes = n_lanes<double>;
     const int n_rows = fixed > 0 ? fixed : group.n_rows;
+    const auto n_added = static_cast<std::uint64_t>(n_rows);
     // Copies, because stores to the sums could change what a reference shows.
     const double fine_ratio = grid.fine_ratio, squares_ratio = grid.squares_ratio;
     const double square_magic = to.magic[n_columns + 1];
-    const Lanes<double> square_magics = broadcast(square_magic);
-    Lanes<double> squares[2] = {};
+    SplitCounter squares(broadcast(square_magic), squares_ratio, Lanes<double>{}, Lanes<double>{});
     std::int64_t column = 0;
     for (; column + lanes <= n_columns; column += lanes) {
-        const Lanes<double> center = load(to.center + column), magic = load(to.magic + column);
-        Lanes<double> coarse = load(to.coarse + column), fine = load(to.fine + column);
-#pragma GCC unroll 8
+        const Lanes<double> center = load(to.center + column);
+        SplitCounter moved(load(to.magic + column), fine_ratio, load(to.coarse + column),
+                           load(to.fine + column));
+#pragma GCC unroll 4
         for (int i = 0; i < n_rows; ++i) {
             const Lanes<double> offset = load_as<double, lanes>(group.rows[i] + column) - center;
             const Lanes<double> term = weighted ? offset * group.weights[i] : offset;
-            const Split<Lanes<double>> moved(term, magic, fine_ratio);
-            const Split<Lanes<double>> square(offset * term, square_magics, squares_ratio);
-            coarse += moved.coarse;
-            fine += moved.fine;
-            squares[0] += square.coarse;
-            squares[1] += square.fine;
+            moved.add(term);
+            squares.add(offset * term);
         }
-        store(to.coarse + column, coarse);
-        store(to.fine + column, fine);
+        store(to.coarse + column, moved.coarse.sum(n_added));
+        store(to.fine + column, moved.fine.sum(n_added));
     }
-    RowSquares sums{sum_lanes<double>(squares[0]), sum_lanes<double>(squares[1])};
+    const auto n_terms = static_cast<std::uint64_t>(column / lanes * n_rows);
+    RowSquares sums{squares.coarse.total(n_terms), squares.fine.total(n_terms)};
     for (; column < n_columns; ++column) {
         for (int i = 0; i < n_rows; ++i) {
             const double value = static_cast<double>(widen(group.rows[i][column]));
             const double offset = value - to.center[column];
             const double term = weighted ? offset * group.weights[i] : offset;
-            const Split<double> moved(term, to.magic[column], fine_ratio);
+            const Split<double> step(term, to.magic[column], fine_ratio);
             const Split<double> square(offset * term, square_magic, squares_ratio);
-            to.coarse[column] += moved.coarse;
-            to.fine[column] += moved.fine;
+            to.coarse[column] += step.coarse;
+            to.fine[column] += step.fine;
             sums.coarse += square.coarse;
             sums.fine += square.fine;
         }

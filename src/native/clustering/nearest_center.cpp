@@ -152,12 +152,13 @@ template <class C> struct Assignment {
     // Writes labels and distances of a tile.
     void report(const Leaders<C> &leaders, const Lanes<C> (&norms)[2], std::int64_t first,
                 std::int64_t n_rows, double *settling) const {
+        const std::int64_t n_added = terms_added(rows.n_columns, depth);
         for (std::int64_t i = 0; i < n_rows; ++i) {
             const auto half = i / n_lanes<C>, lane = i % n_lanes<C>;
             const C norm = norms[half][lane];
             const C best = leaders.best[half][lane], next = leaders.second[half][lane];
             const std::int64_t row = first + i;
-            if (is_decided(norm, best, next, centers.largest, rows.n_columns))
+            if (is_decided(norm, best, next, centers.largest, n_added))
                 labels[row] = static_cast<std::int32_t>(leaders.label[half][lane]);
             else
                 labels[row] = settle(rows, row, frame, exact, keep_ties ? labels[row] : -1, nullptr,
@@ -168,15 +169,16 @@ template <class C> struct Assignment {
     }
 
     // A tile meets a group of centers, columns [begin, begin + width). The products of earlier
-    // columns are in `kept`.
+    // columns are in `kept`. They are added to those of these columns, not continued, because
+    // sums of few terms have small rounding errors.
     void meet(std::int64_t group, std::int64_t begin, std::int64_t width, const C *packed, C *kept,
               Leaders<C> &leaders) const {
         Lanes<C> product[n_together][2] = {};
+        add_products(packed, centers.group(group) + begin * n_together, width, product);
         if (begin > 0)
             for (int j = 0; j < n_together; ++j)
                 for (int half = 0; half < 2; ++half)
-                    product[j][half] = load(kept + j * tile + half * n_lanes<C>);
-        add_products(packed, centers.group(group) + begin * n_together, width, product);
+                    product[j][half] += load(kept + j * tile + half * n_lanes<C>);
         const bool last = begin + width == rows.n_columns;
         for (int j = 0; j < n_together; ++j) {
             const auto center = static_cast<LaneIndex<C>>(group * n_together + j);

@@ -44,6 +44,9 @@ template <class C, int n, class T> inline Vector<C, n> load_as(const T *from) {
 #if defined(__AVX2__)
     if constexpr (n == 8 && sizeof(T) <= 2)
         return __builtin_convertvector((Vector<std::int32_t, 8>)load_integers(from), Vector<C, n>);
+    // GCC would convert two numbers at a time.
+    if constexpr (n == 4 && std::is_same_v<T, float> && std::is_same_v<C, double>)
+        return (Vector<C, n>)_mm256_cvtps_pd(_mm_loadu_ps(from));
 #endif
     Vector<T, n> stored;
     std::memcpy(&stored, from, sizeof stored);

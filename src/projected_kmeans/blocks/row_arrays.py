@@ -177,17 +177,23 @@ class ChangedEntries:
     --------
     >>> changed = ChangedEntries(np.array([1, 2]), np.array([1, 3]))
     >>> changed.task.run(Block(0, np.empty((2, 1))))
-    >>> bool(changed)
-    True
+    >>> bool(changed), changed.find_rows()
+    (True, (array([1]), array([3])))
     """
 
     def __init__(self, one: Any, other: Any) -> None:
+        self._one, self._other = one, other
         self._count = np.zeros(1, dtype=np.int64)
         self.task = Task(_count_changes, (add(self._count), read(one), read(other)))
 
     def __bool__(self) -> bool:
         """Return whether any entry differs."""
         return bool(self._count[0])
+
+    def find_rows(self) -> tuple[NDArray[np.int64], NDArray[Any]]:
+        """Return the rows whose entries differ now, and their entries in the other array."""
+        rows = np.flatnonzero(np.asarray(self._one) != np.asarray(self._other))
+        return rows, take_entries(self._other, rows)
 
 
 def _count_changes(

@@ -5,6 +5,7 @@ Calls the solvers; every choice is made already and stands in the recipe.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
@@ -17,6 +18,7 @@ from projected_kmeans.choices import SKETCH_SOLVERS
 from projected_kmeans.fit.first_centers import FirstCenters, sketch_for_seeding
 from projected_kmeans.fit.sketch_solvers import solve_sketch
 from projected_kmeans.passes.assignment import Search
+from projected_kmeans.passes.bounded_search import NearestSearch
 from projected_kmeans.passes.candidate_search import (
     Candidates,
     CandidateSearch,
@@ -175,7 +177,7 @@ def _polish(
 ) -> Clustering:
     approach, start = recipe.approach, lifted.original
     source = original.source
-    search: LimitedSearch | ListedSearch | CandidateSearch | PolishSearch
+    search: LimitedSearch | ListedSearch | CandidateSearch | NearestSearch | PolishSearch
     pass_bytes = source.stored_row_bytes * source.shape[0]
     max_iter, tol = approach.polish_iter + approach.extra_polish, approach.inertia_tol
     if approach.extra_polish:
@@ -186,7 +188,7 @@ def _polish(
         elif approach.polish_candidates:
             search = _open_search(approach.polish_candidates, original, sketch, lifted.sketched)
         else:
-            search = PolishSearch(original)
+            search = _open_full_search(original, start)
         found = run_to_plateau(
             original,
             start.centers,
@@ -215,7 +217,7 @@ def _settle(original: Problem, found: Clustering, polished: Search, monitor: Mon
     Passes that looked at all centers know which rows need no look. After other passes, bounds tell
     where that saves work.
     """
-    if isinstance(polished, PolishSearch):
+    if isinstance(polished, NearestSearch | PolishSearch):
         return settle_and_fill(original, found, polished)
     source, search = original.source, None
     n_clusters, (n_rows, n_columns) = len(found.mass), source.shape
@@ -231,6 +233,17 @@ def _settle(original: Problem, found: Clustering, polished: Search, monitor: Mon
             n_clusters,
         )
     return found
+
+
+def _open_full_search(original: Problem, start: Clustering) -> NearestSearch | PolishSearch:
+    """Return what finds the nearest of all centers.
+
+    Many centers are in groups, and each row keeps a bound for every group. Otherwise each row keeps
+    one bound for all of them.
+    """
+    typical = math.sqrt(start.inertia / float(start.mass.sum()))
+    search = NearestSearch(original, len(start.mass), typical)
+    return search if search.keeps_bounds else PolishSearch(original)
 
 
 def _open_search(

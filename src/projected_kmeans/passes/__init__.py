@@ -14,7 +14,7 @@ assignment
 bounded_search
     `NearestSearch`: nearest centers over many passes, skipping centers known to be too far.
 polish_search
-    `PolishSearch`: nearest centers over a few passes in which most rows keep theirs.
+    `PolishSearch`: the same over a few passes, for sparse rows and for few centers.
 candidate_search
     `CandidateSearch`: the nearest of a few candidate centers of each row, for polish passes.
 listed_search

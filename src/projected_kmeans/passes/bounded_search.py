@@ -49,9 +49,10 @@ class NearestSearch:
 
     The first pass measures all distances, because centers move far after it. From the second pass
     on, centers form groups, and every row keeps an upper bound on the distance to its own center
-    and a lower bound on the distance to each group (Yinyang k-means). Bounds that save too little
-    are dropped. Sparse rows have no bounds; the package's docstring says why. Bounds of rows on the
-    workers of a cluster stay there; rows of Dask's own schedulers have none.
+    and a lower bound on the distance to each group (Yinyang k-means). If a typical distance is
+    given, bounds are kept from the first pass on. Bounds that save too little are dropped. Sparse
+    rows have no bounds; the package's docstring says why. Bounds of rows on the workers of a
+    cluster stay there; rows of Dask's own schedulers have none.
 
     Parameters
     ----------
@@ -59,6 +60,9 @@ class NearestSearch:
         The rows.
     n_clusters : int
         k.
+    typical : float, default=0.0
+        A typical distance of a row to its center, if centers are means of clusters already. 0 if
+        it is not known.
     min_clusters : int, default=12
         With fewer clusters no bounds are kept.
     min_work : float, default=1e7
@@ -74,6 +78,7 @@ class NearestSearch:
         self,
         problem: Problem,
         n_clusters: int,
+        typical: float = 0.0,
         *,
         min_clusters: int = MIN_CLUSTERS,
         min_work: float = MIN_WORK,
@@ -85,7 +90,7 @@ class NearestSearch:
         enough = n_clusters >= min_clusters and work >= min_work
         beside_rows = source.keeps_new_rows or not source.distant
         self._bounded = enough and beside_rows and not source.sparse
-        self._quantum = 0.0
+        self._choose_quantum(typical)
         self._n_bounded = 0
         self._groups: NDArray[np.int32] | None = None
         self._upper = self._lower = np.empty(0, dtype=np.uint16)
@@ -113,7 +118,7 @@ class NearestSearch:
         then : sequence of Task, optional
             As in `assign_rows`.
         """
-        if self._bounded and self._quantum > 0:
+        if self.keeps_bounds:
             self._assign_bounded(centers, labels, keep_ties, then)
             return
         problem = self._problem
@@ -132,14 +137,22 @@ class NearestSearch:
             total = np.zeros(1)
             task = Task(partial(_add_up, near.frame), (add(total),))
             walk_entries(near.inside[0], task)
-            typical = math.sqrt(total[0] / len(labels))
-            self._quantum = TYPICAL_QUANTA / typical if typical > 0 else 0.0
-            self._bounded = bool(np.isfinite(self._quantum))
+            self._choose_quantum(math.sqrt(total[0] / len(labels)))
+
+    @property
+    def keeps_bounds(self) -> bool:
+        """Whether the next pass keeps bounds."""
+        return self._bounded and self._quantum > 0
 
     def rows_reassigned(self, rows: NDArray[np.int64], targets: Labels) -> None:
         """Forget the bounds of rows that the caller gave other labels."""
         if self._groups is not None:
             put_entries(self._lower, rows, np.zeros((len(rows), BOUNDS_PER_ROW), np.uint16))
+
+    def _choose_quantum(self, typical: float) -> None:
+        """Choose the unit of bounds for a typical distance; there is none for 0."""
+        self._quantum = TYPICAL_QUANTA / typical if typical > 0 else 0.0
+        self._bounded = self._bounded and bool(np.isfinite(self._quantum))
 
     def _assign_bounded(
         self, centers: Floats, labels: Labels, keep_ties: bool, then: Sequence[Task]

@@ -3,6 +3,7 @@
 A pass measures how far the nearest and the second nearest center of each row are. If centers then
 move less than half of the difference, the nearest center stays the same (Hamerly 2010). On digits
 (60,000 x 784) this spares 83 % of the rows of a second pass with 10 clusters, and half with 64.
+Sparse rows and few clusters are polished with it; `NearestSearch` spares more if clusters are many.
 """
 
 from __future__ import annotations

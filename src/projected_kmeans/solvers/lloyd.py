@@ -131,9 +131,8 @@ class Lloyd:
         self._next_labels = self._labels.copy()
         self._sums: ClusterSums | None = None
         self._moments: SomeMoments | None = None
-        self._settled = False
-        self._sees_all_centers = search is None or isinstance(search, PolishSearch)
-        self._shift = math.nan  # unknown before the first pass
+        self._sees_all_centers = isinstance(self._search, NearestSearch | PolishSearch)
+        self._settled, self._shift = False, math.nan  # the shift is unknown before the first pass
         self._refilled, self._targets = np.empty(0, np.int64), np.empty(0, np.int32)
 
     def step(self) -> bool:
@@ -159,6 +158,7 @@ class Lloyd:
         if moments.mass.min() <= 0:
             moments = self._fill_empty_clusters(self._sums, moments)
         if not moments.inertia < self.inertia:
+            self._search.rows_reassigned(*changed.find_rows())
             self.converged = True
             return False
         self._accept(moments)

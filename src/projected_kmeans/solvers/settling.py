@@ -101,7 +101,7 @@ def settle_and_fill(
     for _ in range(MAX_REFILLS):
         if settled.mass.min() > 0 or found.mass.min() <= 0:
             break
-        filled, changed = _fill_empty(problem, settled)
+        filled, changed = _fill_empty(problem, settled, search)
         again = search
         if isinstance(search, PrunedSearch) and problem.source.resident:
             again = ChangedCenters(problem, changed)
@@ -109,7 +109,9 @@ def settle_and_fill(
     return settled
 
 
-def _fill_empty(problem: Problem, settled: Clustering) -> tuple[Clustering, NDArray[np.int64]]:
+def _fill_empty(
+    problem: Problem, settled: Clustering, search: Search | None
+) -> tuple[Clustering, NDArray[np.int64]]:
     """Return a partition in which empty clusters have rows, and the clusters that changed.
 
     These have other centers, their means.
@@ -120,6 +122,8 @@ def _fill_empty(problem: Problem, settled: Clustering) -> tuple[Clustering, NDAr
     changed = np.unique(np.concatenate([take_entries(settled.labels, rows), targets]))
     labels, centers = settled.labels.copy(), settled.centers.copy()
     put_entries(labels, rows, targets)
+    if search is not None:
+        search.rows_reassigned(rows, targets)
     filled = sums.update(labels, settled.labels).describe(labels)
     centers[changed] = filled.centers[changed]
     return replace(
