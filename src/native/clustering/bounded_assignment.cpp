@@ -43,9 +43,12 @@ template <class C>
             sums[j][1] += high * centers[column * centers_together + j];
         }
     }
-    for (int i = 0; i < 2 * centers_together; ++i) {
-        C *to = products + i * n_lanes<C>;
-        store(to, has_more ? load(to) + sums[i / 2][i % 2] : sums[i / 2][i % 2]);
+#pragma GCC unroll 12
+    for (int j = 0; j < centers_together; ++j) {
+        C *to = products + j * tile_rows<C>;
+        store(to, has_more ? load(to) + sums[j][0] : sums[j][0]);
+        to += n_lanes<C>;
+        store(to, has_more ? load(to) + sums[j][1] : sums[j][1]);
     }
 }
 
@@ -231,7 +234,8 @@ template <class C> struct BoundedAssignment {
         std::int32_t place = row.place;
         C squared = row.norm + 2 * (row.best + row.margin);
         C group_second = row.group_second;
-        if (!is_decided(row.norm, row.best, row.second, centers.largest, count_added())) {
+        if (row.second - row.best <= 2 * row.margin &&
+            !is_decided(row.norm, row.best, row.second, centers.largest, count_added())) {
             const std::int32_t label =
                 settle(rows, row.row, frame, exact, keep_ties ? labels[row.row] : -1, nullptr, 0,
                        settling);
@@ -260,8 +264,8 @@ std::int64_t bounded_assignment(const Rows &rows, Frame<C> frame, Centers<C> cen
                                 bool keep_ties, std::int32_t *labels, int n_threads) {
     const GroupedCenters<C> grouped(centers, groups, rows.n_columns);
     const C quantum = static_cast<C>(bounds.quantum / static_cast<double>(frame.scale));
-    const BoundedAssignment<C> assignment{
-        rows, frame, grouped, exact, bounds, keep_ties, labels, ReadRows<C>(rows.element), quantum};
+    const BoundedAssignment<C> assignment{rows,      frame,  grouped,           exact,  bounds,
+                                          keep_ties, labels, ReadRows<C>(rows), quantum};
     const std::int64_t size = max_batch_rows;
     const std::int64_t n_batches = (rows.n_rows + size - 1) / size;
     PerThread<BoundedScratch<C>> all_scratch(n_threads, rows.n_columns,

@@ -12,6 +12,13 @@ namespace projected_kmeans::PK_INSTRUCTION_SET {
 // Rows of a batch: so many that those that must look at a group fill tiles.
 constexpr std::int64_t max_batch_rows = 512;
 
+// Rows of a batch that take at most this many bytes are kept in the frame's coordinates, which stay
+// in the second-level cache. Wider rows enter the frame whenever they are gathered.
+constexpr std::int64_t kept_bytes = std::int64_t{128} << 10;
+template <class C> constexpr bool is_kept(std::int64_t n_columns) {
+    return max_batch_rows * n_columns * static_cast<std::int64_t>(sizeof(C)) <= kept_bytes;
+}
+
 // Columns of rows, and tiles of them, that meet centers while both are in the caches.
 constexpr std::int64_t slab_columns = 256;
 constexpr std::int64_t slab_tiles = 2;
@@ -97,6 +104,7 @@ template <class C> struct BoundedRow {
 };
 
 template <class C> struct BoundedScratch {
+    Buffer<C> kept;                 // the rows in the frame, if they are narrow
     Buffer<C> norms, products;      // of rows: squared norms, and products with their own centers
     Buffer<C> slab, slab_products;  // tiles of rows, and their products with centers
     Buffer<BoundedRow<C>> candidates;
@@ -106,26 +114,30 @@ template <class C> struct BoundedScratch {
     Buffer<double> settling;
 
     BoundedScratch(std::int64_t n_columns, std::int64_t n_places)
-        : norms(max_batch_rows), products(max_batch_rows),
+        : kept(is_kept<C>(n_columns) ? max_batch_rows * n_columns : 0), norms(max_batch_rows),
+          products(max_batch_rows),
           slab(smaller(n_columns, slab_columns) * slab_tiles * tile_rows<C>),
           slab_products(n_places * slab_tiles * tile_rows<C>), candidates(max_batch_rows),
           rows(max_batch_rows + 1), lists(bounds_per_row * max_batch_rows),
           settling(settle_scratch(n_columns)) {}
 };
 
-// Computes the squared norms of rows in the frame, and their products with their own centers.
-template <class C, class T>
+// Computes the squared norms of rows in the frame, and their products with their own centers. Keeps
+// the rows in the frame if `keeps`.
+template <class C, class T, bool keeps>
 void measure_rows(const Rows &rows, Frame<C> frame, Centers<C> centers, const std::int32_t *labels,
                   std::int64_t n_candidates, BoundedScratch<C> &scratch) {
     constexpr int lanes = n_lanes<C>;
     for (std::int64_t i = 0; i < n_candidates; ++i) {
         const T *row = rows.row<T>(scratch.rows[i]);
         const C *center = centers.data + labels[scratch.rows[i]] * rows.n_columns;
+        C *out = scratch.kept.data() + i * rows.n_columns;
         Lanes<C> sums[4] = {};  // of squares, of products, and two that stay zero
         std::int64_t column = 0;
         for (; column + lanes <= rows.n_columns; column += lanes) {
             const Lanes<C> moved =
                 (load_as<C, lanes>(row + column) - load(frame.origin + column)) * frame.scale;
+            if constexpr (keeps) store(out + column, moved);
             sums[0] += moved * moved;
             sums[1] += moved * load(center + column);
         }
@@ -134,6 +146,7 @@ void measure_rows(const Rows &rows, Frame<C> frame, Centers<C> centers, const st
         for (; column < rows.n_columns; ++column) {
             const C moved =
                 (static_cast<C>(widen(row[column])) - frame.origin[column]) * frame.scale;
+            if constexpr (keeps) out[column] = moved;
             norm += moved * moved;
             product += moved * center[column];
         }
@@ -170,6 +183,20 @@ void gather_rows(const Rows &rows, Frame<C> frame, const BoundedScratch<C> &scra
     }
 }
 
+// The same for all columns of rows that are kept in the frame.
+template <class C>
+void gather_kept(const Rows &rows, Frame<C>, const BoundedScratch<C> &scratch,
+                 const std::uint16_t *list, std::int64_t n_rows, std::int64_t, std::int64_t,
+                 C *out) {
+    constexpr int side = square<C>, tile = tile_rows<C>;
+    for (int base = 0; base < tile; base += side) {
+        const C *from[side];
+        for (int i = 0; i < side; ++i)
+            from[i] = scratch.kept.data() + list[base + i < n_rows ? base + i : 0] * rows.n_columns;
+        transpose_rows<C>(from, rows.n_columns, out + base, tile);
+    }
+}
+
 // Both for an element type that is known only at run time.
 template <class C> struct ReadRows {
     void (*measure)(const Rows &, Frame<C>, Centers<C>, const std::int32_t *, std::int64_t,
@@ -177,10 +204,13 @@ template <class C> struct ReadRows {
     void (*gather)(const Rows &, Frame<C>, const BoundedScratch<C> &, const std::uint16_t *,
                    std::int64_t, std::int64_t, std::int64_t, C *) = nullptr;
 
-    explicit ReadRows(Element element) {
-        with_element(element, [&](auto zero) {
-            measure = &measure_rows<C, decltype(zero)>;
-            gather = &gather_rows<C, decltype(zero)>;
+    explicit ReadRows(const Rows &rows) {
+        static_assert(is_kept<C>(0) && !is_kept<C>(slab_columns));  // kept rows fit into one slab
+        with_element(rows.element, [&](auto zero) {
+            using T = decltype(zero);
+            const bool keeps = is_kept<C>(rows.n_columns);
+            measure = keeps ? &measure_rows<C, T, true> : &measure_rows<C, T, false>;
+            gather = keeps ? &gather_kept<C> : &gather_rows<C, T>;
         });
     }
 };
