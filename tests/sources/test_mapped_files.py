@@ -135,7 +135,7 @@ def test_a_whole_file_passes(file: Path) -> None:
 def test_sparse_rows_are_fitted_while_a_file_is_mapped(format: str, file: Path) -> None:
     """Rows of every sparse format lie in no file, also those of a dictionary."""
     watched = map_file(file)
-    rows = scipy.sparse.eye_array(6).asformat(format)
+    rows = scipy.sparse.csr_array(np.eye(6)).asformat(format)
     assert mapping_of(rows) == 0
     assert len(ProjectedKMeans(2, random_state=0).fit(rows).labels_) == 6
     assert mapping_of(watched)

@@ -144,6 +144,8 @@ def _decompose_sketch(omega: Floats, product: Floats, precision: float) -> Eigen
     values, vectors = scipy.linalg.eigh((core + core.T) / 2)
     seen = values > values[-1] * precision * len(values)
     root = product @ (vectors[:, seen] / np.sqrt(values[seen]))
+    if not seen.any():  # all rows are equal; SciPy 1.11 refuses to decompose an empty matrix
+        return Eigenpairs(root, np.empty(0))
     left, singular, _ = scipy.linalg.svd(root, full_matrices=False)
     return Eigenpairs(left, singular**2)
 

@@ -98,7 +98,7 @@ def as_row_source(data: Any) -> RowSource:
     Examples
     --------
     >>> import scipy.sparse
-    >>> source = as_row_source(scipy.sparse.eye_array(4, format="csc"))
+    >>> source = as_row_source(scipy.sparse.csc_array(np.eye(4)))
     >>> source.sparse, source.shape
     (True, (4, 4))
     >>> source.read(1, 3).toarray()

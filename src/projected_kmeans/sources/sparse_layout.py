@@ -25,7 +25,7 @@ def is_sparse(rows: Any) -> bool:
     Examples
     --------
     >>> import scipy.sparse
-    >>> is_sparse(scipy.sparse.eye_array(2)), is_sparse(np.eye(2))
+    >>> is_sparse(scipy.sparse.csr_array(np.eye(2))), is_sparse(np.eye(2))
     (True, False)
     """
     loaded = sys.modules.get("scipy.sparse")

@@ -49,7 +49,10 @@ def test_missing_numbers_and_vectors_are_nan_on_request(tmp_path: Path) -> None:
     pq.write_table(table, tmp_path / "a.parquet")
     found = open_rows(tmp_path / "a.parquet", on_missing="skip").read(0, 3)
     np.testing.assert_array_equal(found, [[1, 1], [np.nan, np.nan], [3, 0]])
-    for kind in (pa.list_(pa.float32(), 2), pa.list_(pa.float32())):
+    kinds: list[pa.DataType] = [pa.list_(pa.float32())]
+    if int(pa.__version__.partition(".")[0]) >= 15:  # 14 cannot write missing vectors of one length
+        kinds.append(pa.list_(pa.float32(), 2))
+    for kind in kinds:
         vectors = pa.array([[1.0, 2.0], None, [3.0, 4.0]], kind)
         pq.write_table(pa.table({"v": vectors}), tmp_path / "v.parquet")
         found = open_rows(tmp_path / "v.parquet", on_missing="skip").read(0, 3)

@@ -139,6 +139,7 @@ class TextRows(SourceDefaults):
     def _parse_by_numpy(self, text: bytes, n_lines: int) -> NDArray[np.float64]:
         """Return the numbers; raise with the first cell that is not a number."""
         dialect: Any = {"comments": None, "delimiter": self._delimiter, "quotechar": '"'}
+        dialect["encoding"] = None  # else NumPy 1.26 calls converters with bytes
         try:
             lines = io.StringIO(text.decode("utf-8"), newline=None)
             numbers = _read_number if self._nan_holes else None
