@@ -9,6 +9,7 @@ import pytest
 from numpy.typing import NDArray
 
 from projected_kmeans import _native
+from projected_kmeans.passes.frame import Frame
 from projected_kmeans.passes.list_bounds import BoundedLists
 from projected_kmeans.passes.listed_search import CenterLists, assign_listed
 from tests.support.problems import make_problem
@@ -46,7 +47,8 @@ def test_labels_are_those_of_passes_that_look_at_all_rows(
     for step in (0.3, 0.1, 0.03, 0.01, 0.003, 0.001):
         expected = labels.copy()
         assign_listed(problem, centers, lists, expected, measured=False)
-        bounded.assign(centers, labels)
+        frame = Frame.around(centers, np.dtype(dtype), problem.ranges)
+        bounded.assign(frame, centers, labels)
         np.testing.assert_array_equal(labels, expected)
         rows = stream.choice(2000, 3, replace=False)
         labels[rows] = 5

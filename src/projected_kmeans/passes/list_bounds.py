@@ -53,10 +53,23 @@ class BoundedLists:
         self._lower = problem.source.new_row_array(dtype, 0)
         self._centers: Floats | None = None
 
-    def assign(self, centers: Floats, labels: Labels, then: Sequence[Task] = ()) -> None:
-        """Overwrite labels by the nearest listed centers; among equally near ones labels stay."""
+    def assign(
+        self, frame: Frame, centers: Floats, labels: Labels, then: Sequence[Task] = ()
+    ) -> None:
+        """Overwrite labels by the nearest listed centers; among equally near ones labels stay.
+
+        Parameters
+        ----------
+        frame : Frame
+            The coordinates around the centers, which hold all rows.
+        centers : ndarray of float64 (k, columns)
+            The centers.
+        labels : ndarray of int32 (n,)
+            Those of the last pass, but for rows that were given others and are forgotten.
+        then : sequence of Task, optional
+            What to do with every block after its rows got their labels.
+        """
         problem = self._problem
-        frame = Frame.around(centers, compute_type(problem.source.dtype), problem.ranges)
         moved = self._measure_moves(centers)
         reach = None if moved is None else moved[self.neighbours].max(axis=1)
         wrong = _bound_rounding(problem, frame)

@@ -35,7 +35,7 @@ MAX_SHARE = 0.7
 MAX_PREPARATION = 0.1
 
 # Rows that are tried before all rows of a block. They are labelled in pieces of this many rows.
-PROBED_ROWS, PIECE = 512, 2**14
+PROBED_ROWS, PIECE = 512, 2**15
 
 # A row with more centers than this share of them is compared with all centers.
 MAX_LISTED = 1 / 8

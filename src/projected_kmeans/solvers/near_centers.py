@@ -108,20 +108,19 @@ class CellSearch:
             lists, groups = self._seeds.list_cells(), self._seeds.rows
             self.near = assign_listed(problem, centers, lists, labels, groups, then, frame)
             return
+        if self._bounded is None:
+            near = find_neighbours(frame, self.cells, self.n_neighbours, problem.n_threads)
+            if self.tries:
+                self.enough = count_enough(problem, centers, labels, near)
+                near = near[:, : self.enough or None]
+            self.neighbours = near
+            if self.keeps_lists:
+                self.keep_lists(near)
         if self._bounded is not None:
-            self._bounded.assign(centers, labels, then)
-            return
-        near = find_neighbours(frame, self.cells, self.n_neighbours, problem.n_threads)
-        if self.keeps_lists:
-            self.keep_lists(near)
-            self.assign(centers, labels, keep_ties=True, then=then)
-            return
-        if self.tries:
-            self.enough = count_enough(problem, centers, labels, near)
-            near = near[:, : self.enough or None]
-        self.neighbours = near
-        lists = CenterLists.of_rows(near)
-        self.near = assign_listed(problem, centers, lists, labels, None, then, frame)
+            self._bounded.assign(frame, centers, labels, then)
+        else:
+            lists = CenterLists.of_rows(self.neighbours)
+            self.near = assign_listed(problem, centers, lists, labels, None, then, frame)
 
     @property
     def kept(self) -> Labels:
