@@ -21,7 +21,7 @@ template <class C> constexpr bool is_kept(std::int64_t n_columns) {
 
 // Columns of rows, and tiles of them, that meet centers while both are in the caches.
 constexpr std::int64_t slab_columns = 256;
-constexpr std::int64_t slab_tiles = 2;
+constexpr std::int64_t slab_tiles = 1;
 
 // The lower bounds of a row, one for each group of centers.
 using Quanta = Vector<std::uint16_t, bounds_per_row>;

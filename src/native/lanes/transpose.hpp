@@ -83,6 +83,7 @@ inline void transpose_rows(const C *const (&from)[square<C>], std::int64_t n_col
     std::int64_t column = 0;
     for (; column + side <= n_columns; column += side) {
         Vector<C, side> in[side];
+#pragma GCC unroll 8
         for (int i = 0; i < side; ++i) std::memcpy(&in[i], from[i] + column, sizeof in[i]);
         transpose(in, out + column * stride, stride);
     }
