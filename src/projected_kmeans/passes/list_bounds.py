@@ -97,7 +97,7 @@ def _bound_rounding(problem: Problem, frame: Frame) -> float:
     far = np.maximum(ranges.maximum - origin, origin - ranges.minimum) * frame.scale
     inside = frame.centers.astype(np.float64)
     largest = math.sqrt(float(np.max(np.einsum("ij,ij->i", inside, inside))))
-    reach = math.sqrt(float(far @ far)) + largest
+    reach = math.sqrt(float(np.sum(far * far))) + largest
     unit = float(np.finfo(frame.centers.dtype).eps) / 2
     return 4 * unit * (len(origin) + 8) * reach * reach
 
