@@ -152,6 +152,18 @@ def merge_results(old: Sequence[Any], new: Sequence[Any]) -> list[Any]:
     return list(merged.values())
 
 
+def read_versions(pythons: Mapping[str, str]) -> dict[str, str]:
+    """Return the versions of the packages of systems that have an interpreter of their own."""
+    program = "import sys; from importlib.metadata import version; print(version(sys.argv[1]))"
+    found = {}
+    for name, python in pythons.items():
+        for package in SYSTEMS[name].packages:
+            command = [python, "-c", program, package]
+            done = subprocess.run(command, capture_output=True, text=True, check=True)
+            found[package] = done.stdout.strip()
+    return found
+
+
 def read_options() -> argparse.Namespace:
     """Return the options of the command line."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -171,14 +183,13 @@ def main() -> None:
     pythons = dict(one.split("=", 1) for one in options.python)
     shrink, fits = QUICK_SHRINK if options.quick else 1, []
     packages = sorted({name for system in SYSTEMS.values() for name in system.packages})
+    machine = describe_machine(n_threads, packages)
+    machine["versions"] |= read_versions(pythons)
     with tempfile.TemporaryDirectory() as folder:
         places = Places(Path(folder), pythons, n_threads)
         for work in WORKS:
             fits += bench_work(work, shrink, options.only, range(options.keys), places)
-            document = {
-                "machine": describe_machine(n_threads, packages),
-                "fits": merge_results(stored, fits),
-            }
+            document = {"machine": machine, "fits": merge_results(stored, fits)}
             store_results(NAME, document)
     print(path)
 
