@@ -9,7 +9,7 @@
 
 namespace projected_kmeans::PK_INSTRUCTION_SET {
 
-// Rows of a batch: so many that those that must look at a group fill tiles.
+// Rows of a batch. With fewer, the rows that meet a group of centers would not fill a tile.
 constexpr std::int64_t max_batch_rows = 512;
 
 // Rows of a batch that take at most this many bytes are kept in the frame's coordinates, which stay

@@ -21,7 +21,7 @@ template <class C> struct Scored {
 // dropped, and from then on only scores that are not above the last of these enter.
 template <class C> class Nearest {
   public:
-    // Scores that are kept beyond those that are wanted.
+    // Room for this many scores beside the wanted ones.
     static constexpr std::int64_t extra = 64;
 
     explicit Nearest(std::int64_t most_wanted) : kept_(most_wanted + extra) {}

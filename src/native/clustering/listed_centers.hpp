@@ -122,7 +122,7 @@ template <class C> class PackedList {
 
     std::int64_t n_chunks() const { return n_chunks_; }
 
-    // Vectors of each chunk that so many centers need. The rest of the chunk is not filled.
+    // How many vectors of each chunk a list of that length fills. The rest is not filled.
     static int n_vectors(std::int64_t n_names) {
         return n_names <= n_lanes<C> ? 1 : n_names <= 2 * n_lanes<C> ? 2 : listed_vectors;
     }

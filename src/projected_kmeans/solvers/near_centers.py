@@ -36,7 +36,7 @@ WIDE_NEIGHBOURS, WIDE_PASSES = 256, (6, 7)
 def count_neighbours(
     n_clusters: int, n_passes: int = 0, *, flat: bool = False, enough: int = 0
 ) -> int:
-    """Return how many centers the rows of a cluster meet in a pass that follows so many others.
+    """Return how many centers the rows of a cluster meet in the pass after ``n_passes`` others.
 
     If all rows are one cell (``flat``), every pass looks at many. ``enough`` is the number that was
     found to be enough, if it is known.

@@ -138,8 +138,8 @@ def _fill_empty(
 class ChangedCenters:
     """Finds the nearest of all centers, if labels were those before a few centers changed.
 
-    Rows of other clusters meet their own center and those that changed. Only rows of the clusters
-    that changed meet all centers. A `Search`.
+    Rows of a changed cluster meet all centers. All other rows meet their own center and the changed
+    ones. A `Search`.
 
     Parameters
     ----------
