@@ -24,11 +24,14 @@ from projected_kmeans.blocks.memory_blocks import PickedRows, open_blocks
 from projected_kmeans.passes.problem import Problem
 from projected_kmeans.results import Floats
 
-# Numbers in a stretch: few enough to stay in the second-level cache while it is multiplied twice.
-STRETCH_SIZE = 2**18
+# Numbers in a stretch: few enough to stay in the second-level cache while it is multiplied twice. A
+# stretch of wide rows has up to 512 rows and 2**21 numbers, because its products are as large for
+# few rows as for many.
+STRETCH_SIZE, WIDE_SIZE, WIDE_ROWS = 2**18, 2**21, 512
 
-# Stretches that one thread adds up before its sum is added to the total.
-STRETCHES_PER_SUM = 16
+# Stretches that one thread adds up before its sum is added to the total: at most 16, and so few
+# that many threads have something to do.
+MAX_PER_SUM, WANTED_SUMS = 16, 32
 
 # CSR rows that are multiplied at a time.
 SPARSE_STRETCH_ROWS = 2**16
@@ -179,7 +182,8 @@ class DenseRows:
             return total
 
         total = np.zeros((n_columns, width))
-        groups = list(spans(n_rows, length * STRETCHES_PER_SUM))
+        per_sum = min(max(-(-n_rows // length) // WANTED_SUMS, 1), MAX_PER_SUM)
+        groups = list(spans(n_rows, length * per_sum))
         with ThreadPoolExecutor(self.n_threads) as pool:
             for part in pool.map(_on_one_blas_thread(add_up), groups):
                 total += part
@@ -271,7 +275,10 @@ def _on_one_blas_thread(add_up: Callable[[slice], Floats]) -> Callable[[slice], 
 
 def stretch_rows(n_columns: int) -> int:
     """Return the rows of a stretch: a power of two from 128 to 4096."""
-    return min(max(1 << (max(STRETCH_SIZE // n_columns, 1).bit_length() - 1), 128), 4096)
+    usual, wide = (
+        1 << (max(size // n_columns, 1).bit_length() - 1) for size in (STRETCH_SIZE, WIDE_SIZE)
+    )
+    return min(max(usual, min(wide, WIDE_ROWS), 128), 4096)
 
 
 def _multiply_signs(stretch: NDArray[Any], signs: Signs) -> NDArray[Any]:
