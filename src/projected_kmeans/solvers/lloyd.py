@@ -20,10 +20,6 @@ from projected_kmeans.passes.problem import Problem
 from projected_kmeans.results import Clustering, Floats, Labels, OnPass
 from projected_kmeans.solvers.empty_clusters import choose_refills
 
-# Sums are about reference points. When the inertia falls below this share of the squared distances
-# to these points, four bits of it are lost, and sums are opened anew about the means.
-NEAR = 1 / 16
-
 # The first sums are about points whose entries are at most this many times the largest of the rows.
 FAR = 2**10
 
@@ -82,6 +78,8 @@ class Lloyd:
         inertia, and its ties are kept.
     search : Search, optional
         What finds the nearest centers; by default `NearestSearch`, which finds them exactly.
+    sums : ClusterSums, optional
+        The sums over the partition ``start``; by default all rows are summed in the first pass.
 
     Attributes
     ----------
@@ -117,6 +115,7 @@ class Lloyd:
         tol: float = 0.0,
         start: Clustering | None = None,
         search: Search | None = None,
+        sums: ClusterSums | None = None,
     ) -> None:
         self.centers = centers
         self.inertia = math.inf if start is None else start.inertia
@@ -129,7 +128,7 @@ class Lloyd:
         new_array = problem.source.new_row_array
         self._labels = new_array(np.dtype(np.int32), 0) if start is None else start.labels.copy()
         self._next_labels = self._labels.copy()
-        self._sums: ClusterSums | None = None
+        self._sums, self._follows = sums, True
         self._moments: SomeMoments | None = None
         self._sees_all_centers = isinstance(self._search, NearestSearch | PolishSearch)
         self._settled, self._shift = False, math.nan  # the shift is unknown before the first pass
@@ -159,7 +158,7 @@ class Lloyd:
             moments = self._fill_empty_clusters(self._sums, moments)
         if not moments.inertia < self.inertia:
             self._search.rows_reassigned(*changed.find_rows())
-            self.converged = True
+            self.converged, self._follows = True, False
             return False
         self._accept(moments)
         return True
@@ -190,6 +189,11 @@ class Lloyd:
         assert self._moments is not None
         return self._labels, self._moments
 
+    @property
+    def sums(self) -> ClusterSums | None:
+        """The sums over the partition after the last pass; None if they are over another one."""
+        return self._sums if self._follows and not self._sums_are_far() else None
+
     def state(self) -> LloydState:
         """Return where the method stands after a pass. It is true until the next pass begins."""
         assert self._sums is not None
@@ -209,7 +213,7 @@ class Lloyd:
         """Return the partition after the last pass; its inertia never exceeds that of the start."""
         best, history = self._start, tuple(self.history)
         if (moments := self._moments) is not None:
-            if _loses_bits(moments):
+            if moments.loses_bits:
                 moments = self._problem.sum(self._labels, moments.means)
                 history = (*history[:-1], moments.inertia)
             best = moments.describe(self._labels)
@@ -251,7 +255,7 @@ class Lloyd:
         moments = self._moments
         if moments is None or self._sums is None:
             return False
-        return moments.references is not self._sums.references or _loses_bits(moments)
+        return moments.references is not self._sums.references or moments.loses_bits
 
     def _fill_empty_clusters(self, sums: ClusterSums, moments: SomeMoments) -> SomeMoments:
         """Give rows to the clusters without weight; return the sums of the new partition."""
@@ -268,10 +272,6 @@ class Lloyd:
         self._refilled = np.concatenate([self._refilled, rows])
         self._targets = np.concatenate([self._targets, targets])
         self._search.rows_reassigned(rows, targets)
-
-
-def _loses_bits(moments: SomeMoments) -> bool:
-    return moments.inertia < NEAR * moments.inertia_about_references
 
 
 def run_lloyd(
