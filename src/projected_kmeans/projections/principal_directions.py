@@ -117,13 +117,9 @@ def _decompose_many(
 
 def _orthonormal(columns: Floats) -> Floats:
     """Return an orthonormal basis of the span of the columns, which are overwritten."""
-    gram = columns.T @ columns
-    values, vectors = scipy.linalg.eigh(gram)
+    values, vectors = scipy.linalg.eigh(columns.T @ columns)
     if values[0] > MIN_RATIO**2 * values[-1]:
-        half = columns @ (vectors / np.sqrt(values))
-        # Once more, because the first time leaves an error of the rounding divided by the ratio.
-        values, vectors = scipy.linalg.eigh(half.T @ half)
-        return np.ascontiguousarray(half @ ((vectors / np.sqrt(values)) @ vectors.T))
+        return np.ascontiguousarray(columns @ (vectors / np.sqrt(values)))
     basis = scipy.linalg.qr(columns, mode="economic", overwrite_a=True)[0]
     return np.ascontiguousarray(basis)
 

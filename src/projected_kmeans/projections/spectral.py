@@ -193,7 +193,9 @@ class SpectralProjection(LearnedTransformer):
             left_out = learnt if everything else (learnt[0][sample.left_out], None)
         else:
             left_out = self._select(source, weights, sample.left_out)
-        self.lost_variance_ = lost_share(*left_out, self.mean_, found.columns, unit)
+        self.lost_variance_ = lost_share(
+            *left_out, self.mean_, found.columns, unit, self.n_threads or 0
+        )
 
     def _count_hashed(self, source: BlockSource) -> int:
         """Return how many columns all columns are hashed to; 0 for no hashing."""
