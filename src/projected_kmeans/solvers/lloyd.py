@@ -20,7 +20,7 @@ from projected_kmeans.passes.problem import Problem
 from projected_kmeans.results import Clustering, Floats, Labels, OnPass
 from projected_kmeans.solvers.empty_clusters import choose_refills
 from projected_kmeans.solvers.lloyd_state import LloydState
-from projected_kmeans.solvers.sum_references import are_far, limit_references, loses_bits
+from projected_kmeans.solvers.sum_references import are_far, limit_references
 
 # There are no centers ahead of the means.
 NONE_AHEAD = np.empty(0)
@@ -54,6 +54,8 @@ class Lloyd:
         What finds the nearest centers; by default `NearestSearch`, which finds them exactly.
     momentum : float, default=0.0
         How far ahead of the means a pass looks, as a share of their last step.
+    sums : ClusterSums, optional
+        The sums over the partition ``start``; by default all rows are summed in the first pass.
 
     Attributes
     ----------
@@ -90,6 +92,7 @@ class Lloyd:
         start: Clustering | None = None,
         search: Search | None = None,
         momentum: float = 0.0,
+        sums: ClusterSums | None = None,
     ) -> None:
         self.centers = centers
         self.inertia = math.inf if start is None else start.inertia
@@ -103,7 +106,7 @@ class Lloyd:
         new_array = problem.source.new_row_array
         self._labels = new_array(np.dtype(np.int32), 0) if start is None else start.labels.copy()
         self._next_labels = self._labels.copy()
-        self._sums: ClusterSums | None = None
+        self._sums, self._follows = sums, True
         self._moments: SomeMoments | None = None
         self._sees_all_centers = isinstance(self._search, NearestSearch | PolishSearch)
         self._settled, self._shift = False, math.nan  # the shift is unknown before the first pass
@@ -169,6 +172,13 @@ class Lloyd:
         assert self._moments is not None
         return self._labels, self._moments
 
+    @property
+    def sums(self) -> ClusterSums | None:
+        """The sums over the partition after the last pass; None if they are over another one."""
+        if self._sums is None or not self._follows or are_far(self._sums, self._moments):
+            return None
+        return self._sums
+
     def state(self) -> LloydState:
         """Return where the method stands after a pass. It is true until the next pass begins."""
         assert self._sums is not None
@@ -190,7 +200,7 @@ class Lloyd:
         """Return the partition after the last pass; its inertia never exceeds that of the start."""
         best, history = self._start, tuple(self.history)
         if (moments := self._moments) is not None:
-            if loses_bits(moments):
+            if moments.loses_bits:
                 moments = self._problem.sum(self._labels, moments.means)
                 history = (*history[:-1], moments.inertia)
             best = moments.describe(self._labels)
@@ -216,6 +226,7 @@ class Lloyd:
         if not moments.inertia < self.inertia:
             if not is_ahead:
                 self._search.rows_reassigned(*changed.find_rows())
+                self._follows = False
             return False
         copy_entries(self._labels, self._next_labels)
         self._moments, self.inertia = moments, moments.inertia

@@ -10,6 +10,7 @@ from dataclasses import replace
 from functools import partial
 
 from projected_kmeans.passes.assignment import Search
+from projected_kmeans.passes.cluster_sums import KeptSums
 from projected_kmeans.passes.problem import Problem
 from projected_kmeans.passes.stored_partitions import is_partition
 from projected_kmeans.results import Clustering, Floats
@@ -33,6 +34,7 @@ def run_to_plateau(
     search: Search | None = None,
     momentum: float = 0.0,
     done: int = 0,
+    kept: KeptSums | None = None,
 ) -> Clustering:
     """Run Lloyd's method until a pass gains too little, or go on where an earlier run was.
 
@@ -48,6 +50,8 @@ def run_to_plateau(
         The method has converged when a pass lowers the inertia by less than this share of it.
     done : int, default=0
         Passes that count as done before the first.
+    kept : KeptSums, optional
+        The sums over the partition ``start``; overwritten by those over the result.
 
     Returns
     -------
@@ -62,6 +66,7 @@ def run_to_plateau(
     plateau.follow(history)  # the last pass may have ended the method before the process ended
     limit = len(history) if plateau.reached else max_iter
     monitor.skip(done + len(history))
+    kept = kept or KeptSums()
     lloyd = Lloyd(
         problem,
         centers,
@@ -70,6 +75,7 @@ def run_to_plateau(
         start=start,
         search=search,
         momentum=momentum,
+        sums=kept.sums,
     )
     if state is not None:
         monitor.note("checkpoint: %s goes on after %d passes", owner, len(history))
@@ -82,6 +88,7 @@ def run_to_plateau(
     converged = lloyd.converged or plateau.reached
     if converged:
         checkpoint.drop_running()
+    kept.sums = lloyd.sums
     return replace(lloyd.result(), converged=converged)
 
 

@@ -8,10 +8,6 @@ from projected_kmeans.blocks.column_scan import ColumnRanges
 from projected_kmeans.passes.cluster_sums import ClusterSums, SomeMoments
 from projected_kmeans.results import Floats
 
-# When the inertia falls below this share of the squared distances to the reference points, four
-# bits of it are lost, and sums are opened anew about the means.
-NEAR = 1 / 16
-
 # The first sums are about points whose entries are at most this many times the largest of the rows.
 FAR = 2**10
 
@@ -33,9 +29,4 @@ def are_far(sums: ClusterSums, moments: SomeMoments | None) -> bool:
     """
     if moments is None:
         return False
-    return moments.references is not sums.references or loses_bits(moments)
-
-
-def loses_bits(moments: SomeMoments) -> bool:
-    """Return whether the inertia is small beside the squared distances to the references."""
-    return moments.inertia < NEAR * moments.inertia_about_references
+    return moments.references is not sums.references or moments.loses_bits
