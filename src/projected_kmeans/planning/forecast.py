@@ -103,7 +103,6 @@ def forecast(sizes: Sizes, approach: Approach, n_threads: int = 0) -> Forecast:
     polish_pass = 2.0 * sizes.n_entries * examined / speed.products + summing + SECONDS_PER_STEP
     row_seconds = _row_seconds(sizes, approach, speed)
     competing = approach.subsample_rows or sizes.n_rows
-    passes = PASSES_WITH_MOMENTUM if approach.momentum > 0 else PLAIN_PASSES
     seeding = 2 * competing * row_seconds + sizes.n_clusters * SECONDS_PER_CENTER
     seconds = {
         "check": sizes.data_bytes / speed.reads,
