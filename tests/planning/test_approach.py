@@ -86,7 +86,6 @@ def test_planted_clusters_are_found(n: int, k: int, subsample: int) -> None:
         (Settings(100, solver="lloyd"), {"inertia_tol": 3e-5, "momentum": 0.0}),
         (Settings(100, solver="lloyd", inertia_tol=1e-6), {"inertia_tol": 1e-6, "momentum": 0.0}),
         (Settings(100, n_init=9), {"inertia_tol": 1e-4, "momentum": 0.9}),
-        (Settings(600), {"solver": "cells", "momentum": 0.0}),
         (Settings(100, projection="sign"), {"polish_iter": 2}),
         (Settings(100, projection=None), {"polish_iter": 0}),
         (Settings(100, metric="cosine"), {"polish_iter": 3}),

@@ -219,6 +219,8 @@ def _polish(
             inertia_tol=tol,
             start=start,
             search=search,
+            # Centers ahead of the means have no length of one, and no prices for limits of sizes.
+            momentum=0.0 if original.spherical or recipe.limits else approach.momentum,
             kept=kept,
         )
         if recipe.limits is None:
