@@ -170,12 +170,10 @@ class DenseRows:
         shares = np.ones(0) if self.weights is None else self.weights / heaviest
         shares = shares.astype(self._dtype)
 
-        own = threading.local()  # each thread has one stretch, because new memory is slow
+        own = _OwnStretch((length, n_columns), self._dtype)
 
         def add_up(group: slice) -> Floats:
             total = np.zeros((n_columns, width))
-            if not hasattr(own, "stretch"):
-                own.stretch = np.empty((length, n_columns), self._dtype)
             for span in spans(group.stop, length, group.start):
                 stretch = own.stretch[: span.stop - span.start]
                 np.subtract(self.array[span], center, out=stretch, dtype=self._dtype)
@@ -267,6 +265,13 @@ class SparseRows:
 
     def _roots(self) -> Floats:
         return np.ones(self.shape[0]) if self.weights is None else np.sqrt(self.weights)
+
+
+class _OwnStretch(threading.local):
+    """Room for a stretch of rows that each thread uses again, because new memory is slow."""
+
+    def __init__(self, shape: tuple[int, int], dtype: np.dtype[Any]) -> None:
+        self.stretch = np.empty(shape, dtype)
 
 
 def stretch_rows(n_columns: int) -> int:
