@@ -276,9 +276,8 @@ class _OwnStretch(threading.local):
 
 def stretch_rows(n_columns: int) -> int:
     """Return the rows of a stretch: a power of two from 128 to 4096."""
-    usual, wide = (
-        1 << (max(size // n_columns, 1).bit_length() - 1) for size in (STRETCH_SIZE, WIDE_SIZE)
-    )
+    sizes = STRETCH_SIZE // n_columns, WIDE_SIZE // n_columns
+    usual, wide = (1 << (max(size, 1).bit_length() - 1) for size in sizes)
     return min(max(usual, min(wide, WIDE_ROWS), 128), 4096)
 
 
