@@ -92,6 +92,7 @@ def cluster_sketch(
         tol=0.0 if approach.solver == "hartigan" else recipe.tol * sketch.mean_variance,
         inertia_tol=approach.inertia_tol,
         min_breathing_gain=approach.min_breathing_gain,
+        momentum=approach.momentum,
         # On a sketch, inertias tell only roughly which restart wins in the original space.
         n_finalists=1 if sketch is original else FINALISTS,
     )

@@ -24,6 +24,7 @@ from projected_kmeans.passes.moments import Moments
 from projected_kmeans.passes.problem import Problem
 from projected_kmeans.results import Clustering, Floats, Labels, Lifted
 from projected_kmeans.solvers.restarts import ROUNDING, first_of_lowest
+from projected_kmeans.solvers.sum_references import are_far
 
 # Sums of at most this many numbers are kept for polishing, which takes 64 MB.
 MAX_KEPT = 2**22
@@ -170,8 +171,7 @@ def sum_for_polishing(
         sums = problem.open_sums(choose_references(problem, labels, n_clusters))
         sums.update(labels)
     moments = sums.moments()
-    near = moments.references is sums.references and not moments.loses_bits
-    return sums if near else None
+    return None if are_far(sums, moments) else sums
 
 
 def _lift_sparse(
