@@ -24,8 +24,10 @@ from projected_kmeans.passes.moments import Moments
 from projected_kmeans.passes.problem import Problem
 from projected_kmeans.results import Clustering, Floats, Labels, Lifted
 from projected_kmeans.solvers.restarts import ROUNDING, first_of_lowest
+from projected_kmeans.solvers.sum_references import are_far
 
-# Sums of at most this many numbers are kept for polishing, which takes 64 MB.
+# Sums of fewer numbers than this are kept for polishing, which takes 64 MB. Sparse rows are summed
+# clusterwise from there on.
 MAX_KEPT = 2**22
 
 
@@ -80,7 +82,7 @@ def lift_together(
     )
     sums = problem.open_sums(references)
     problem.source.walk(sums.adding_repeated(partitions), on_block=on_block)
-    moments = sums.moments(last=max(n_clusters) * references.shape[1] > MAX_KEPT)
+    moments = sums.moments(last=max(n_clusters) * references.shape[1] >= MAX_KEPT)
     assert isinstance(moments, Moments)
     errors = moments.errors
     parts = [slice(start, start + k) for start, k in zip(starts, n_clusters, strict=False)]
@@ -138,6 +140,9 @@ def lift_lowest(
         # Those that are equal up to rounding stay, because the first of them wins in the end.
         lowest = min(one.original.inertia for one in left)
         left = [one for one in left if one.original.inertia * (1 - ROUNDING) <= lowest]
+    if kept is not None:
+        labels = left[0].sketched.labels
+        kept.sums = sum_for_polishing(problem, labels, len(left[0].sketched.mass))
     return left[0]
 
 
@@ -163,15 +168,14 @@ def sum_for_polishing(
         Returns the sums about the first row of each cluster if they are known; else None, and they
         are summed.
     """
-    if problem.source.sparse or n_clusters * problem.source.shape[1] > MAX_KEPT:
+    if n_clusters * problem.source.shape[1] >= MAX_KEPT:
         return None
     sums = find()
     if sums is None:
         sums = problem.open_sums(choose_references(problem, labels, n_clusters))
         sums.update(labels)
     moments = sums.moments()
-    near = moments.references is sums.references and not moments.loses_bits
-    return sums if near else None
+    return None if are_far(sums, moments) else sums
 
 
 def _lift_sparse(
