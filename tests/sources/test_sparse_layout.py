@@ -30,6 +30,11 @@ def replace_part(name: str, make: Callable[[Any], Any]) -> Callable[[Any], None]
     return lambda rows: setattr(rows, name, make(getattr(rows, name)))
 
 
+def add_pair(rows: Any) -> None:
+    """Add an entry outside to a dictionary of keys; before SciPy 1.13 the matrix was one itself."""
+    dict.update(getattr(rows, "_dict", rows), {(0, 99): 1.0})
+
+
 COMPRESSED = {
     "far": (set_part("indptr", 5, 10**6), "does not ascend"),
     "back": (set_part("indptr", 5, 0), "does not ascend"),
@@ -60,7 +65,7 @@ CASES |= {
     ("lil", "index"): (lambda rows: rows.rows[2].append(99) or rows.data[2].append(1), "row 2"),
     ("lil", "lengths"): (lambda rows: rows.rows[2].append(3), "row 2"),
     ("lil", "rows"): (replace_part("rows", lambda part: part[:-1]), "lists"),
-    ("dok", "key"): (lambda rows: rows._dict.update({(0, 99): 1.0}), "outside"),
+    ("dok", "key"): (add_pair, "outside"),
 }
 
 
@@ -93,5 +98,8 @@ def test_spare_room_and_any_order_are_allowed() -> None:
 
 def test_a_vector_is_refused() -> None:
     """A sparse array of one dimension has no rows."""
+    vector = scipy.sparse.coo_array(np.ones(3))
+    if vector.ndim == 2:
+        pytest.skip("SciPy has sparse arrays of one dimension from 1.13 on")
     with pytest.raises(UnreadableFile, match=r"shape \(3,\)"):
-        check_sparse(scipy.sparse.coo_array(np.ones(3)), "X")
+        check_sparse(vector, "X")

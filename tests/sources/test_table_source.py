@@ -51,7 +51,7 @@ def test_tables_that_are_not_a_matrix(data: Any, part: str) -> None:
 
 def test_other_arrow_tables() -> None:
     """A record batch, and a column of lists whose type leaves their length open, are read."""
-    batch = pa.record_batch({"a": [1.0, 2.0], "b": [3.0, 4.0]})
+    batch = pa.RecordBatch.from_pydict({"a": [1.0, 2.0], "b": [3.0, 4.0]})
     np.testing.assert_array_equal(as_row_source(batch).read(0, 2), [[1, 3], [2, 4]])
     lists = pa.table({"v": [[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]})
     np.testing.assert_array_equal(as_row_source(lists).read(1, 2), [[4, 5, 6]])

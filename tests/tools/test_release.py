@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 import tomllib
 from pathlib import Path
 
@@ -39,6 +40,33 @@ def test_a_large_wheel_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[
     with pytest.raises(SystemExit, match=r"has 4000001 bytes; keep wheels below 4000000"):
         wheels.check([wheel])
     assert "4.00 MB" in capsys.readouterr().out
+
+
+needs_uv = pytest.mark.skipif(
+    not (wheels.TOOLS / "uv").exists(), reason="no uv here; make wheel installs it"
+)
+
+
+@needs_uv
+def test_a_missing_python_is_named_before_anything_is_built(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """One sentence names every Python that is missing and the way to give one; the code is 2."""
+    monkeypatch.setattr("sys.argv", ["wheels.py", "--python", "3.99", "--try-with", "/no/python"])
+    monkeypatch.setattr(wheels, "build_sdist", lambda: pytest.fail("something was built"))
+    with pytest.raises(SystemExit) as stopped:
+        wheels.main()
+    assert stopped.value.code == 2
+    (sentence,) = capsys.readouterr().err.splitlines()
+    assert sentence.startswith("found no Python 3.99 and no Python /no/python; put it on the PATH")
+    assert "give its path" in sentence
+
+
+@needs_uv
+def test_a_python_is_found_by_its_path(tmp_path: Path) -> None:
+    """A Python that is not on the PATH is given by its path."""
+    (found,) = wheels.find_pythons([sys.executable])
+    assert Path(found).samefile(sys.executable)
 
 
 def test_the_oldest_versions_include_all_extras() -> None:

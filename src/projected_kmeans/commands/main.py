@@ -204,6 +204,7 @@ class LazyCommands(click.Group):
 @click.group(
     cls=LazyCommands,
     invoke_without_command=True,
+    subcommand_metavar="[COMMAND] [ARGS]...",  # click 8.1 says by itself that it is needed
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 @click.option(DEBUG, is_flag=True, expose_value=False, help=DEBUG_HELP)

@@ -11,6 +11,7 @@ import signal
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from ssl import SSLError
 from typing import Any, NamedTuple
@@ -179,6 +180,7 @@ def _start(distributed: Any, n_workers: int | None) -> Iterator[Any]:
             n_workers=n_workers,
             threads_per_worker=1,
             processes=True,
+            worker_class=partial(_start_nanny, distributed),
             host=LOOPBACK,
             dashboard_address=f"{LOOPBACK}:0",
             scheduler_kwargs={"dashboard": False},
@@ -186,6 +188,15 @@ def _start(distributed: Any, n_workers: int | None) -> Iterator[Any]:
         )
     with config.set(SLOW_STARTS), cluster, distributed.Client(cluster) as client:
         yield client
+
+
+def _start_nanny(distributed: Any, *arguments: Any, **options: Any) -> Any:
+    """Return the keeper of a worker, whose web server is for this machine only.
+
+    `LocalCluster` gives workers an address for it only together with pages. Without an address,
+    Dask 2024.1 listens on all interfaces of the machine.
+    """
+    return distributed.Nanny(*arguments, **options | {"dashboard_address": f"{LOOPBACK}:0"})
 
 
 @contextmanager
