@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -62,5 +63,8 @@ def test_bytes_and_seconds_are_counted_for_cells() -> None:
     assert counted.state == 500_000 * 68
     drawn = Sizes(5_000_000, 384, 1000, 4)
     twice = count_bytes(drawn, choose_approach(Settings(1000), drawn))
-    assert twice.subsample == 2**17 * (2 * 64 * 4 + 60)
+    assert twice.subsample == -(-5_000_000 // 9) * 64 * 4  # for dividing clusters
+    few = replace(drawn, n_clusters=600)
+    twice = count_bytes(few, choose_approach(Settings(600), few))
+    assert twice.subsample == max(2**17 * (2 * 64 * 4 + 60), -(-5_000_000 // 16) * 64 * 4)
     assert forecast(MANY, cells, 1).total < forecast(MANY, flat, 1).total

@@ -20,7 +20,7 @@ from projected_kmeans.planning.settings import Settings
 from projected_kmeans.planning.sizes import Sizes
 from projected_kmeans.running import checkpoint as running_checkpoint
 from projected_kmeans.running.run import Run
-from projected_kmeans.solvers import cell_passes
+from projected_kmeans.solvers import cell_passes, swaps
 from projected_kmeans.solvers.cell_passes import CellPasses
 from projected_kmeans.solvers.cell_search import search_cells
 from projected_kmeans.solvers.cell_seeding import seed_by_cells
@@ -77,11 +77,12 @@ def test_rows_may_lie_anywhere(
 ) -> None:
     """Rows in memory, in a file under a memory limit, and on Dask give the same bits.
 
-    Either all rows take part in seeding, or some that are drawn.
+    Either all rows take part in seeding and in dividing clusters, or some that are drawn.
     """
     if drawn:
         monkeypatch.setattr(cell_plan, "MIN_HELD_ROWS", 2000)
         monkeypatch.setattr(cell_plan, "HELD_ROWS_PER_CLUSTER", 10)
+        monkeypatch.setattr(swaps, "SPLIT_ROWS", 20)
     X = draw_tree(n=60_000 if drawn else 3000, d=24)
     options = {"n_components": 20, "inertia_tol": 1e-3}
     whole = fit(X, **options)

@@ -154,7 +154,7 @@ class CellPasses:
         assert near is not None
         labels, moments = self.lloyd.partition
         path = (*self._path, self.n_passes)
-        splits = split_clusters(problem, moments, labels, near, path)
+        splits = split_clusters(problem, moments, labels, path)
         costs = measure_removals(problem, moments, labels, near)
         removed, split = choose_swaps(splits.gains, costs, search.neighbours)
         if len(removed):
