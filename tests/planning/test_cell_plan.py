@@ -49,6 +49,8 @@ def test_what_the_caller_fixes_stays() -> None:
     fixed: dict[str, Any] = {"inertia_tol": 1e-6, "polish_iter": 3, "polish_candidates": 16}
     approach = choose_approach(Settings(8192, **fixed), MANY)
     assert {name: getattr(approach, name) for name in fixed} == fixed
+    assert approach.wide_candidates == 16
+    assert choose_approach(Settings(8192), MANY).wide_candidates == 128
     assert approach.subsample_rows == count_held_rows(MANY) == 500_000
     assert choose_approach(Settings(8192, polish_candidates=None), MANY).polish_candidates == 0
 

@@ -264,6 +264,21 @@ def test_what_cells_cannot_do_is_refused(options: dict[str, Any], words: str) ->
         fit(draw_tree(n=500), **options)
 
 
+def test_scattered_rows_are_found() -> None:
+    """Rows without clusters are scattered, those of a tree are not, and polishing tells them apart.
+
+    Scattered rows get further polish passes, if the caller has not said how many there are.
+    """
+    noise = np.random.default_rng(2).normal(size=(6000, 60)).astype(np.float32)
+    assert solve(noise[:, :30], 400).scattered
+    assert not solve(draw_tree()).scattered
+    options = {"n_components": 20, "solver": "cells", "projection": "svd", "random_state": 0}
+    longer = ProjectedKMeans(400, **options).fit(noise)
+    once = ProjectedKMeans(400, polish_iter=1, **options).fit(noise)
+    assert longer.approach_.extra_polish > once.approach_.extra_polish == 0
+    assert longer.inertia_ < once.inertia_
+
+
 def test_restarts_keep_the_lowest_inertia() -> None:
     """With several restarts, the one with the lowest inertia on the sketch is kept."""
     X, _ = draw_blobs(n=400, d=30, k=40, gap=0.6)
