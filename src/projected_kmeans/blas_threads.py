@@ -98,6 +98,16 @@ def one_blas_thread() -> Iterator[None]:
         _leave()
 
 
+def on_one_blas_thread(work: Callable[[slice], Found]) -> Callable[[slice], Found]:
+    """Return a function that enters the guard in the thread that calls it."""
+
+    def work_guarded(group: slice) -> Found:
+        with one_blas_thread():
+            return work(group)
+
+    return work_guarded
+
+
 def strictly(compute: Callable[[], Found]) -> Found:
     """Return what a function computes on one BLAS thread, whatever other code sets meanwhile.
 

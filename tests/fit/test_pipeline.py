@@ -25,13 +25,14 @@ def test_the_winner_is_the_best_finalist_in_the_original_space(
 ) -> None:
     """Its inertia is the lowest of all finalists after lifting, not only on the sketch."""
     judged: list[list[Clustering]] = []
-    plain = lifting.lift
+    plain = lifting.lift_together
 
-    def spy(*arguments: Any, **options: Any) -> list[Clustering]:
-        judged.append(plain(*arguments, **options))
-        return judged[-1]
+    def spy(*arguments: Any) -> lifting.LiftedTogether:
+        found = plain(*arguments)
+        judged.append(found.partitions)
+        return found
 
-    monkeypatch.setattr(lifting, "lift", spy)
+    monkeypatch.setattr(lifting, "lift_together", spy)
     surprises = 0
     for seed in range(6):
         X, _ = draw_blobs(seed, gap=0.15)

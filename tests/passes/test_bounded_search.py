@@ -138,7 +138,7 @@ def test_a_run_has_the_bits_of_one_without_bounds(k: int, dtype: str) -> None:
     means = stream.integers(40, 200, size=(k, 24))
     X = (means[stream.integers(k, size=3000)] + 12 * stream.normal(size=(3000, 24))).astype(dtype)
     problem, centers = make_problem(X), X[:k].astype(float)
-    bounded = CountingSearch(problem, k, min_work=0)
+    bounded = CountingSearch(problem, k, min_work=0, max_drift=1.0)
     full = CountingSearch(problem, k, min_clusters=k + 1)
     quick = run_lloyd(problem, centers, max_iter=60, search=bounded)
     plain = run_lloyd(problem, centers, max_iter=60, search=full)
@@ -147,6 +147,22 @@ def test_a_run_has_the_bits_of_one_without_bounds(k: int, dtype: str) -> None:
     assert quick.centers.tobytes() == plain.centers.tobytes()
     assert set(full.spent) == {3000 * k}
     assert sum(bounded.spent[2:]) < 0.5 * sum(full.spent[2:])
+
+
+def test_bounds_begin_when_centers_move_little() -> None:
+    """Passes measure all distances while centers move far, and keep bounds from then on."""
+    stream = np.random.default_rng(0)
+    X, centers = stream.normal(size=(600, 20)), stream.normal(size=(16, 20))
+    search = CountingSearch(make_problem(X), 16, min_work=0, max_drift=0.01)
+    labels, full = np.zeros(600, np.int32), 600 * 16
+    # Typical distances are about 4, so that bounds begin at a step of at most 0.64.
+    for step in (0.0, 2.0, 0.8, 0.5, 0.01, 2.0):
+        centers = centers + step * np.eye(16, 20)[::-1]
+        search.assign(centers, labels, keep_ties=False)
+        np.testing.assert_array_equal(labels, reference.nearest_center(X, centers))
+    assert search.spent[:3] == [full] * 3
+    assert search.spent[3] >= full  # the first pass with bounds measures all, and own centers
+    assert search.spent[4] < full / 2
 
 
 def test_bounds_that_save_nothing_are_dropped() -> None:

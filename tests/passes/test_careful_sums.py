@@ -183,7 +183,7 @@ def test_the_quick_error_is_never_too_small(seed: int, n: int, d: int, far: int)
     X[0, 0] = 10.0**far
     source = ArrayBlocks(X)
     references = np.resize(X, (3, d))
-    grid = shared_grid(scan_columns(source), ReferenceBounds.of(references), None, 1, n)
+    grid = shared_grid(scan_columns(source), ReferenceBounds.of(references), None, n)
     sums = GridSums(source, references, None, grid, None, 1)
     source.walk(sums.adding([labels]))
     found = sums.moments(spherical=False)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 from typing import Any
 
@@ -49,6 +50,21 @@ def draw_problem(seed: int, n: int, d: int, k: int, dtype: str) -> tuple[Any, An
     labels = stream.integers(k, size=n)
     references = X[stream.integers(n, size=k)].astype(np.float64) + stream.normal(size=(k, d))
     return X, labels, references, np.exp(stream.normal(scale=3, size=n))
+
+
+@pytest.mark.parametrize("distance", [1e-3, 1.0, 1e4])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_the_inertia_about_other_points(distance: float, dtype: str) -> None:
+    """It differs from the sum over all rows by no more than the error that comes with it."""
+    X, labels, references, weights = draw_problem(2, 60, 7, 4, dtype)
+    points = references + distance * np.random.default_rng(3).normal(size=references.shape)
+    for chosen in (None, weights):
+        inertia, error = sum_rows(X, labels, references, chosen).inertia_about(points)
+        heavy = np.ones(60) if chosen is None else chosen
+        gaps = X.astype(np.float64) - points[labels]
+        expected = math.fsum((heavy[:, None] * gaps**2).ravel())
+        assert abs(inertia - expected) <= error + 1e-15 * expected
+        assert error <= 1e-12 * expected
 
 
 def test_last_sums_have_the_same_bits() -> None:

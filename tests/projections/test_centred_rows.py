@@ -61,8 +61,9 @@ def test_threads_do_not_change_a_bit() -> None:
 
 
 @pytest.mark.parametrize(
-    ("n_columns", "expected"), [(1, 4096), (64, 4096), (100, 2048), (784, 256), (10**6, 128)]
+    ("n_columns", "expected"),
+    [(1, 4096), (64, 4096), (100, 2048), (784, 256), (3072, 256), (8192, 128), (10**6, 128)],
 )
 def test_the_length_of_a_stretch(n_columns: int, expected: int) -> None:
-    """A stretch has a power of two of rows, from 128 to 4096, and about 2**18 numbers."""
+    """A stretch has a power of two of rows, from 128 to 4096, and 2**18 to 2**20 numbers."""
     assert stretch_rows(n_columns) == expected

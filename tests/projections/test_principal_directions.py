@@ -57,3 +57,24 @@ def test_directions_have_one_sign() -> None:
     found = find(ROWS, sparse=False, exact=True)
     largest = np.take_along_axis(found.columns, np.abs(found.columns).argmax(axis=0)[None], axis=0)
     assert (largest > 0).all()
+
+
+def test_few_rows_start_a_power_pass() -> None:
+    """The first walk may take every fourth row, if a pass over all of them follows."""
+    _, _, right = np.linalg.svd(ROWS - ROWS.mean(axis=0), full_matrices=False)
+    ranges = scan_columns(open_blocks(ROWS))
+    center = mean_of(ROWS, None, ranges, 1)
+    every, some = (about(rows, center, None, ranges, 1) for rows in (ROWS, ROWS[::4]))
+    found = find_directions(every, 6, key=3, n_oversamples=None, n_power=1, exact=False, start=some)
+    assert scipy.linalg.subspace_angles(found.columns, right[:6].T).max() < 1e-3
+
+
+@pytest.mark.parametrize("rank", [0, 3, 8])
+def test_rows_of_low_rank_have_few_directions(rank: int) -> None:
+    """Directions beyond the rank are zero, whichever way matrices are decomposed."""
+    rows = STREAM.normal(size=(400, rank)) @ STREAM.normal(size=(rank, 90)) + 3
+    found = find(rows, sparse=False, exact=False)
+    few = min(rank, 6)
+    np.testing.assert_allclose(
+        found.columns.T @ found.columns, np.diag(np.arange(6) < few), atol=1e-8
+    )

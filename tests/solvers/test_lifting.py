@@ -12,9 +12,11 @@ from hypothesis import strategies as st
 
 from projected_kmeans.blocks.column_scan import scan_columns
 from projected_kmeans.blocks.memory_blocks import ArrayBlocks, SparseBlocks
+from projected_kmeans.passes.cluster_sums import KeptSums
 from projected_kmeans.passes.problem import Problem
 from projected_kmeans.results import Clustering
-from projected_kmeans.solvers.lifting import lift, lift_lowest
+from projected_kmeans.solvers import lifting
+from projected_kmeans.solvers.lifting import lift, lift_lowest, sum_for_polishing
 from tests import reference
 from tests.support.layouts import draw_rows, seeds, types
 from tests.support.problems import make_problem
@@ -164,3 +166,38 @@ def test_the_lowest_partition_is_lifted_and_equal_ones_once(sparse: bool) -> Non
     alone = lift(problem, [sketched[1]])[0]
     np.testing.assert_allclose(found.original.centers, alone.centers, rtol=1e-15)
     assert found.original.inertia == pytest.approx(alone.inertia, rel=1e-15)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("n_partitions", [1, 3])
+def test_kept_sums_are_those_of_the_partition_alone(n_partitions: int, weighted: bool) -> None:
+    """Lifting leaves the sums that polishing would take itself, to the bit."""
+    stream = np.random.default_rng(5)
+    X = np.repeat(np.eye(3), 40, axis=0) * 9 + stream.normal(size=(120, 3))
+    weights = stream.uniform(0.5, 2, size=120) if weighted else None
+    labels = [np.repeat([2, 0, 1], 40), *stream.integers(3, size=(2, 120))][:n_partitions]
+    sketched = [make_sketched(one, stream.normal(size=(3, 2))) for one in labels]
+    source = ArrayBlocks(X)
+    problem, kept = Problem(source, scan_columns(source), weights), KeptSums()
+    found = lift_lowest(problem, sketched, kept=kept)
+    alone = sum_for_polishing(problem, found.original.labels, 3)
+    assert kept.sums is not None
+    assert alone is not None
+    for one, other in zip(kept.sums.parts, alone.parts, strict=True):
+        np.testing.assert_array_equal(one, other)
+    moments = kept.sums.moments()
+    assert moments.inertia == pytest.approx(found.original.inertia, rel=1e-14)
+    np.testing.assert_array_equal(moments.mass, found.original.mass)
+
+
+def test_large_or_far_sums_are_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Polishing opens its own sums if those of lifting are large, or about points far away."""
+    X = np.random.default_rng(6).normal(size=(60, 3))
+    labels = np.repeat([0, 1], 30).astype(np.int32)
+    near = make_problem(X)
+    assert sum_for_polishing(near, labels, 2) is not None
+    far = X.copy()
+    far[0] = 1e3  # the first row of its cluster, about which sums are taken
+    assert sum_for_polishing(make_problem(far), labels, 2) is None
+    monkeypatch.setattr(lifting, "MAX_KEPT", 5)
+    assert sum_for_polishing(near, labels, 2) is None

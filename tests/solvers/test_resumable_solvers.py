@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,8 @@ from projected_kmeans.running.checkpoint_folder import CheckpointFolder
 from projected_kmeans.running.monitor import Monitor
 from projected_kmeans.running.run import Run
 from projected_kmeans.solvers.lloyd import Lloyd, run_lloyd
-from projected_kmeans.solvers.resumable_solvers import move_to_plateau, run_to_plateau, state_fits
+from projected_kmeans.solvers.lloyd_state import state_fits
+from projected_kmeans.solvers.resumable_solvers import move_to_plateau, run_to_plateau
 from tests.support.blobs import draw_blobs
 from tests.support.problems import make_problem
 
@@ -107,6 +109,10 @@ def test_passes_count_on_from_those_before() -> None:
         {"refilled": np.array([400]), "targets": np.array([0], np.int32)},
         {"refilled": np.array([1]), "targets": np.array([12], np.int32)},
         {"refilled": np.array([1]), "targets": np.empty(0, np.int32)},
+        {"ahead": np.zeros((11, 5))},
+        {"ahead": np.full((12, 5), np.inf)},
+        {"momentum": math.nan},
+        {"momentum": 2.0},
     ],
 )
 def test_a_state_of_other_rows_is_not_used(change: dict[str, Any]) -> None:

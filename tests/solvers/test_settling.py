@@ -29,6 +29,23 @@ def test_rows_get_their_nearest_centers(dtype: str) -> None:
     np.testing.assert_array_equal(settled.mass, np.bincount(settled.labels, minlength=5))
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("offset", [0.0, 1e4])
+def test_known_sums_follow_the_rows_that_move(dtype: str, offset: float) -> None:
+    """With the sums of the partition, only rows that move are summed; the result is the same."""
+    X = (np.random.default_rng(0).normal(size=(300, 3)) + offset).astype(dtype)
+    problem = make_problem(X)
+    lloyd = Lloyd(problem, X[:5].astype(np.float64), max_iter=1)
+    assert lloyd.step()
+    expected = settle_labels(problem, lloyd.result())
+    settled = settle_labels(problem, lloyd.result(), None, lloyd.sums)
+    np.testing.assert_array_equal(settled.labels, expected.labels)
+    np.testing.assert_array_equal(settled.centers, expected.centers)
+    np.testing.assert_array_equal(settled.mass, expected.mass)
+    assert settled.inertia == pytest.approx(expected.inertia, rel=1e-12)
+    assert abs(settled.inertia - expected.inertia) <= settled.inertia_error + expected.inertia_error
+
+
 def test_a_converged_partition_stays() -> None:
     """What a further pass would not change is returned as it is, also if nobody says so."""
     X = np.random.default_rng(0).normal(size=(300, 3))

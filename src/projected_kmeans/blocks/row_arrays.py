@@ -132,10 +132,10 @@ def find_first_rows(labels: Any, n_clusters: int) -> NDArray[np.int64]:
 
 
 def _find_first(block: Block, first: NDArray[np.float64]) -> None:
-    places = np.full(len(first), np.inf)
-    # Of several places that are given to a cluster NumPy keeps the last, which is the first row.
-    places[block.rows[::-1]] = np.arange(block.start + len(block.rows) - 1, block.start - 1, -1)
-    np.minimum(first, places, out=first)
+    found, start = np.full(len(first), np.inf), block.start
+    # Of several values for one place NumPy keeps the last: here that of the first row.
+    found[block.rows[::-1]] = np.arange(start + len(block.rows) - 1, start - 1, -1)
+    np.minimum(first, found, out=first)
 
 
 def find_largest(array: Any) -> int:

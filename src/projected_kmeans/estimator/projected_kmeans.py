@@ -74,6 +74,7 @@ from projected_kmeans.fit.reduction import forget_sketch, reduce_rows
 from projected_kmeans.fit.setting_aside import renumber_init, trim_partition, weigh_near_rows
 from projected_kmeans.fit.storage import open_storage
 from projected_kmeans.keys import RandomState
+from projected_kmeans.passes.cluster_sums import KeptSums
 from projected_kmeans.passes.scoring import largest_inertia, normalize
 from projected_kmeans.passes.total_inertia import explain_share
 from projected_kmeans.planning.approach import Approach
@@ -549,8 +550,9 @@ class ProjectedKMeans(
                 finalists = limit_sizes(recipe, sketch, finalists, run)
                 guaranteed = settings.guarantee is not None
                 original, sketch = reduced = forget_sketch(recipe, reduced, guaranteed=guaranteed)
-                lifted = lift_partition(original, sketch, finalists, run)
-                polished = polish_partition(recipe, original, sketch, lifted, run)
+                kept = KeptSums()
+                lifted = lift_partition(original, sketch, finalists, run, kept)
+                polished = polish_partition(recipe, original, sketch, lifted, run, kept)
                 found = Finished(lifted.sketched, polished, has_tails=recipe.approach.has_tails)
                 found = trim_partition(self.trim, recipe, original, weights, found)
                 found = certify_partition(settings, recipe, reduced, found, run)

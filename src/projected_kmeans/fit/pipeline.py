@@ -25,6 +25,7 @@ from projected_kmeans.passes.candidate_search import (
     list_candidates,
 )
 from projected_kmeans.passes.center_graph import find_neighbours
+from projected_kmeans.passes.cluster_sums import ClusterSums, KeptSums
 from projected_kmeans.passes.frame import Frame
 from projected_kmeans.passes.limited_search import LimitedSearch
 from projected_kmeans.passes.listed_search import CenterLists, ListedSearch
@@ -40,7 +41,7 @@ from projected_kmeans.results import Clustering, Lifted
 from projected_kmeans.running.monitor import Monitor
 from projected_kmeans.running.run import Run
 from projected_kmeans.solvers.cell_search import search_cells
-from projected_kmeans.solvers.lifting import lift_lowest
+from projected_kmeans.solvers.lifting import lift_lowest, sum_for_polishing
 from projected_kmeans.solvers.restarts import (
     FINALISTS,
     draw_subsample,
@@ -91,6 +92,7 @@ def cluster_sketch(
         tol=0.0 if approach.solver == "hartigan" else recipe.tol * sketch.mean_variance,
         inertia_tol=approach.inertia_tol,
         min_breathing_gain=approach.min_breathing_gain,
+        momentum=approach.momentum,
         # On a sketch, inertias tell only roughly which restart wins in the original space.
         n_finalists=1 if sketch is original else FINALISTS,
     )
@@ -120,16 +122,25 @@ def _search_cells(recipe: Recipe, sketch: Problem, effort: Effort, run: Run) -> 
 
 
 def lift_partition(
-    original: Problem, sketch: Problem, finalists: Sequence[Clustering], run: Run
+    original: Problem,
+    sketch: Problem,
+    finalists: Sequence[Clustering],
+    run: Run,
+    kept: KeptSums | None = None,
 ) -> Lifted:
-    """Return the finalist with the lowest inertia in the original space, and its centers there."""
+    """Return the finalist with the lowest inertia in the original space, and its centers there.
+
+    Its sums are left in ``kept``, if polishing can go on from them.
+    """
     if sketch is original:
         lowest = finalists[first_of_lowest([one.inertia for one in finalists])]
         return Lifted(lowest, lowest)
     known = run.recall("lifted", Lifted, partial(_fits, original, sketch, len(finalists[0].mass)))
     if known is not None:
+        if kept is not None:
+            kept.sums = sum_for_polishing(original, known.original.labels, len(known.original.mass))
         return known
-    lifted = _lift(original, finalists, run.monitor)
+    lifted = _lift(original, finalists, run.monitor, kept)
     run.keep("lifted", lifted)
     return lifted
 
@@ -141,19 +152,26 @@ def _fits(original: Problem, sketch: Problem, n_clusters: int, found: Lifted) ->
     )
 
 
-def _lift(original: Problem, finalists: Sequence[Clustering], monitor: Monitor) -> Lifted:
+def _lift(
+    original: Problem, finalists: Sequence[Clustering], monitor: Monitor, kept: KeptSums | None
+) -> Lifted:
     n_walks = len(finalists) if original.source.sparse else 1
     total = n_walks * original.source.shape[0]
     with monitor.step("lift", total, unit_bytes=original.source.stored_row_bytes):
         lifted = lift_lowest(
-            original, finalists, lambda done: done < total and monitor.report(done)
+            original, finalists, lambda done: done < total and monitor.report(done), kept
         )
         monitor.report(total, lifted.original.inertia)
         return lifted
 
 
 def polish_partition(
-    recipe: Recipe, original: Problem, sketch: Problem, lifted: Lifted, run: Run
+    recipe: Recipe,
+    original: Problem,
+    sketch: Problem,
+    lifted: Lifted,
+    run: Run,
+    kept: KeptSums | None = None,
 ) -> Clustering:
     """Run a few passes of Lloyd's method in the original space.
 
@@ -161,11 +179,14 @@ def polish_partition(
     end rows get the labels of their nearest centers. If rows were projected and there was no pass,
     also because the fit was stopped, labels stay: they are the paper's partition. Those of a solver
     of the caller stay too, because it may have aimed at something else, and so do labels within
-    limits of the sizes of clusters.
+    limits of the sizes of clusters. ``kept`` holds what lifting left there;
+    without it, rows are summed again, to the same bits.
     """
     approach, start = recipe.approach, lifted.original
     if approach.polish_iter > 0 and not run.monitor.stopped:
-        return _polish(recipe, original, sketch, lifted, run)
+        if kept is None and sketch is not original:
+            kept = KeptSums(sum_for_polishing(original, start.labels, len(start.mass)))
+        return _polish(recipe, original, sketch, lifted, run, kept or KeptSums())
     keeps_labels = recipe.limits is not None or (
         recipe.own_solver is not None and approach.polish_iter == 0
     )
@@ -173,7 +194,7 @@ def polish_partition(
 
 
 def _polish(
-    recipe: Recipe, original: Problem, sketch: Problem, lifted: Lifted, run: Run
+    recipe: Recipe, original: Problem, sketch: Problem, lifted: Lifted, run: Run, kept: KeptSums
 ) -> Clustering:
     approach, start = recipe.approach, lifted.original
     source = original.source
@@ -202,9 +223,12 @@ def _polish(
             inertia_tol=tol,
             start=start,
             search=search,
+            # Centers ahead of the means have no length of one, and no prices for limits of sizes.
+            momentum=0.0 if original.spherical or recipe.limits else approach.momentum,
+            kept=kept,
         )
         if recipe.limits is None:
-            found = _settle(original, found, search, run.monitor)
+            found = _settle(original, found, search, run.monitor, kept.sums)
     if not isinstance(search, LimitedSearch):
         run.monitor.note(
             "polish: %d distances in %d columns; full passes would take %d a row",
@@ -215,19 +239,25 @@ def _polish(
     return found
 
 
-def _settle(original: Problem, found: Clustering, polished: Search, monitor: Monitor) -> Clustering:
+def _settle(
+    original: Problem,
+    found: Clustering,
+    polished: Search,
+    monitor: Monitor,
+    sums: ClusterSums | None,
+) -> Clustering:
     """Give every row the label of its nearest center.
 
     Passes that looked at all centers know which rows need no look. After other passes, bounds tell
     where that saves work.
     """
     if isinstance(polished, NearestSearch | PolishSearch):
-        return settle_and_fill(original, found, polished)
+        return settle_and_fill(original, found, polished, sums)
     source, search = original.source, None
     n_clusters, (n_rows, n_columns) = len(found.mass), source.shape
     if not source.sparse and is_worthwhile(n_rows, n_clusters, n_columns):
         search = PrunedSearch(original) if is_moderate(original.ranges) else None
-    found = settle_and_fill(original, found, search)
+    found = settle_and_fill(original, found, search, sums)
     if search is not None:
         monitor.note(
             "labels: the nearest of all centers by %d distances in %d columns; a full pass would "

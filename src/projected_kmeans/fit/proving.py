@@ -25,6 +25,7 @@ from projected_kmeans.fit.limited_sizes import limit_sizes
 from projected_kmeans.fit.pipeline import cluster_sketch, lift_partition, polish_partition
 from projected_kmeans.fit.reduction import Reduced
 from projected_kmeans.keys import CERTIFICATE, open_stream
+from projected_kmeans.passes.cluster_sums import KeptSums
 from projected_kmeans.planning.recipe import Recipe
 from projected_kmeans.planning.settings import Settings, list_proofs
 from projected_kmeans.results import Labels
@@ -146,8 +147,10 @@ class _Proving:
         original, sketch = self._reduced
         finalists = cluster_sketch(recipe, original, sketch, run)
         finalists = limit_sizes(recipe, sketch, finalists, run)
-        lifted = lift_partition(original, sketch, finalists, run)
-        return Finished(lifted.sketched, polish_partition(recipe, original, sketch, lifted, run))
+        kept = KeptSums()
+        lifted = lift_partition(original, sketch, finalists, run, kept)
+        polished = polish_partition(recipe, original, sketch, lifted, run, kept)
+        return Finished(lifted.sketched, polished)
 
     def _take_labels(self, labels: Labels) -> None:
         """Take the clustering that a proof has found, if it is better with as many clusters."""

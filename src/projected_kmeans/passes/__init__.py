@@ -102,7 +102,8 @@ cluster only. Ordinary rows pay for nothing but the check. Sums are taken of x -
 reference point near the mean of the cluster (the present center in Lloyd's method, a row of the
 cluster in lifting), so that one pass gives mean and inertia without cancellation. Because sums are
 exact, a row that changes its cluster can be subtracted from one sum and added to another: late
-passes touch only the rows that moved.
+passes touch only the rows that moved. `KeptSums` hands the sums of lifting on to polishing, and
+those to the final labels.
 
 **Sparse rows.** CSR blocks go to kernels of the same names and get the same labels and sums as
 dense rows. A zero entry adds the same term for every row of a cluster, so the kernel adds only what

@@ -9,6 +9,7 @@ each cluster (`careful_sums`). Wide sparse rows in memory are summed a few clust
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
@@ -56,9 +57,6 @@ class ClusterSums:
         The number of threads; 0 means as many as OpenMP allows.
     spherical : bool, default=False
         Whether centers have length one.
-    times : int, default=1
-        How many partitions of the rows are added (see `adding_repeated`). Spacings are chosen for
-        the sum of all of them.
 
     Attributes
     ----------
@@ -75,22 +73,21 @@ class ClusterSums:
         n_threads: int = 0,
         *,
         spherical: bool = False,
-        times: int = 1,
     ) -> None:
         self.references = references
         self._source, self._weights, self._spherical = source, weights, spherical
-        self._n_threads = n_threads
+        self._n_threads, self._ranges = n_threads, ranges
         # The partitions that were added last, for sums that are made at the end or again.
         self._partitions: tuple[Labels, ...] = ()
         self._sums: GridSums | ClusterwiseSums
-        if times == 1 and source.resident and sums_are_wide(source, len(references)):
+        if source.resident and sums_are_wide(source, len(references)):
             self._sums = ClusterwiseSums(
                 source, references, weights, ranges, n_threads, spherical=spherical
             )
         else:
             # The array itself, because Lloyd's method asks whether moments are about it.
             points = references if isinstance(references, np.ndarray) else references[:]
-            self._sums = _open_grid_sums(source, points, weights, ranges, n_threads, times)
+            self._sums = _open_grid_sums(source, points, weights, ranges, n_threads)
 
     def update(self, labels: Labels, before: Labels | None = None) -> SomeMoments:
         """Walk over the rows and bring the sums up to date with labels.
@@ -115,7 +112,10 @@ class ClusterSums:
         return self.adding_repeated((labels,), before)
 
     def adding_repeated(self, partitions: Sequence[Labels], before: Labels | None = None) -> Task:
-        """Return the task that adds the rows of a block once for each of several partitions."""
+        """Return the task that adds the rows of a block once for each of several partitions.
+
+        These have different clusters, so that a row is added at most once to the same sum.
+        """
         self._partitions = tuple(partitions)
         if isinstance(self._sums, ClusterwiseSums):
             return Task(_do_nothing)  # the rows are summed when all of them have their labels
@@ -137,6 +137,28 @@ class ClusterSums:
         if isinstance(self._sums, GridSums):
             self._sums.offsets, self._sums.totals = offsets, totals
         self._partitions = (labels,)
+
+    def of_some(self, clusters: slice, labels: Labels) -> ClusterSums | None:
+        """Return the sums of some clusters, as if they alone had been opened and added.
+
+        None if they alone would have another grid, or if sums are clusterwise. The labels are those
+        of the partition that these clusters are.
+        """
+        found = ClusterSums(
+            self._source,
+            self.references[clusters],
+            self._weights,
+            self._ranges,
+            self._n_threads,
+            spherical=self._spherical,
+        )
+        mine, other = self._sums, found._sums
+        if not (isinstance(mine, GridSums) and isinstance(other, GridSums)):
+            return None
+        if not other.has_grid_of(mine):
+            return None
+        found.resume(mine.offsets[:, clusters].copy(), mine.totals[:, clusters].copy(), labels)
+        return found
 
     def moments(self, *, last: bool = False) -> SomeMoments:
         """Return the sums of the rows added so far.
@@ -170,20 +192,29 @@ class ClusterSums:
         )
 
 
+@dataclass
+class KeptSums:
+    """The sums over the last partition, which a step leaves for the next; None if there are none.
+
+    The next step then only needs the rows that move.
+    """
+
+    sums: ClusterSums | None = None
+
+
 def _open_grid_sums(
     source: BlockSource,
     references: Floats,
     weights: Floats | None,
     ranges: ColumnRanges,
     n_threads: int,
-    times: int,
 ) -> GridSums:
     """Return sums on a grid that serves all clusters."""
     n_rows = source.shape[0]
-    grid = shared_grid(ranges, ReferenceBounds.of(references), weights, times, n_rows)
+    grid = shared_grid(ranges, ReferenceBounds.of(references), weights, n_rows)
     if source.sparse:
         mark_columns_without_zeros(grid, ranges)
-    counts = None if weights is None else np.full(len(references), float(times * n_rows))
+    counts = None if weights is None else np.full(len(references), float(n_rows))
     return GridSums(source, references, weights, grid, counts, n_threads)
 
 

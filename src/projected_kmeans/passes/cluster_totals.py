@@ -17,6 +17,10 @@ from projected_kmeans.results import Clustering, Floats, Labels
 # Sums are accurate if the error of the inertia is at most this share of it, 4.5e-13.
 TOLERANCE = 2.0**-41
 
+# Sums are about reference points. When the inertia falls below this share of the squared distances
+# to these points, four bits of it are lost, and sums are opened anew about the means.
+NEAR = 1 / 16
+
 # In most clusters, the grid moves the mean by at most this share of the spread of the rows.
 MEAN_TOLERANCE = 2.0**-30
 
@@ -131,6 +135,11 @@ class ClusterTotals:
     def inertia_about_references(self: ClusterNumbers) -> float:
         """The sum of w ||x - r||^2."""
         return math.fsum(self.squares.tolist())
+
+    @property
+    def loses_bits(self: ClusterNumbers) -> bool:
+        """Whether means are so far from the references that bits of the inertia are lost."""
+        return self.inertia < NEAR * math.fsum(self.squares.tolist())
 
     @property
     def error_about_references(self: ClusterNumbers) -> float:

@@ -206,7 +206,7 @@ class ClusterwiseSums:
             k, length = len(self.references), max(1, GROUP_SIZE // n_columns)
             parts = (self.references[first : first + length] for first in range(0, k, length))
             bounds = reduce(ReferenceBounds.joined, map(ReferenceBounds.of, parts))
-        grid = shared_grid(self.ranges, bounds, self.weights, 1, n_rows)
+        grid = shared_grid(self.ranges, bounds, self.weights, n_rows)
         mark_columns_without_zeros(grid, self.ranges)
         return grid
 

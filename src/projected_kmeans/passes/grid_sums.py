@@ -89,6 +89,10 @@ class GridSums:
         self._add = _add_pieces if dense else _add_rows
         self._n_threads, self._part = n_threads, part
 
+    def has_grid_of(self, other: GridSums) -> bool:
+        """Return whether terms are rounded to the same spacings."""
+        return all(map(np.array_equal, self._grid, other._grid))
+
     def adding(self, partitions: Sequence[Labels], before: Labels | None = None) -> Task:
         """Return the task that adds the rows of a block once for each of several partitions."""
         uses = [read(before), read(self._weights), *map(read, partitions)]

@@ -144,7 +144,6 @@ def shared_grid(
     ranges: ColumnRanges,
     references: ReferenceBounds,
     weights: Floats | None,
-    times: int,
     n_rows: int,
 ) -> MomentGrid:
     """Return spacings that serve all clusters, from what is known before the pass.
@@ -160,10 +159,8 @@ def shared_grid(
         Of the reference points of all clusters.
     weights : ndarray of float64 (n,) or None
         The weights of the rows.
-    times : int
-        How often every row is added.
     n_rows : int
-        n.
+        n; no row is added twice to the sums of a cluster.
     """
     low = np.minimum(ranges.minimum, references.low)
     high = np.maximum(ranges.maximum, references.high)
@@ -173,9 +170,9 @@ def shared_grid(
     heaviest = 1.0 if weights is None else float(weights.max(initial=0.0))
     total = float(n_rows) if weights is None else math.fsum(weights)
     largest = np.empty((1, len(bound) + 2))
-    largest[0, :-2] = bound * total * times
-    largest[0, -2:] = total * times, square * heaviest
-    return _grid(largest, n_rows * times)
+    largest[0, :-2] = bound * total
+    largest[0, -2:] = total, square * heaviest
+    return _grid(largest, n_rows)
 
 
 def mark_columns_without_zeros(grid: MomentGrid, ranges: ColumnRanges) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -69,6 +70,25 @@ class Moments(ClusterTotals):
     def cluster_inertia(self) -> Floats:
         """The sum of w ||x - center||^2 of each cluster."""
         return self._spherical_inertia if self.spherical else self.spread
+
+    def inertia_about(self, points: Floats) -> tuple[float, float]:
+        """Return the sum of w ||x - p||^2 for a point p of each cluster, and its error.
+
+        With g = p - r that is S - 2 O g + m ||g||^2, where O is off by a vector of a known length;
+        see `ClusterTotals.inertia_error`.
+        """
+        gaps = points - self.references
+        along, squares = self._dot(self.offsets, gaps), self._dot(gaps, gaps)
+        parts = self.squares - 2 * along + self.mass * squares
+        lost_mass, lost_offsets, lost_squares = self._errors
+        most, lengths = self.squares + lost_squares, np.sqrt(squares)
+        offsets_error = 4 * ROUNDING * np.sqrt(self.mass * most) + lost_offsets
+        size = np.sqrt(self._dot(self.offsets, self.offsets)) * lengths + self.mass * squares
+        rounded = 8 * ROUNDING * most + 2 * (dot_error(self.n_columns) + 4 * ROUNDING) * size
+        moved = 2 * lengths * offsets_error + lost_mass * squares + lost_squares
+        underflow = 4 * (self.n_columns + 4) * SMALLEST * (1 + self.mass)
+        error = math.fsum(rounded + moved + underflow) * (1 + 2.0**-20)
+        return math.fsum(np.maximum(parts, 0.0)), error
 
     @property
     def moved_means(self) -> NDArray[np.bool_]:

@@ -90,7 +90,7 @@ class Problem:
             self.source, centers, labels, self.weights, n_listed, self.ranges, self.n_threads
         )
 
-    def open_sums(self, references: References, times: int = 1) -> ClusterSums:
+    def open_sums(self, references: References) -> ClusterSums:
         """Return sums over clusters that can be kept up to date over many passes."""
         return ClusterSums(
             self.source,
@@ -99,7 +99,6 @@ class Problem:
             self.ranges,
             self.n_threads,
             spherical=self.spherical,
-            times=times,
         )
 
     def sum(self, labels: Labels, references: References) -> SomeMoments:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import Any
 
 from projected_kmeans.choices import SKETCH_SOLVERS
 from projected_kmeans.planning.cell_plan import (
@@ -20,14 +19,16 @@ from projected_kmeans.planning.cell_plan import (
     takes_cells,
 )
 from projected_kmeans.planning.map_choice import MapChoice, choose_map
-from projected_kmeans.planning.restart_plan import DEFAULT_RESTARTS, Restarts, choose_restarts
+from projected_kmeans.planning.restart_plan import Restarts, choose_restarts
 from projected_kmeans.planning.scout_plan import count_scouts, takes_scouts
 from projected_kmeans.planning.settings import (
     OWN_SOLVER,
     Settings,
     limits_sizes,
+    list_fixed,
 )
 from projected_kmeans.planning.sizes import Sizes
+from projected_kmeans.solvers.restarts import FINALISTS
 
 # The work of a fit is counted in multiplications of one full pass: rows x clusters x dimensions.
 # Up to SMALL_WORK a local search takes less than a second, so a small fit breathes until no breath
@@ -48,6 +49,14 @@ POLISH_CANDIDATES, MIN_CLUSTERS_FOR_CANDIDATES = 16, 128
 # 3e-5. On digits another 0.1 % would take half of the time again. With fewer than 100 clusters
 # passes cost less, so the share is smaller in proportion.
 INERTIA_TOL_PER_CLUSTER, MAX_INERTIA_TOL = 3e-7, 3e-5
+
+# Passes on a sketch, and polish passes after the first, look ahead of the means, by this share of
+# their last step, unless the caller names a solver. Each pass then gains more, so that they may
+# stop at a larger share, three times that of other passes. On digits (k = 10, 64, 100) and mixtures
+# (k = 50, 100) a third to a half of the passes end up to .05 % lower; on noise polishing ends .1 %
+# lower. From 1.0 on, some passes look too far and fail. Restarts that pause look at the means, too,
+# because they forget in which direction these moved.
+MOMENTUM, TOL_WITH_MOMENTUM = 0.9, 10 / 3
 
 # Polish passes: 4 for small work; else 1 after principal directions and 2 after other maps, and if
 # columns were hashed before directions were found.
@@ -97,6 +106,9 @@ class Approach:
         the rows turn out to have heavy tails.
     reason : str
         Why this projection.
+    momentum : float
+        How far ahead of the means passes look, as a share of the means' last step: passes of the
+        solver "lloyd" on the sketch, and polish passes.
     limits_sizes : bool
         Whether clusters keep limits of their sizes.
     scouts : bool
@@ -116,6 +128,7 @@ class Approach:
     wide_candidates: int
     watches_tails: bool
     reason: str
+    momentum: float = 0.0
     limits_sizes: bool = False
     scouts: bool = False
 
@@ -181,7 +194,10 @@ def choose_effort(sizes: Sizes, chosen: MapChoice, *, draws_centers: bool = True
     if is_small and draws_centers:
         restarts = Restarts(restarts.n_init, 0)
         min_gain = math.inf if is_projected else 0.0
+    momentum = MOMENTUM if is_projected and not is_small else 0.0
     tolerance = min(MAX_INERTIA_TOL, INERTIA_TOL_PER_CLUSTER * sizes.n_clusters)
+    if momentum > 0:
+        tolerance *= TOL_WITH_MOMENTUM
     has_candidates = is_projected and sizes.n_clusters >= MIN_CLUSTERS_FOR_CANDIDATES
     return Approach(
         projection=chosen.name,
@@ -197,6 +213,7 @@ def choose_effort(sizes: Sizes, chosen: MapChoice, *, draws_centers: bool = True
         wide_candidates=POLISH_CANDIDATES if has_candidates else 0,
         watches_tails=False,
         reason=chosen.reason,
+        momentum=momentum,
     )
 
 
@@ -239,7 +256,7 @@ def _apply_settings(settings: Settings, planned: Approach) -> Approach:
         else:
             n_polish = max(planned.polish_iter, MIN_COSINE_POLISH)
             planned = replace(planned, polish_iter=n_polish, extra_polish=0)
-    fixed = _list_fixed(settings)
+    fixed = list_fixed(settings)
     if fixed.get("solver") in (*SKETCH_SOLVERS, OWN_SOLVER):
         fixed.setdefault("n_init", 1)
     if fixed.get("solver") == OWN_SOLVER:
@@ -259,29 +276,8 @@ def _apply_settings(settings: Settings, planned: Approach) -> Approach:
         approach = replace(approach, subsample_rows=0)
     if approach.solver not in ("lloyd", "cells") and "inertia_tol" not in fixed:
         approach = replace(approach, inertia_tol=0.0)
+    pauses = approach.n_init > FINALISTS and approach.subsample_rows == 0
+    if approach.momentum > 0 and ("solver" in fixed or pauses):
+        tol = approach.inertia_tol / (1.0 if "inertia_tol" in fixed else TOL_WITH_MOMENTUM)
+        approach = replace(approach, momentum=0.0, inertia_tol=tol)
     return approach
-
-
-def _list_fixed(settings: Settings) -> dict[str, Any]:
-    """Return the fields of the approach that the caller fixed, with their values."""
-    given = {
-        "solver": settings.solver if isinstance(settings.solver, str) else OWN_SOLVER,
-        "n_init": settings.n_init,
-        "inertia_tol": settings.inertia_tol,
-        "polish_iter": settings.polish_iter,
-    }
-    # The solver "sdp" improves what "auto" finds.
-    fixed: dict[str, Any] = {
-        name: value for name, value in given.items() if value not in ("auto", "sdp")
-    }
-    if callable(settings.init):
-        fixed.setdefault("n_init", DEFAULT_RESTARTS)
-    elif not isinstance(settings.init, str) and "n_init" in fixed:
-        fixed["n_init"] = 1  # restarts from the same centers would all be the same
-    candidates = settings.polish_candidates
-    if candidates is None:
-        fixed["polish_candidates"] = 0
-    elif not isinstance(candidates, str):
-        # As many candidates as clusters, or more, are a full pass.
-        fixed["polish_candidates"] = int(candidates) if candidates < settings.n_clusters else 0
-    return fixed

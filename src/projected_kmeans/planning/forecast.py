@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
+from typing import NamedTuple
 
 import numpy as np
 
@@ -27,11 +28,20 @@ from projected_kmeans.solvers.cell_seeding import count_cells
 from projected_kmeans.solvers.near_centers import count_neighbours
 from projected_kmeans.solvers.swaps import SPLIT_PASSES
 
-# Passes of Lloyd's method until it converges, on digits and mixtures: of a restart, on a subsample
-# or on all rows, and of the run that follows on all rows.
-RESTART_PASSES, FINAL_PASSES = 35, 30
-# The share of distances that bounds leave to be computed.
-COMPUTED_SHARE = 0.35
+
+class _Passes(NamedTuple):
+    """Passes of Lloyd's method until it converges, on digits and mixtures.
+
+    Those of a restart, on a subsample or on all rows; those of the run that follows on all rows;
+    and the time of a pass as a share of measuring all distances.
+    """
+
+    restart: int
+    final: int
+    share: float
+
+
+PLAIN_PASSES, PASSES_WITH_MOMENTUM = _Passes(35, 30, 0.35), _Passes(17, 14, 1.0)
 
 # Passes that breathing adds after Lloyd's method.
 BREATHING_PASSES = 13
@@ -191,16 +201,17 @@ def _cluster_seconds(sizes: Sizes, approach: Approach, row_seconds: float) -> fl
         scouting = approach.n_init * SCOUT_PASSES * sizes.n_rows * row_seconds
         return scouting + PASSES_AFTER_SCOUTS * (sizes.n_rows * row_seconds + SECONDS_PER_PASS)
     competing = approach.subsample_rows or sizes.n_rows
+    passes = PASSES_WITH_MOMENTUM if approach.momentum > 0 else PLAIN_PASSES
     searches = approach.solver == "breathing"
     # Without a subsample the last restart is the final run.
     restarts = approach.n_init if approach.subsample_rows else approach.n_init - 1
-    n_passes = restarts * RESTART_PASSES + FINAL_PASSES
-    row_passes = restarts * RESTART_PASSES * competing + FINAL_PASSES * sizes.n_rows
+    n_passes = restarts * passes.restart + passes.final
+    row_passes = restarts * passes.restart * competing + passes.final * sizes.n_rows
     if math.isfinite(approach.min_breathing_gain):
         n_passes += BREATHING_PASSES
         row_passes += BREATHING_PASSES * competing
     runs = SEARCH_RUNS * approach.n_init if searches else 1
-    distances = row_passes * row_seconds * COMPUTED_SHARE * runs
+    distances = row_passes * row_seconds * passes.share * runs
     calls = n_passes * (SEARCH_CALLS if searches else 1) * SECONDS_PER_PASS
     return distances + row_passes * SECONDS_PER_ROW + calls
 

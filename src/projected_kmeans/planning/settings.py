@@ -27,6 +27,7 @@ from projected_kmeans.checks import (
 from projected_kmeans.choices import METRICS, ON_MISSING, SKETCH_SOLVERS, SOLVERS
 from projected_kmeans.keys import RandomState
 from projected_kmeans.planning.memory_limit import parse_memory
+from projected_kmeans.planning.restart_plan import DEFAULT_RESTARTS
 from projected_kmeans.projections.map_protocol import Transformer
 from projected_kmeans.projections.named_maps import MAPS
 from projected_kmeans.projections.target_dimension import check_eps
@@ -231,3 +232,28 @@ def list_proofs(settings: Settings) -> tuple[str, ...]:
     if settings.guarantee is not None:
         return ("auto", "full")
     return ("semidefinite",) if settings.solver == "sdp" else ()
+
+
+def list_fixed(settings: Settings) -> dict[str, Any]:
+    """Return the fields of the approach that the caller fixed, with their values."""
+    given = {
+        "solver": settings.solver if isinstance(settings.solver, str) else OWN_SOLVER,
+        "n_init": settings.n_init,
+        "inertia_tol": settings.inertia_tol,
+        "polish_iter": settings.polish_iter,
+    }
+    # The solver "sdp" improves what "auto" finds.
+    fixed: dict[str, Any] = {
+        name: value for name, value in given.items() if value not in ("auto", "sdp")
+    }
+    if callable(settings.init):
+        fixed.setdefault("n_init", DEFAULT_RESTARTS)
+    elif not isinstance(settings.init, str) and "n_init" in fixed:
+        fixed["n_init"] = 1  # restarts from the same centers would all be the same
+    candidates = settings.polish_candidates
+    if candidates is None:
+        fixed["polish_candidates"] = 0
+    elif not isinstance(candidates, str):
+        # As many candidates as clusters, or more, are a full pass.
+        fixed["polish_candidates"] = int(candidates) if candidates < settings.n_clusters else 0
+    return fixed

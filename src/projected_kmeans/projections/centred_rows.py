@@ -7,6 +7,7 @@ float64 in the order of the rows. So the result depends neither on blocks nor on
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
@@ -17,18 +18,21 @@ import scipy.sparse
 from numpy.typing import NDArray
 
 from projected_kmeans import _native
-from projected_kmeans.blas_threads import one_blas_thread
+from projected_kmeans.blas_threads import on_one_blas_thread
 from projected_kmeans.blocks.column_scan import ColumnRanges
 from projected_kmeans.blocks.element_types import compute_type
 from projected_kmeans.blocks.memory_blocks import PickedRows, open_blocks
 from projected_kmeans.passes.problem import Problem
 from projected_kmeans.results import Floats
 
-# Numbers in a stretch: few enough to stay in the second-level cache while it is multiplied twice.
-STRETCH_SIZE = 2**18
+# Numbers in a stretch: few enough to stay in the second-level cache while it is multiplied twice. A
+# stretch of wide rows has up to 256 rows and 2**20 numbers, because its products are as large for
+# few rows as for many.
+STRETCH_SIZE, WIDE_SIZE, WIDE_ROWS = 2**18, 2**20, 256
 
-# Stretches that one thread adds up before its sum is added to the total.
-STRETCHES_PER_SUM = 16
+# Stretches that one thread adds up before its sum is added to the total: at most 16, and so few
+# that many threads have something to do.
+MAX_PER_SUM, WANTED_SUMS = 16, 32
 
 # CSR rows that are multiplied at a time.
 SPARSE_STRETCH_ROWS = 2**16
@@ -166,10 +170,13 @@ class DenseRows:
         shares = np.ones(0) if self.weights is None else self.weights / heaviest
         shares = shares.astype(self._dtype)
 
+        own = _OwnStretch((length, n_columns), self._dtype)
+
         def add_up(group: slice) -> Floats:
             total = np.zeros((n_columns, width))
             for span in spans(group.stop, length, group.start):
-                stretch = np.subtract(self.array[span], center, dtype=self._dtype, order="C")
+                stretch = own.stretch[: span.stop - span.start]
+                np.subtract(self.array[span], center, out=stretch, dtype=self._dtype)
                 if unit != 1:
                     stretch *= unit
                 right = sketch(stretch)
@@ -179,9 +186,10 @@ class DenseRows:
             return total
 
         total = np.zeros((n_columns, width))
-        groups = list(spans(n_rows, length * STRETCHES_PER_SUM))
+        per_sum = min(max(-(-n_rows // length) // WANTED_SUMS, 1), MAX_PER_SUM)
+        groups = list(spans(n_rows, length * per_sum))
         with ThreadPoolExecutor(self.n_threads) as pool:
-            for part in pool.map(_on_one_blas_thread(add_up), groups):
+            for part in pool.map(on_one_blas_thread(add_up), groups):
                 total += part
         return total * heaviest
 
@@ -259,19 +267,18 @@ class SparseRows:
         return np.ones(self.shape[0]) if self.weights is None else np.sqrt(self.weights)
 
 
-def _on_one_blas_thread(add_up: Callable[[slice], Floats]) -> Callable[[slice], Floats]:
-    """Return a function that enters the guard in the thread that calls it."""
+class _OwnStretch(threading.local):
+    """Room for a stretch of rows that each thread uses again, because new memory is slow."""
 
-    def add_up_guarded(group: slice) -> Floats:
-        with one_blas_thread():
-            return add_up(group)
-
-    return add_up_guarded
+    def __init__(self, shape: tuple[int, int], dtype: np.dtype[Any]) -> None:
+        self.stretch = np.empty(shape, dtype)
 
 
 def stretch_rows(n_columns: int) -> int:
     """Return the rows of a stretch: a power of two from 128 to 4096."""
-    return min(max(1 << (max(STRETCH_SIZE // n_columns, 1).bit_length() - 1), 128), 4096)
+    sizes = STRETCH_SIZE // n_columns, WIDE_SIZE // n_columns
+    usual, wide = (1 << (max(size, 1).bit_length() - 1) for size in sizes)
+    return min(max(usual, min(wide, WIDE_ROWS), 128), 4096)
 
 
 def _multiply_signs(stretch: NDArray[Any], signs: Signs) -> NDArray[Any]:

@@ -5,7 +5,7 @@ The callers choose how many directions they want, and from which rows.
 With C = (A - c)^T diag(w) (A - c) and a sign matrix R, one walk over the rows gives C R, stretch by
 stretch as S^T (S R), and C is about (C R) (R^T C R)^-1 (C R)^T (Nystrom; Tropp, Yurtsever, Udell,
 Cevher 2017), whose eigenvectors are the directions. A power pass replaces R by an orthonormal basis
-of C R and walks over the rows once more.
+of C R and walks over the rows once more. If there is one, the first walk may take fewer rows.
 """
 
 from __future__ import annotations
@@ -25,6 +25,10 @@ EXACT_SIZE = 256
 
 # R has as many columns beyond t as t itself, and at least 10.
 MIN_OVERSAMPLES = 10
+
+# Matrices of many rows are decomposed by their Gram matrix, in which ratios of lengths are squared,
+# if no length is below this share of the largest.
+MIN_RATIO = 1e-4
 
 
 class Directions(NamedTuple):
@@ -62,6 +66,7 @@ def find_directions(
     n_oversamples: int | None,
     n_power: int,
     exact: bool | None = None,
+    start: CentredRows | None = None,
 ) -> Directions:
     """Return the directions of largest variance, approximately from a sign sketch or exactly.
 
@@ -80,6 +85,8 @@ def find_directions(
     exact : bool, optional
         Whether to decompose the smaller Gram matrix, in O(n d min(n, d)); by default if min(n, d)
         is at most 256.
+    start : CentredRows, optional
+        Some of the rows, for the first walk if there are power passes; by default all of them.
     """
     exact = min(rows.shape) <= EXACT_SIZE if exact is None else exact
     signs = Signs(key, sketch_width(n_directions, rows.shape[1], n_oversamples))
@@ -89,14 +96,16 @@ def find_directions(
             return _decompose(rows)
         if isinstance(rows, SparseRows) and rows.shape[0] < rows.shape[1]:
             return _decompose_few(rows, signs, n_power, n_directions)
-        return _decompose_many(rows, signs, n_power)
+        return _decompose_many(rows, signs, n_power, start or rows)
 
     return strictly(lambda: _tidy(decompose(), n_directions, rows))
 
 
-def _decompose_many(rows: CentredRows, signs: Signs, n_power: int) -> Eigenpairs:
+def _decompose_many(
+    rows: CentredRows, signs: Signs, n_power: int, start: CentredRows
+) -> Eigenpairs:
     """Return the eigenvectors of the approximation of C that its product with signs gives."""
-    product, omega = rows.multiply(signs), None
+    product, omega = (start if n_power else rows).multiply(signs), None
     for _ in range(n_power):
         omega = _orthonormal(product)
         del product  # free it before the next product, which is as large
@@ -108,6 +117,9 @@ def _decompose_many(rows: CentredRows, signs: Signs, n_power: int) -> Eigenpairs
 
 def _orthonormal(columns: Floats) -> Floats:
     """Return an orthonormal basis of the span of the columns, which are overwritten."""
+    values, vectors = scipy.linalg.eigh(columns.T @ columns)
+    if values[0] > MIN_RATIO**2 * values[-1]:
+        return np.ascontiguousarray(columns @ (vectors / np.sqrt(values)))
     basis = scipy.linalg.qr(columns, mode="economic", overwrite_a=True)[0]
     return np.ascontiguousarray(basis)
 
@@ -146,6 +158,9 @@ def _decompose_sketch(omega: Floats, product: Floats, precision: float) -> Eigen
     root = product @ (vectors[:, seen] / np.sqrt(values[seen]))
     if not seen.any():  # all rows are equal; SciPy 1.11 refuses to decompose an empty matrix
         return Eigenpairs(root, np.empty(0))
+    squares, vectors = scipy.linalg.eigh(root.T @ root)
+    if squares[0] > MIN_RATIO**2 * squares[-1]:
+        return Eigenpairs(root @ vectors[:, ::-1], squares[::-1])
     left, singular, _ = scipy.linalg.svd(root, full_matrices=False)
     return Eigenpairs(left, singular**2)
 

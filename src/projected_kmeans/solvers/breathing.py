@@ -33,6 +33,7 @@ def breathe(
     max_iter: int,
     tol: float = 0.0,
     inertia_tol: float = 0.0,
+    momentum: float = 0.0,
     min_gain: float = 0.0,
     on_pass: OnPass | None = None,
 ) -> Clustering:
@@ -58,6 +59,8 @@ def breathe(
         As in `Lloyd`, for all passes.
     inertia_tol : float, default=0.0
         The last passes have converged when one lowers the inertia by less than this share of it.
+    momentum : float, default=0.0
+        As in `Lloyd`, for the last passes.
     min_gain : float, default=0.0
         Breathing ends with the first breath that lowers the inertia by less than this share. One
         breath mends one misplaced center; where none is misplaced, one breath is all that is spent.
@@ -81,7 +84,7 @@ def breathe(
         depth = 0 if last else depth - (not gain > 0)
         if found.inertia < best.inertia:
             breathing.best = found
-    breathing.converge(inertia_tol)
+    breathing.converge(inertia_tol, momentum)
     history = tuple(breathing.history)
     converged = depth == 0 and breathing.best.converged and not breathing.stopped
     return replace(breathing.best, n_iter=len(history), converged=converged, history=history)
@@ -132,7 +135,7 @@ class _Breathing:
         stays[find_spare_centers(problem, more.centers, len(rows))] = False
         return self._run_short(more.centers[stays], self._count_or_give_up())
 
-    def converge(self, inertia_tol: float) -> None:
+    def converge(self, inertia_tol: float, momentum: float) -> None:
         """Run Lloyd's method from the best partition until it converges or passes run out."""
         if self.n_left <= 0:
             return
@@ -144,6 +147,7 @@ class _Breathing:
             tol=self._tol,
             start=self.best,
             on_pass=plateau,
+            momentum=momentum,
         )
         self.best = replace(found, converged=found.converged or plateau.reached)
 

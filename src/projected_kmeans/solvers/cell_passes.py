@@ -14,9 +14,9 @@ from projected_kmeans.passes.problem import Problem
 from projected_kmeans.passes.stored_partitions import are_labels, are_lists
 from projected_kmeans.results import Labels
 from projected_kmeans.solvers.cell_seeding import CellSeeds
-from projected_kmeans.solvers.lloyd import Lloyd, LloydState
+from projected_kmeans.solvers.lloyd import Lloyd
+from projected_kmeans.solvers.lloyd_state import LloydState, state_fits
 from projected_kmeans.solvers.near_centers import TRYING_PASSES, CellSearch, count_neighbours
-from projected_kmeans.solvers.resumable_solvers import state_fits
 from projected_kmeans.solvers.single_restart import Effort
 from projected_kmeans.solvers.swaps import (
     N_LOCKED,

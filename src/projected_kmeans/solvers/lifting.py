@@ -5,9 +5,10 @@ One pass over the rows serves all partitions; it does not change any of them.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 
@@ -17,19 +18,19 @@ from projected_kmeans.blocks.row_arrays import (
     have_equal_entries,
 )
 from projected_kmeans.blocks.tasks import OnBlock
-from projected_kmeans.passes.cluster_sums import SomeMoments
+from projected_kmeans.passes.cluster_sums import ClusterSums, KeptSums, SomeMoments
 from projected_kmeans.passes.clusterwise_sums import RowReferences
 from projected_kmeans.passes.moments import Moments
 from projected_kmeans.passes.problem import Problem
 from projected_kmeans.results import Clustering, Floats, Labels, Lifted
 from projected_kmeans.solvers.restarts import ROUNDING, first_of_lowest
 
+# Sums of at most this many numbers are kept for polishing, which takes 64 MB.
+MAX_KEPT = 2**22
+
 
 def lift(
-    problem: Problem,
-    sketched: Sequence[Clustering],
-    on_block: OnBlock = lambda done: None,
-    times: int = 1,
+    problem: Problem, sketched: Sequence[Clustering], on_block: OnBlock = lambda done: None
 ) -> list[Clustering]:
     """Return the same partitions with their means and their inertia on the original rows.
 
@@ -49,13 +50,25 @@ def lift(
         Partitions of these rows, with centers on the sketch.
     on_block : callable, optional
         Called with the number of rows done, over all passes.
-    times : int, default=1
-        Spacings are chosen for the sums of this many partitions, or of all that are lifted if they
-        are more.
     """
     if problem.source.sparse:
         n_rows = problem.source.shape[0]
         return [_lift_sparse(problem, one, on_block, i * n_rows) for i, one in enumerate(sketched)]
+    return lift_together(problem, sketched, on_block).partitions
+
+
+class LiftedTogether(NamedTuple):
+    """Partitions lifted in one pass, the sums of their clusters, and which of these are whose."""
+
+    partitions: list[Clustering]
+    sums: ClusterSums
+    clusters: list[slice]
+
+
+def lift_together(
+    problem: Problem, sketched: Sequence[Clustering], on_block: OnBlock
+) -> LiftedTogether:
+    """Return partitions of dense rows lifted."""
     n_clusters = [len(one.mass) for one in sketched]
     starts = np.concatenate([[0], np.cumsum(n_clusters)])
     partitions = [
@@ -65,9 +78,9 @@ def lift(
     references = np.concatenate(
         [choose_references(problem, one.labels, len(one.mass)) for one in sketched]
     )
-    sums = problem.open_sums(references, times=max(times, len(sketched)))
+    sums = problem.open_sums(references)
     problem.source.walk(sums.adding_repeated(partitions), on_block=on_block)
-    moments = sums.moments(last=True)
+    moments = sums.moments(last=max(n_clusters) * references.shape[1] > MAX_KEPT)
     assert isinstance(moments, Moments)
     errors = moments.errors
     parts = [slice(start, start + k) for start, k in zip(starts, n_clusters, strict=False)]
@@ -88,29 +101,77 @@ def lift(
         part if part.accurate else problem.sum(one.labels, part.references)
         for one, part in zip(sketched, found, strict=True)
     ]
-    return [_describe(part, one) for one, part in zip(sketched, own, strict=True)]
+    lifted = [_describe(part, one) for one, part in zip(sketched, own, strict=True)]
+    return LiftedTogether(lifted, sums, parts)
 
 
 def lift_lowest(
-    problem: Problem, sketched: Sequence[Clustering], on_block: OnBlock = lambda done: None
+    problem: Problem,
+    sketched: Sequence[Clustering],
+    on_block: OnBlock = lambda done: None,
+    kept: KeptSums | None = None,
 ) -> Lifted:
     """Return the partition with the lowest inertia on the original rows, sketched and lifted.
 
     Of equal partitions, perhaps with other numbers for the clusters, only the first is lifted,
     because all have the same inertia to the bit. Of sparse rows only the lowest partition is kept.
+
+    Parameters
+    ----------
+    problem, sketched, on_block
+        As in `lift`.
+    kept : KeptSums, optional
+        Overwritten by the sums of the partition, if they are small.
     """
     distinct = _drop_repeated(sketched)
     if not problem.source.sparse:
-        lifted = lift(problem, distinct, on_block, times=len(sketched))
+        lifted, sums, parts = lift_together(problem, distinct, on_block)
         winner = first_of_lowest([one.inertia for one in lifted])
+        if kept is not None:
+            labels = distinct[winner].labels
+            known = partial(sums.of_some, parts[winner], labels)
+            kept.sums = sum_for_polishing(problem, labels, len(distinct[winner].mass), known)
         return Lifted(distinct[winner], lifted[winner])
-    n_rows, kept = problem.source.shape[0], list[Lifted]()
+    n_rows, left = problem.source.shape[0], list[Lifted]()
     for index, one in enumerate(distinct):
-        kept.append(Lifted(one, _lift_sparse(problem, one, on_block, index * n_rows)))
+        left.append(Lifted(one, _lift_sparse(problem, one, on_block, index * n_rows)))
         # Those that are equal up to rounding stay, because the first of them wins in the end.
-        lowest = min(one.original.inertia for one in kept)
-        kept = [one for one in kept if one.original.inertia * (1 - ROUNDING) <= lowest]
-    return kept[0]
+        lowest = min(one.original.inertia for one in left)
+        left = [one for one in left if one.original.inertia * (1 - ROUNDING) <= lowest]
+    return left[0]
+
+
+def sum_for_polishing(
+    problem: Problem,
+    labels: Labels,
+    n_clusters: int,
+    find: Callable[[], ClusterSums | None] = lambda: None,
+) -> ClusterSums | None:
+    """Return the sums that polishing goes on from; None if it is to open sums about the means.
+
+    They depend on the partition alone: a fit that goes on after lifting has the same.
+
+    Parameters
+    ----------
+    problem : Problem
+        The original rows.
+    labels : ndarray of int32 (n,)
+        Their partition.
+    n_clusters : int
+        k.
+    find : callable, optional
+        Returns the sums about the first row of each cluster if they are known; else None, and they
+        are summed.
+    """
+    if problem.source.sparse or n_clusters * problem.source.shape[1] > MAX_KEPT:
+        return None
+    sums = find()
+    if sums is None:
+        sums = problem.open_sums(choose_references(problem, labels, n_clusters))
+        sums.update(labels)
+    moments = sums.moments()
+    near = moments.references is sums.references and not moments.loses_bits
+    return sums if near else None
 
 
 def _lift_sparse(

@@ -6,7 +6,7 @@ Starts from centers that it is given; it neither seeds nor projects.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,46 +19,11 @@ from projected_kmeans.passes.polish_search import PolishSearch
 from projected_kmeans.passes.problem import Problem
 from projected_kmeans.results import Clustering, Floats, Labels, OnPass
 from projected_kmeans.solvers.empty_clusters import choose_refills
+from projected_kmeans.solvers.lloyd_state import LloydState
+from projected_kmeans.solvers.sum_references import are_far, limit_references
 
-# Sums are about reference points. When the inertia falls below this share of the squared distances
-# to these points, four bits of it are lost, and sums are opened anew about the means.
-NEAR = 1 / 16
-
-# The first sums are about points whose entries are at most this many times the largest of the rows.
-FAR = 2**10
-
-
-@dataclass(frozen=True)
-class LloydState:
-    """Where Lloyd's method stands after a pass. From it, the method goes on to the same bits.
-
-    Bounds of distances are not part of it, because no label depends on them.
-
-    Attributes
-    ----------
-    labels : ndarray of int32 (n,)
-        The partition.
-    references, offsets, totals : ndarray of float64
-        Its sums: the points that they are about, and their parts on the grids.
-    history : tuple of float
-        Inertia after each pass.
-    shift : float
-        How far the last pass moved the centers, squared.
-    refilled, targets : ndarray of int64, of int32
-        Rows that were sent to empty clusters, and to which, in the order of the passes.
-    remembered : ndarray of float64
-        What the search remembers, see `Search`.
-    """
-
-    labels: Labels
-    references: Floats
-    offsets: Floats
-    totals: Floats
-    history: tuple[float, ...]
-    shift: float
-    refilled: NDArray[np.int64]
-    targets: Labels
-    remembered: Floats
+# There are no centers ahead of the means.
+NONE_AHEAD = np.empty(0)
 
 
 class Lloyd:
@@ -66,6 +31,11 @@ class Lloyd:
 
     A row moves only to a center that is strictly nearer, and a pass that does not lower the inertia
     is taken back, as in MatLab's kmeans, so that the method cannot cycle.
+
+    With momentum, a pass looks at centers that lie ahead of the means, in the direction in which
+    these moved last. That takes fewer passes, because means move slowly and straight in late ones.
+    If such a pass does not lower the inertia, a pass at the means follows, and later ones look half
+    as far ahead. What is accepted is always a partition and its means.
 
     Parameters
     ----------
@@ -82,6 +52,10 @@ class Lloyd:
         inertia, and its ties are kept.
     search : Search, optional
         What finds the nearest centers; by default `NearestSearch`, which finds them exactly.
+    momentum : float, default=0.0
+        How far ahead of the means a pass looks, as a share of their last step.
+    sums : ClusterSums, optional
+        The sums over the partition ``start``; by default all rows are summed in the first pass.
 
     Attributes
     ----------
@@ -117,6 +91,8 @@ class Lloyd:
         tol: float = 0.0,
         start: Clustering | None = None,
         search: Search | None = None,
+        momentum: float = 0.0,
+        sums: ClusterSums | None = None,
     ) -> None:
         self.centers = centers
         self.inertia = math.inf if start is None else start.inertia
@@ -125,44 +101,48 @@ class Lloyd:
         self._problem, self._start = problem, start
         self._search = search or NearestSearch(problem, len(centers))
         self._max_iter, self._tol = max_iter, tol
+        self._momentum, self._ahead = momentum, NONE_AHEAD
         # The partition after the last pass, and the labels that the next pass overwrites.
         new_array = problem.source.new_row_array
         self._labels = new_array(np.dtype(np.int32), 0) if start is None else start.labels.copy()
         self._next_labels = self._labels.copy()
-        self._sums: ClusterSums | None = None
+        self._sums, self._follows = sums, True
         self._moments: SomeMoments | None = None
         self._sees_all_centers = isinstance(self._search, NearestSearch | PolishSearch)
         self._settled, self._shift = False, math.nan  # the shift is unknown before the first pass
         self._refilled, self._targets = np.empty(0, np.int64), np.empty(0, np.int32)
 
     def step(self) -> bool:
-        """Make one pass; return whether it lowered the inertia, else the method has ended."""
+        """Make a pass; return whether it lowered the inertia, else the method has ended."""
         if self._shift <= self._tol:
             self.converged = True
         if self.converged or len(self.history) >= self._max_iter:
             return False
-        has_partition = self.inertia < math.inf
-        # Rows are summed as they are labelled, so that a pass reads them once. Sums that follow
-        # the partition only need the rows that moved.
-        if self._sums is None or self._sums_are_far():
-            before, self._sums = None, self._problem.open_sums(self._choose_references())
-        else:
-            before = self._labels
-        changed = ChangedEntries(self._next_labels, self._labels)
-        then = [self._sums.adding(self._next_labels, before), changed.task]
-        self._search.assign(self.centers, self._next_labels, keep_ties=has_partition, then=then)
-        if has_partition and not changed:
-            self.converged, self._settled = True, self._sees_all_centers
-            return False
-        moments = self._sums.moments()
-        if moments.mass.min() <= 0:
-            moments = self._fill_empty_clusters(self._sums, moments)
-        if not moments.inertia < self.inertia:
-            self._search.rows_reassigned(*changed.find_rows())
-            self.converged = True
-            return False
-        self._accept(moments)
-        return True
+        before = self._labels
+        while True:
+            is_ahead, has_partition = len(self._ahead) > 0, self.inertia < math.inf
+            # Rows are summed as they are labelled, so that a pass reads them once. Sums that
+            # follow the partition only need the rows that moved.
+            if self._sums is None or are_far(self._sums, self._moments):
+                self._sums = self._open_sums()
+                adding = self._sums.adding(self._next_labels)
+            else:
+                adding = self._sums.adding(self._next_labels, before)
+            changed = ChangedEntries(self._next_labels, self._labels)
+            self._search.assign(
+                self._ahead if is_ahead else self.centers,
+                self._next_labels,
+                keep_ties=has_partition,
+                then=[adding, changed.task],
+            )
+            if self._accept_lower(self._sums, changed):
+                return True
+            if not is_ahead:
+                self.converged = True
+                return False
+            # It looked too far ahead, and its labels are in the sums now.
+            self._ahead, self._momentum = NONE_AHEAD, self._momentum / 2
+            before = self._next_labels.copy()
 
     def resume(self, state: LloydState) -> None:
         """Go on after the last pass of a state of the same rows and parameters."""
@@ -172,6 +152,7 @@ class Lloyd:
         self.centers, self.inertia = self._moments.means, self._moments.inertia
         self.history, self._shift = list(state.history), state.shift
         self._labels, self._next_labels = state.labels.copy(), state.labels.copy()
+        self._momentum, self._ahead = state.momentum, state.ahead
         self._note_refills(state.refilled, state.targets)
         self._search.remembered = state.remembered
 
@@ -183,12 +164,20 @@ class Lloyd:
         copy_entries(self._labels, labels)
         self.centers, self.inertia = self._moments.means, self._moments.inertia
         self._shift, self.converged, self._settled = math.nan, False, False
+        self._ahead = NONE_AHEAD
 
     @property
     def partition(self) -> tuple[Labels, SomeMoments]:
         """The labels and the sums after the last pass. They are true until the next pass begins."""
         assert self._moments is not None
         return self._labels, self._moments
+
+    @property
+    def sums(self) -> ClusterSums | None:
+        """The sums over the partition after the last pass; None if they are over another one."""
+        if self._sums is None or not self._follows or are_far(self._sums, self._moments):
+            return None
+        return self._sums
 
     def state(self) -> LloydState:
         """Return where the method stands after a pass. It is true until the next pass begins."""
@@ -203,13 +192,15 @@ class Lloyd:
             self._refilled,
             self._targets,
             self._search.remembered,
+            self._ahead,
+            self._momentum,
         )
 
     def result(self) -> Clustering:
         """Return the partition after the last pass; its inertia never exceeds that of the start."""
         best, history = self._start, tuple(self.history)
         if (moments := self._moments) is not None:
-            if _loses_bits(moments):
+            if moments.loses_bits:
                 moments = self._problem.sum(self._labels, moments.means)
                 history = (*history[:-1], moments.inertia)
             best = moments.describe(self._labels)
@@ -223,35 +214,37 @@ class Lloyd:
             settled=self._settled,
         )
 
-    def _accept(self, moments: SomeMoments) -> None:
-        """Take over the partition of a pass that lowered the inertia."""
+    def _accept_lower(self, sums: ClusterSums, changed: ChangedEntries) -> bool:
+        """Take over the partition of a pass if it lowers the inertia; return whether it does."""
+        has_partition, is_ahead = self.inertia < math.inf, len(self._ahead) > 0
+        if has_partition and not changed:
+            self._settled = self._sees_all_centers and not is_ahead
+            return False
+        moments, n_refilled = sums.moments(), len(self._refilled)
+        if moments.mass.min() <= 0:
+            moments = self._fill_empty_clusters(sums, moments)
+        if not moments.inertia < self.inertia:
+            if not is_ahead:
+                self._search.rows_reassigned(*changed.find_rows())
+                self._follows = False
+            return False
         copy_entries(self._labels, self._next_labels)
         self._moments, self.inertia = moments, moments.inertia
         self.history.append(moments.inertia)
         self._shift = squared_shift(moments.means, self.centers)
+        # First centers, and centers that got other rows, did not move straight to their means.
+        straight = has_partition and len(self._refilled) == n_refilled
+        self._ahead = NONE_AHEAD
+        if straight and self._momentum > 0:
+            self._ahead = moments.means + self._momentum * (moments.means - self.centers)
         self.centers = moments.means
+        return True
 
-    def _choose_references(self) -> Floats:
-        """Return the points that sums are about: the centers, or points nearer to the rows.
-
-        Means lie among the rows. First centers that the caller gave may be so far away that sums
-        about them would have no digits left for the rows.
-        """
-        if self.inertia < math.inf:
-            return self.centers
-        ranges, centers = self._problem.ranges, self.centers
-        reach = FAR * max(-float(ranges.minimum.min()), float(ranges.maximum.max()))
-        return np.minimum(np.maximum(centers, -reach), reach) if reach > 0 else centers
-
-    def _sums_are_far(self) -> bool:
-        """Tell whether means have come so far from the references that sums lose digits.
-
-        Moments have other references than the sums if the rows had to be summed again.
-        """
-        moments = self._moments
-        if moments is None or self._sums is None:
-            return False
-        return moments.references is not self._sums.references or _loses_bits(moments)
+    def _open_sums(self) -> ClusterSums:
+        """Return sums about the means, or about points near the first centers."""
+        means = self.inertia < math.inf
+        about = self.centers if means else limit_references(self.centers, self._problem.ranges)
+        return self._problem.open_sums(about)
 
     def _fill_empty_clusters(self, sums: ClusterSums, moments: SomeMoments) -> SomeMoments:
         """Give rows to the clusters without weight; return the sums of the new partition."""
@@ -270,10 +263,6 @@ class Lloyd:
         self._search.rows_reassigned(rows, targets)
 
 
-def _loses_bits(moments: SomeMoments) -> bool:
-    return moments.inertia < NEAR * moments.inertia_about_references
-
-
 def run_lloyd(
     problem: Problem,
     centers: Floats,
@@ -283,17 +272,26 @@ def run_lloyd(
     start: Clustering | None = None,
     on_pass: OnPass | None = None,
     search: Search | None = None,
+    momentum: float = 0.0,
 ) -> Clustering:
     """Run `Lloyd` to its end, or until ``on_pass`` stops it.
 
     Parameters
     ----------
-    problem, centers, max_iter, tol, start, search
+    problem, centers, max_iter, tol, start, search, momentum
         As in `Lloyd`.
     on_pass : callable, optional
         Called with (passes done, inertia) after each pass; True stops.
     """
-    lloyd = Lloyd(problem, centers, max_iter=max_iter, tol=tol, start=start, search=search)
+    lloyd = Lloyd(
+        problem,
+        centers,
+        max_iter=max_iter,
+        tol=tol,
+        start=start,
+        search=search,
+        momentum=momentum,
+    )
     while lloyd.step():
         if on_pass is not None and on_pass(len(lloyd.history), lloyd.inertia):
             break

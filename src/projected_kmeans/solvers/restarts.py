@@ -34,8 +34,8 @@ FIRST_PASSES = 5
 ROUNDING = 1e-12
 
 # Restarts on a subsample end when a pass gains less than this share of the inertia, because the
-# last digits of a subsample say nothing about all rows.
-SUBSAMPLE_TOL = 1e-4
+# last digits of a subsample say nothing about all rows. With momentum a pass gains more.
+SUBSAMPLE_TOL, SUBSAMPLE_TOL_WITH_MOMENTUM = 1e-4, 3e-4
 
 # From the number of a restart to its first centers; the callback is told of each center.
 Seed = Callable[[int, OnCenter], Floats]
@@ -107,7 +107,8 @@ def run_restarts(
     whole = first = Solver(problem, effort, run)
     limit = effort.max_iter
     if sample is not None:
-        quick = replace(effort, inertia_tol=max(effort.inertia_tol, SUBSAMPLE_TOL))
+        enough = SUBSAMPLE_TOL_WITH_MOMENTUM if effort.momentum > 0 else SUBSAMPLE_TOL
+        quick = replace(effort, inertia_tol=max(effort.inertia_tol, enough))
         first = Solver(sample, quick, run)
     elif n_init > FINALISTS:
         limit = min(FIRST_PASSES, limit)

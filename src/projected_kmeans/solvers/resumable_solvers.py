@@ -9,16 +9,16 @@ import math
 from dataclasses import replace
 from functools import partial
 
-import numpy as np
-
 from projected_kmeans.passes.assignment import Search
+from projected_kmeans.passes.cluster_sums import KeptSums
 from projected_kmeans.passes.problem import Problem
-from projected_kmeans.passes.stored_partitions import are_centers, are_labels, is_partition
+from projected_kmeans.passes.stored_partitions import is_partition
 from projected_kmeans.results import Clustering, Floats
 from projected_kmeans.running.monitor import Plateau
 from projected_kmeans.running.run import Run
 from projected_kmeans.solvers.hartigan import move_single_points
-from projected_kmeans.solvers.lloyd import Lloyd, LloydState
+from projected_kmeans.solvers.lloyd import Lloyd
+from projected_kmeans.solvers.lloyd_state import LloydState, state_fits
 
 
 def run_to_plateau(
@@ -32,13 +32,15 @@ def run_to_plateau(
     tol: float = 0.0,
     start: Clustering | None = None,
     search: Search | None = None,
+    momentum: float = 0.0,
     done: int = 0,
+    kept: KeptSums | None = None,
 ) -> Clustering:
     """Run Lloyd's method until a pass gains too little, or go on where an earlier run was.
 
     Parameters
     ----------
-    problem, centers, max_iter, tol, start, search
+    problem, centers, max_iter, tol, start, search, momentum
         As in `Lloyd`.
     run : Run
         Its monitor is told of every pass and may stop the solver; its checkpoint stores states.
@@ -48,6 +50,8 @@ def run_to_plateau(
         The method has converged when a pass lowers the inertia by less than this share of it.
     done : int, default=0
         Passes that count as done before the first.
+    kept : KeptSums, optional
+        The sums over the partition ``start``; overwritten by those over the result.
 
     Returns
     -------
@@ -62,7 +66,17 @@ def run_to_plateau(
     plateau.follow(history)  # the last pass may have ended the method before the process ended
     limit = len(history) if plateau.reached else max_iter
     monitor.skip(done + len(history))
-    lloyd = Lloyd(problem, centers, max_iter=limit, tol=tol, start=start, search=search)
+    kept = kept or KeptSums()
+    lloyd = Lloyd(
+        problem,
+        centers,
+        max_iter=limit,
+        tol=tol,
+        start=start,
+        search=search,
+        momentum=momentum,
+        sums=kept.sums,
+    )
     if state is not None:
         monitor.note("checkpoint: %s goes on after %d passes", owner, len(history))
         lloyd.resume(state)
@@ -74,6 +88,7 @@ def run_to_plateau(
     converged = lloyd.converged or plateau.reached
     if converged:
         checkpoint.drop_running()
+    kept.sums = lloyd.sums
     return replace(lloyd.result(), converged=converged)
 
 
@@ -109,37 +124,3 @@ def move_to_plateau(
             on_state=partial(run.checkpoint.keep_running, owner),
         )
     return replace(state, converged=True) if plateau.reached else state
-
-
-def state_fits(
-    problem: Problem, shape: tuple[int, ...], state: LloydState, inertia: float | None = None
-) -> bool:
-    """Return whether a state that was stored is one of these rows and agrees with itself.
-
-    Parameters
-    ----------
-    problem : Problem
-        The rows.
-    shape : (int, int)
-        The number of clusters and of columns.
-    state : LloydState
-        As it was read.
-    inertia : float, optional
-        The inertia of its partition; by default that of its last pass.
-    """
-    n_rows, n_clusters = problem.source.shape[0], shape[0]
-    if not (
-        are_centers(state.references, shape)
-        and are_labels(state.labels, (n_rows,), n_clusters)
-        and are_labels(state.refilled, state.targets.shape, n_rows)
-        and are_labels(state.targets, state.refilled.shape, n_clusters)
-        and state.remembered.shape in ((0,), (n_clusters,))
-        and np.isfinite(state.remembered).all()
-        and state.history
-    ):
-        return False
-    sums = problem.open_sums(state.references)
-    if [part.shape for part in sums.parts] != [state.offsets.shape, state.totals.shape]:
-        return False
-    sums.resume(state.offsets.copy(), state.totals.copy(), state.labels)
-    return sums.moments().inertia == (state.history[-1] if inertia is None else inertia)

@@ -19,7 +19,10 @@ from projected_kmeans.blocks.memory_blocks import ArrayBlocks
 from projected_kmeans.blocks.row_arrays import ChangedEntries, put_entries, take_entries
 from projected_kmeans.blocks.tasks import Task
 from projected_kmeans.passes.assignment import NOTHING, Search
+from projected_kmeans.passes.cluster_sums import ClusterSums, SomeMoments
+from projected_kmeans.passes.cluster_totals import TOLERANCE
 from projected_kmeans.passes.listed_search import CenterLists, assign_listed
+from projected_kmeans.passes.moments import Moments
 from projected_kmeans.passes.polish_search import PolishSearch
 from projected_kmeans.passes.problem import Problem
 from projected_kmeans.passes.pruned_search import PrunedSearch
@@ -32,7 +35,12 @@ MAX_REFILLS = 2
 
 
 def settle_labels(
-    problem: Problem, found: Clustering, search: Search | None = None, *, at_means: bool = True
+    problem: Problem,
+    found: Clustering,
+    search: Search | None = None,
+    sums: ClusterSums | None = None,
+    *,
+    at_means: bool = True,
 ) -> Clustering:
     """Return a partition in which every row has the label that ``predict`` gives it.
 
@@ -48,6 +56,8 @@ def settle_labels(
         A partition of these rows and its centers.
     search : Search, optional
         What finds the nearest of all centers; by default all distances are measured.
+    sums : ClusterSums, optional
+        The sums over the partition, if they are known. Only rows that move are then summed.
     at_means : bool, default=True
         Whether the centers are the means of the partition, so that its inertia is about them.
     """
@@ -61,43 +71,77 @@ def settle_labels(
             return replace(found, settled=True)
     centers = found.centers.astype(dtype).astype(np.float64)
     labels = found.labels.copy()
-    changed, sums = ChangedEntries(labels, found.labels), None
+    changed = ChangedEntries(labels, found.labels)
+    sums = None if problem.spherical else sums
+    before = None if sums is None else found.labels
     # Rows that are read from elsewhere are read once, and summed even if no label changes. Others
     # are summed in the end, when the search has given back its memory.
     then = [changed.task]
     if not in_memory:
-        sums = problem.open_sums(centers)
-        then.insert(0, sums.adding(labels))
+        sums = sums or problem.open_sums(centers)
+        then.insert(0, sums.adding(labels, before))
     if search is None:
         problem.label(centers, labels, then)
     else:
         search.assign(centers, labels, keep_ties=False, then=then)
     if keeps_inertia and not changed:
         return replace(found, settled=True)
-    if sums is None:
-        sums = problem.open_sums(centers)
-        problem.source.walk(sums.adding(labels))
-    moments = sums.about_references()
+    if in_memory:
+        sums = sums or problem.open_sums(centers)
+        problem.source.walk(sums.adding(labels, before))
+    assert sums is not None
+    moments, inertia, error = _measure_about(problem, sums, centers, labels)
     return replace(
         found,
         labels=labels,
         centers=centers,
         mass=moments.mass,
         center_weights=weigh_centers(moments),
-        inertia=moments.inertia_about_references,
-        inertia_error=moments.error_about_references,
+        inertia=inertia,
+        inertia_error=error,
         settled=True,
     )
 
 
+def _measure_about(
+    problem: Problem, sums: ClusterSums, centers: Floats, labels: Labels
+) -> tuple[SomeMoments, float, float]:
+    """Return sums, the inertia about the centers and its error; rows are summed again if need be.
+
+    Parameters
+    ----------
+    problem : Problem
+        The rows.
+    sums : ClusterSums
+        Their sums, about the centers or about other points.
+    centers : ndarray of float64 (k, columns)
+        The centers.
+    labels : ndarray of int32 (n,)
+        The labels that the rows were summed for.
+    """
+    if sums.references is not centers:
+        moments = sums.moments()
+        if isinstance(moments, Moments):
+            inertia, error = moments.inertia_about(centers)
+            if error <= TOLERANCE * inertia:
+                return moments, inertia, error
+        sums = problem.open_sums(centers)
+        problem.source.walk(sums.adding(labels))
+    moments = sums.about_references()
+    return moments, moments.inertia_about_references, moments.error_about_references
+
+
 def settle_and_fill(
-    problem: Problem, found: Clustering, search: Search | None = None
+    problem: Problem,
+    found: Clustering,
+    search: Search | None = None,
+    sums: ClusterSums | None = None,
 ) -> Clustering:
     """Return the same as `settle_labels`, with rows for clusters that lost all of theirs.
 
     That happens if rows met a few centers only before, and two centers had come to the same place.
     """
-    settled = settle_labels(problem, found, search)
+    settled = settle_labels(problem, found, search, sums)
     for _ in range(MAX_REFILLS):
         if settled.mass.min() > 0 or found.mass.min() <= 0:
             break

@@ -42,6 +42,8 @@ class Effort:
     min_breathing_gain : float
         The best restarts breathe as long as each breath lowers the inertia by at least this share;
         infinity for no breath, and 0 for breaths until none gains anything.
+    momentum : float
+        How far ahead of the means passes look, as a share of their last step (`Lloyd`).
     n_finalists : int
         How many of the best restarts breathe and are returned, if they compete on all rows.
     """
@@ -52,6 +54,7 @@ class Effort:
     tol: float
     inertia_tol: float
     min_breathing_gain: float = math.inf
+    momentum: float = 0.0
     n_finalists: int = 3
 
 
@@ -138,6 +141,7 @@ class Solver:
                     inertia_tol=effort.inertia_tol,
                     tol=effort.tol,
                     start=start,
+                    momentum=effort.momentum,
                     done=done,
                 )
                 history = (() if start is None else start.history) + found.history
@@ -149,7 +153,11 @@ class Solver:
         return found
 
     def go_on(self, restart: Restart, limit: int, n_rounds: int) -> Restart:
-        """Continue a restart up to ``limit`` passes in all, as if it had never paused."""
+        """Continue a restart up to ``limit`` passes in all.
+
+        Without momentum it goes on as if it had never paused. With it, the first pass looks at the
+        means.
+        """
         if self.run.monitor.stopped:
             return restart
         name = f"restart-{restart.index}-round-{n_rounds}"
@@ -181,6 +189,7 @@ class Solver:
                 tol=effort.tol,
                 inertia_tol=effort.inertia_tol,
                 min_gain=effort.min_breathing_gain,
+                momentum=effort.momentum,
                 on_pass=run.monitor.report,
             )
         mended = Restart.pack(restart.index, found)
