@@ -269,6 +269,32 @@ def place_centers(X: Array, seed: int, n_centers: int) -> list[tuple[float, int]
     return placed
 
 
+def halve_cluster(rows: Array, weights: Array, point: float, n_passes: int) -> Any:
+    """Return halves of a cluster, their means and what these gain; the mean of the rows is zero."""
+    chances = weights * (rows**2).sum(axis=1)
+    drawn = int(np.searchsorted(np.cumsum(chances), point * chances.sum(), side="right"))
+    pair = np.array([rows[drawn], -rows[drawn]])
+    for _ in range(n_passes):
+        half = squared_distances(rows, pair).argmin(axis=0)
+        mass = np.bincount(half, weights, 2)
+        sums = np.array([(weights * (half == one)) @ rows for one in (0, 1)])
+        pair = np.where(mass[:, None] > 0, sums / np.maximum(mass, 1e-99)[:, None], pair)
+    return half, pair, mass.prod() / mass.sum() * ((pair[0] - pair[1]) ** 2).sum()
+
+
+def halve_clusters(X: Array, labels: Array, means: Array, seed: int, n_passes: int) -> Any:
+    """Return halves of all rows, means of the halves and gains, for clusters that differ."""
+    halves, centers, gains = np.empty(len(X), int), [], []
+    for j, mean in enumerate(means):
+        inside = np.flatnonzero(labels == j)
+        point = uniform(seed, j)
+        half, pair, gain = halve_cluster(X[inside] - mean, np.ones(len(inside)), point, n_passes)
+        halves[inside] = 2 * j + half
+        centers.extend(mean + pair)
+        gains.append(gain)
+    return halves, np.array(centers), np.array(gains)
+
+
 def race_centers(X: Array, cells: Any, seeds: Any, n_centers: int) -> list[tuple[float, int, int]]:
     """Return time, cell and row of the earliest centers of all cells."""
     return sorted(

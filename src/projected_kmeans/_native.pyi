@@ -272,6 +272,19 @@ def race_centers(
     times: _F64,
     n_threads: int,
 ) -> int: ...
+def halve_clusters(
+    rows: _Floats,
+    weights: _F64 | None,
+    scale: float,
+    labels: NDArray[np.int32],
+    means: _F64,
+    seed: int,
+    n_passes: int,
+    halves: NDArray[np.int32],
+    centers: _F64,
+    gains: _F64,
+    n_threads: int,
+) -> None: ...
 def scout_centers(
     rows: _F64,
     weights: _F64 | None,

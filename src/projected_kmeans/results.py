@@ -49,6 +49,9 @@ class Clustering:
         The inertia is proven to be at most this many times the lowest possible; None if unknown.
     cells : ndarray of int32 (k,) or None
         The coarse cell of every cluster, if the solver has found clusters in cells.
+    scattered : bool
+        Whether the solver found that the nearest center of many rows is none of those around their
+        cluster.
     total_inertia : float
         The inertia of all rows about the best single center; NaN if unknown.
     center_weights : ndarray of float64 (k,) or None
@@ -68,6 +71,7 @@ class Clustering:
     settled: bool = False
     gamma: float | None = None
     cells: Labels | None = None
+    scattered: bool = False
     total_inertia: float = math.nan
     center_weights: Floats | None = None
 

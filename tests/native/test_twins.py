@@ -216,6 +216,17 @@ def compare_race(kernel: Any, twin: Any) -> Outcome:
     return sorted(places)[:9], twin(X, cells, seeds, 9)
 
 
+def compare_halving(kernel: Any, twin: Any) -> Outcome:
+    """Divide three clusters of rows."""
+    labels = (np.arange(70) % 3).astype(np.int32)
+    means = np.array([X[labels == j].mean(axis=0) for j in range(3)])
+    halves, centers, gains = np.empty(70, np.int32), np.empty((6, X.shape[1])), np.empty(3)
+    kernel(X, None, 0.5, labels, means, 5, 3, halves, centers, gains, N_THREADS)
+    expected, pairs, wanted = twin(X, labels, means, 5, 3)
+    np.testing.assert_allclose(centers, pairs, rtol=1e-9, atol=1e-9)
+    return [*halves, *gains.round(6)], [*expected, *wanted.round(6)]
+
+
 def compare_scouts(kernel: Any, twin: Any) -> Outcome:
     """Search for six clusters by Lloyd's method and swaps of centers."""
     centers, labels = X[:6].copy(), np.empty(70, np.int32)
@@ -317,6 +328,7 @@ CASES: dict[str, list[Callable[[Any, Any], Outcome]]] = {
     ],
     "center_neighbours": [compare_neighbours],
     "race_centers": [compare_race],
+    "halve_clusters": [compare_halving],
     "scout_centers": [compare_scouts],
     "lower_distances": [compare_lowered],
     "priced_clusters": [compare_priced],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -48,6 +49,8 @@ def test_what_the_caller_fixes_stays() -> None:
     fixed: dict[str, Any] = {"inertia_tol": 1e-6, "polish_iter": 3, "polish_candidates": 16}
     approach = choose_approach(Settings(8192, **fixed), MANY)
     assert {name: getattr(approach, name) for name in fixed} == fixed
+    assert approach.wide_candidates == 16
+    assert choose_approach(Settings(8192), MANY).wide_candidates == 128
     assert approach.subsample_rows == count_held_rows(MANY) == 500_000
     assert choose_approach(Settings(8192, polish_candidates=None), MANY).polish_candidates == 0
 
@@ -62,5 +65,8 @@ def test_bytes_and_seconds_are_counted_for_cells() -> None:
     assert counted.state == 500_000 * 68
     drawn = Sizes(5_000_000, 384, 1000, 4)
     twice = count_bytes(drawn, choose_approach(Settings(1000), drawn))
-    assert twice.subsample == 2**17 * (2 * 64 * 4 + 60)
+    assert twice.subsample == -(-5_000_000 // 9) * 64 * 4  # for dividing clusters
+    few = replace(drawn, n_clusters=600)
+    twice = count_bytes(few, choose_approach(Settings(600), few))
+    assert twice.subsample == max(2**17 * (2 * 64 * 4 + 60), -(-5_000_000 // 16) * 64 * 4)
     assert forecast(MANY, cells, 1).total < forecast(MANY, flat, 1).total

@@ -20,7 +20,7 @@ from projected_kmeans.planning.settings import Settings
 from projected_kmeans.planning.sizes import Sizes
 from projected_kmeans.running import checkpoint as running_checkpoint
 from projected_kmeans.running.run import Run
-from projected_kmeans.solvers import cell_passes
+from projected_kmeans.solvers import cell_passes, swaps
 from projected_kmeans.solvers.cell_passes import CellPasses
 from projected_kmeans.solvers.cell_search import search_cells
 from projected_kmeans.solvers.cell_seeding import seed_by_cells
@@ -77,11 +77,12 @@ def test_rows_may_lie_anywhere(
 ) -> None:
     """Rows in memory, in a file under a memory limit, and on Dask give the same bits.
 
-    Either all rows take part in seeding, or some that are drawn.
+    Either all rows take part in seeding and in dividing clusters, or some that are drawn.
     """
     if drawn:
         monkeypatch.setattr(cell_plan, "MIN_HELD_ROWS", 2000)
         monkeypatch.setattr(cell_plan, "HELD_ROWS_PER_CLUSTER", 10)
+        monkeypatch.setattr(swaps, "SPLIT_ROWS", 20)
     X = draw_tree(n=60_000 if drawn else 3000, d=24)
     options = {"n_components": 20, "inertia_tol": 1e-3}
     whole = fit(X, **options)
@@ -261,6 +262,21 @@ def test_what_cells_cannot_do_is_refused(options: dict[str, Any], words: str) ->
     """A parameter that contradicts the solver is refused in a sentence."""
     with pytest.raises(ValueError, match=words):
         fit(draw_tree(n=500), **options)
+
+
+def test_scattered_rows_are_found() -> None:
+    """Rows without clusters are scattered, those of a tree are not, and polishing tells them apart.
+
+    Scattered rows get further polish passes, if the caller has not said how many there are.
+    """
+    noise = np.random.default_rng(2).normal(size=(6000, 60)).astype(np.float32)
+    assert solve(noise[:, :30], 400).scattered
+    assert not solve(draw_tree()).scattered
+    options = {"n_components": 20, "solver": "cells", "projection": "svd", "random_state": 0}
+    longer = ProjectedKMeans(400, **options).fit(noise)
+    once = ProjectedKMeans(400, polish_iter=1, **options).fit(noise)
+    assert longer.approach_.extra_polish > once.approach_.extra_polish == 0
+    assert longer.inertia_ < once.inertia_
 
 
 def test_restarts_keep_the_lowest_inertia() -> None:

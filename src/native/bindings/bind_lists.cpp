@@ -180,6 +180,33 @@ std::int64_t race_centers(In<C, 2> rows, std::optional<In<double, 1>> weights, d
         thread_count(n_threads));
 }
 
+template <class C>
+void halve_clusters(In<C, 2> rows, std::optional<In<double, 1>> weights, double scale,
+                    In<std::int32_t, 1> labels, In<double, 2> means, std::uint64_t seed,
+                    std::int64_t n_passes, Out<std::int32_t, 1> halves, Out<double, 2> centers,
+                    Out<double, 1> gains, int n_threads) {
+    ArrayMemory().reads(rows, weights, labels, means).writes(halves, centers, gains);
+    const auto n_rows = static_cast<std::int64_t>(rows.shape(0));
+    const auto n_columns = static_cast<std::int64_t>(rows.shape(1));
+    const auto n_clusters = static_cast<std::int64_t>(means.shape(0));
+    require(!weights || weights->shape(0) == rows.shape(0), "weights have an entry for every row");
+    require(labels.shape(0) == rows.shape(0) && halves.shape(0) == rows.shape(0),
+            "labels and halves have an entry for every row");
+    require(n_columns > 0 && means.shape(1) == rows.shape(1) && centers.shape(1) == rows.shape(1),
+            "means and centers have a value for every column");
+    require(n_clusters <= max_centers / 2 && centers.shape(0) == 2 * means.shape(0) &&
+                gains.shape(0) == means.shape(0),
+            "there are two centers and a gain for every cluster");
+    require(n_passes >= 1, "there is at least one pass");
+    const nb::gil_scoped_release unlocked;
+    require_groups(labels, n_rows, n_clusters);
+    const Element element = sizeof(C) == sizeof(float) ? Element::float32 : Element::float64;
+    PK_KERNEL(halve_clusters<C>)::chosen()(
+        {rows.data(), element, n_rows, n_columns, n_columns}, weights ? weights->data() : nullptr,
+        scale, labels.data(), {means.data(), n_clusters}, seed, n_passes, halves.data(),
+        centers.data(), gains.data(), thread_count(n_threads));
+}
+
 double scout_centers(In<double, 2> rows, std::optional<In<double, 1>> weights, std::uint64_t seed,
                      std::int64_t patience, std::int64_t max_iter, double tol,
                      Out<std::int32_t, 1> labels, Out<double, 2> centers) {
@@ -214,6 +241,9 @@ template <class C> void bind_lists_of(nb::module_ &m) {
     m.def("race_centers", race_centers<C>, array("rows"), array("weights").none(), "scale"_a,
           array("starts"), array("order"), array("seeds"), "n_centers"_a, array("counts"),
           array("chosen"), array("times"), "n_threads"_a);
+    m.def("halve_clusters", halve_clusters<C>, array("rows"), array("weights").none(), "scale"_a,
+          array("labels"), array("means"), "seed"_a, "n_passes"_a, array("halves"),
+          array("centers"), array("gains"), "n_threads"_a);
 }
 
 }  // namespace

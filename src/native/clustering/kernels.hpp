@@ -99,6 +99,18 @@ std::int64_t race_centers(const Rows &rows, const double *weights, double scale,
                           const std::uint64_t *seeds, std::int64_t n_centers, std::int64_t *counts,
                           std::int64_t *chosen, double *times, int n_threads);
 
+// 2-means inside every cluster. Its first two centers are a row, drawn by weighted squared distance
+// to the mean of the cluster, and the mirror image of the row. halves[row] <- 2 j or 2 j + 1 in
+// cluster j, by the last pass; centers (2 for every cluster) <- the means of the halves after that,
+// or where a half without rows was; gains[cluster] <- what two means gain beyond one, 0 if a half
+// has no rows. Rows have elements of type C; `weights` may be null; distances are measured after
+// multiplication by `scale`; `seed` fixes the draws.
+template <class C>
+void halve_clusters(const Rows &rows, const double *weights, double scale,
+                    const std::int32_t *labels, Centers<double> means, std::uint64_t seed,
+                    std::int64_t n_passes, std::int32_t *halves, double *centers, double *gains,
+                    int n_threads);
+
 // Lloyd's method from the given centers, until a pass changes no label or lowers the inertia by
 // less than the share `tol`. Then centers are swapped for rows, as long as that lowers the inertia
 // within a few passes; the search ends when `patience` tries in a row have failed, or after

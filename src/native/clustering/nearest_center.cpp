@@ -21,14 +21,14 @@ constexpr int n_together = PK_VECTOR_BYTES == 64 ? 12 : 6;
 constexpr std::int64_t depth = 256;
 
 // Tiles that are multiplied with a group of centers while the group is in the first-level cache.
-// There are fewer if their partial products would take more than `partial_bytes`.
 constexpr std::int64_t max_tiles = 8;
-constexpr std::int64_t partial_bytes = std::int64_t{256} << 10;
+
+// Groups of centers whose partial products stay in a cache. Rows are packed again for each part.
+constexpr std::int64_t part_groups = 512 / n_together;
 
 // data[group][column][n_together], padded with centers that cannot win.
 template <class C> struct PackedCenters {
-    std::int64_t n_groups;
-    std::int64_t n_columns;
+    std::int64_t n_groups, n_columns;
     Buffer<C> data;
     Buffer<C> half_norms;
     C largest = 0;  // norm of a center
@@ -107,43 +107,48 @@ template <class C> struct Assignment {
 
     static constexpr int tile = tile_rows<C>;
 
+    bool is_wide() const { return rows.n_columns > depth; }
+    std::int64_t n_in_part() const { return is_wide() ? part_groups : centers.n_groups; }
     // Partial products that are kept for each row: none if all columns are packed at once.
-    std::int64_t n_partial() const {
-        return rows.n_columns > depth ? centers.n_groups * n_together : 0;
-    }
-    std::int64_t batch_tiles() const {
-        const std::int64_t bytes = n_partial() * tile * static_cast<std::int64_t>(sizeof(C));
-        const std::int64_t near = bytes > 0 ? partial_bytes / bytes : max_tiles;
-        return near < 1 ? 1 : near < max_tiles ? near : max_tiles;
-    }
+    std::int64_t n_partial() const { return is_wide() ? part_groups * n_together : 0; }
 
     // Assigns rows [first, first + n_rows), at most max_tiles tiles.
     void assign(std::int64_t first, std::int64_t n_rows, Scratch<C> &scratch) const {
-        C *packed = scratch.packed.data(), *partial = scratch.partial.data();
-        Lanes<C> norms[max_tiles][2] = {};
+        Lanes<C> norms[max_tiles][2];
         Leaders<C> leaders[max_tiles];
         const std::int64_t n_tiles = (n_rows + tile - 1) / tile;
-        const std::int64_t kept = n_partial() > 0 ? n_together * tile : 0;
         for (std::int64_t b = 0; b < n_tiles; ++b) leaders[b].start();
-        for (std::int64_t begin = 0; begin < rows.n_columns; begin += depth) {
-            const std::int64_t left = rows.n_columns - begin;
-            const std::int64_t width = left < depth ? left : depth;
-            for (std::int64_t b = 0; b < n_tiles; ++b) {
-                C *to = packed + b * width * tile;
-                pack(rows, first + b * tile, rows_of_tile(n_rows, b), begin, width, to);
-                enter_frame(to, frame, begin, width, norms[b]);
-            }
-            for (std::int64_t group = 0; group < centers.n_groups; ++group)
-                for (std::int64_t b = 0; b < n_tiles; ++b)
-                    meet(group, begin, width, packed + b * width * tile,
-                         partial + (b * centers.n_groups + group) * kept, leaders[b]);
-        }
+        for (std::int64_t group = 0; group < centers.n_groups; group += n_in_part())
+            meet_part(first, n_rows, group, scratch, norms, leaders);
         for (std::int64_t b = 0; b < n_tiles; ++b)
             report(leaders[b], norms[b], first + b * tile, rows_of_tile(n_rows, b),
                    scratch.settling.data());
     }
 
   private:
+    // Rows [first, first + n_rows) meet the groups of a part, which begins at `begin_group`.
+    void meet_part(std::int64_t first, std::int64_t n_rows, std::int64_t begin_group,
+                   Scratch<C> &scratch, Lanes<C> (&norms)[max_tiles][2],
+                   Leaders<C> (&leaders)[max_tiles]) const {
+        C *packed = scratch.packed.data(), *partial = scratch.partial.data();
+        const std::int64_t n_tiles = (n_rows + tile - 1) / tile;
+        const std::int64_t kept = is_wide() ? n_together * tile : 0;
+        const std::int64_t end_group = smaller(begin_group + n_in_part(), centers.n_groups);
+        for (std::int64_t b = 0; b < n_tiles; ++b) norms[b][0] = norms[b][1] = Lanes<C>{};
+        for (std::int64_t begin = 0; begin < rows.n_columns; begin += depth) {
+            const std::int64_t width = smaller(rows.n_columns - begin, depth);
+            for (std::int64_t b = 0; b < n_tiles; ++b) {
+                C *to = packed + b * width * tile;
+                pack(rows, first + b * tile, rows_of_tile(n_rows, b), begin, width, to);
+                enter_frame(to, frame, begin, width, norms[b]);
+            }
+            for (std::int64_t group = begin_group; group < end_group; ++group)
+                for (std::int64_t b = 0; b < n_tiles; ++b)
+                    meet(group, begin, width, packed + b * width * tile,
+                         partial + (b * n_in_part() + group - begin_group) * kept, leaders[b]);
+        }
+    }
+
     static std::int64_t rows_of_tile(std::int64_t n_rows, std::int64_t b) {
         const std::int64_t left = n_rows - b * tile;
         return left < tile ? left : tile;
@@ -228,8 +233,7 @@ void measure_tile(const Rows &rows, std::int64_t first, std::int64_t n_rows, Pac
     constexpr int tile = tile_rows<C>;
     for (std::int64_t i = 0; i < centers.n_centers * tile; ++i) partial[i] = 0;
     for (std::int64_t begin = 0; begin < rows.n_columns; begin += depth) {
-        const std::int64_t left = rows.n_columns - begin;
-        const std::int64_t width = left < depth ? left : depth;
+        const std::int64_t width = smaller(rows.n_columns - begin, depth);
         Lanes<C> norms[2] = {};
         pack(rows, first, n_rows, begin, width, packed);
         enter_frame(packed, frame, begin, width, norms);
@@ -273,7 +277,7 @@ void nearest_center(const Rows &rows, Frame<C> frame, Centers<C> centers, Center
                                    exact,  keep_ties,
                                    labels, nearest,
                                    second};
-    for_each_batch<C>(rows, assignment.batch_tiles(), assignment.n_partial(), n_threads,
+    for_each_batch<C>(rows, max_tiles, assignment.n_partial(), n_threads,
                       [&](std::int64_t first, std::int64_t n_rows, Scratch<C> &scratch) {
                           assignment.assign(first, n_rows, scratch);
                       });

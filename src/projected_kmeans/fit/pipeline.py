@@ -200,14 +200,18 @@ def _polish(
     source = original.source
     search: LimitedSearch | ListedSearch | CandidateSearch | NearestSearch | PolishSearch
     pass_bytes = source.stored_row_bytes * source.shape[0]
-    max_iter, tol = approach.polish_iter + approach.extra_polish, approach.inertia_tol
-    if approach.extra_polish:
+    sketched, n_candidates = lifted.sketched, approach.polish_candidates
+    max_iter, tol = approach.polish_iter, approach.inertia_tol
+    if sketched.scattered and not source.sparse:  # sparse rows have a list each
+        n_candidates = min(approach.wide_candidates, recipe.n_clusters)
+    if approach.extra_polish and (sketched.cells is None or sketched.scattered):
+        max_iter += approach.extra_polish
         tol = max(tol, MIN_POLISH_GAIN)
     with run.monitor.step("polish", max_iter, unit_bytes=pass_bytes):
         if recipe.limits is not None:
             search = LimitedSearch(original, recipe.limits)
-        elif approach.polish_candidates:
-            search = _open_search(approach.polish_candidates, original, sketch, lifted.sketched)
+        elif n_candidates:
+            search = _open_search(n_candidates, original, sketch, sketched)
         else:
             search = _open_full_search(original, start)
         found = run_to_plateau(

@@ -34,7 +34,8 @@ MAX_SHARE = 0.7
 # Finding directions and groups may take this share of the products of all rows with all centers.
 MAX_PREPARATION = 0.1
 
-# Rows that are tried before all rows of a block. They are labelled in pieces of this many rows.
+# Rows that are tried before all rows of a block, until trying them has shown once that a sketch
+# saves work. Blocks are labelled in pieces of this many rows.
 PROBED_ROWS, PIECE = 512, 2**15
 
 # A row with more centers than this share of them is compared with all centers.
@@ -90,6 +91,7 @@ class PrunedCenters:
         self._centers, self._n_threads = centers, n_threads
         self._sketch = CenterSketch.of(centers, dtype, n_threads)
         self._most = max(1, int(MAX_LISTED * len(centers)))
+        self._pays = False  # whether some rows were tried already and had few centers left
 
     def label(
         self, rows: NDArray[Any], frame: Frame, labels: Labels, *, guessed: bool = False
@@ -108,13 +110,14 @@ class PrunedCenters:
             Whether labels are those of near centers already, which saves looking for some.
         """
         n, (k, d) = len(rows), self._centers.shape
-        if n >= 4 * PROBED_ROWS:
+        if n >= 4 * PROBED_ROWS and not self._pays:
             every = slice(0, n, n // PROBED_ROWS)
             some = labels[every].copy()
             n_left = self._label(np.ascontiguousarray(rows[every]), frame, some, guessed)
             if count_share(k, d, n_left / len(some)) > MAX_SHARE:
                 self._compare_all(rows, frame, labels)
                 return int(n * k)
+            self._pays = True
         total = 0
         for first in range(0, n, PIECE):
             piece = slice(first, first + PIECE)

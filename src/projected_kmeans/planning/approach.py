@@ -15,6 +15,7 @@ from projected_kmeans.planning.cell_plan import (
     CELL_POLISH_CANDIDATES,
     allows_swaps,
     count_held_rows,
+    count_wide_candidates,
     takes_cells,
 )
 from projected_kmeans.planning.map_choice import MapChoice, choose_map
@@ -94,9 +95,12 @@ class Approach:
     polish_iter : int
         Passes in the original space.
     extra_polish : int
-        Further passes there, as long as each lowers the inertia by at least 2e-4 of it.
+        Further passes there, as long as each lowers the inertia by at least 2e-4 of it. The solver
+        "cells" has them only if rows turn out to be scattered, see `Clustering`.
     polish_candidates : int
         Centers that a polish pass looks at for each row; 0 for all.
+    wide_candidates : int
+        The same if rows turn out to be scattered.
     watches_tails : bool
         Whether all rows are searched by swaps of centers, in place of restarts on a subsample, if
         the rows turn out to have heavy tails.
@@ -121,6 +125,7 @@ class Approach:
     polish_iter: int
     extra_polish: int
     polish_candidates: int
+    wide_candidates: int
     watches_tails: bool
     reason: str
     momentum: float = 0.0
@@ -205,6 +210,7 @@ def choose_effort(sizes: Sizes, chosen: MapChoice, *, draws_centers: bool = True
         polish_iter=polish_iter,
         extra_polish=EXTRA_POLISH if polish_iter == SPECTRAL_POLISH else 0,
         polish_candidates=POLISH_CANDIDATES if has_candidates else 0,
+        wide_candidates=POLISH_CANDIDATES if has_candidates else 0,
         watches_tails=False,
         reason=chosen.reason,
         momentum=momentum,
@@ -220,8 +226,8 @@ def _plan_cells(sizes: Sizes, planned: Approach) -> Approach:
         subsample_rows=count_held_rows(sizes),
         inertia_tol=CELL_INERTIA_TOL,
         min_breathing_gain=math.inf,
-        extra_polish=0,
         polish_candidates=CELL_POLISH_CANDIDATES if planned.polish_candidates else 0,
+        wide_candidates=count_wide_candidates(sizes.n_clusters) if planned.polish_candidates else 0,
     )
 
 
@@ -258,6 +264,8 @@ def _apply_settings(settings: Settings, planned: Approach) -> Approach:
         fixed.setdefault("polish_iter", 0)
     if "polish_iter" in fixed:
         fixed["extra_polish"] = 0
+    if "polish_candidates" in fixed:
+        fixed["wide_candidates"] = fixed["polish_candidates"]
     approach = replace(planned, limits_sizes=limits_sizes(settings), **fixed)
     single_run = fixed.get("n_init") == 1
     if "solver" in fixed or (single_run and approach.min_breathing_gain > 0):

@@ -23,6 +23,10 @@ CELL_INERTIA_TOL = 1e-4
 # around the row itself.
 CELL_POLISH_CANDIDATES = 32
 
+# If these turn out to miss the nearest centers of many rows, as in noise and among word vectors,
+# polish passes look at more: at 256 of up to 4,096 clusters, where a pass is cheap, else at 128.
+FEW_CLUSTERS, WIDE_OF_FEW, WIDE_OF_MANY = 4096, 256, 128
+
 # Tails are looked for in up to this many rows, because swaps then begin at centers that are drawn
 # from all rows, which takes 28 bytes a row in this process.
 MAX_WATCHED_ROWS = 10**8
@@ -67,6 +71,17 @@ def allows_cells(settings: Settings, sizes: Sizes, projection: str | None) -> bo
 def allows_swaps(settings: Settings, sizes: Sizes, projection: str | None) -> bool:
     """Return whether all rows can be searched by swaps of centers if their tails are heavy."""
     return sizes.n_rows <= MAX_WATCHED_ROWS and allows_cells(settings, sizes, projection)
+
+
+def count_wide_candidates(n_clusters: int) -> int:
+    """Return how many centers polish passes look at if those around a cluster are not enough.
+
+    Examples
+    --------
+    >>> [count_wide_candidates(k) for k in (1000, 16_384)]
+    [256, 128]
+    """
+    return WIDE_OF_FEW if n_clusters <= FEW_CLUSTERS else WIDE_OF_MANY
 
 
 def count_held_rows(sizes: Sizes) -> int:

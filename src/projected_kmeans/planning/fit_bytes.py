@@ -9,6 +9,7 @@ from projected_kmeans.planning.sizes import Sizes
 from projected_kmeans.projections.direction_sample import LOSS_ROWS, count_sample_rows
 from projected_kmeans.projections.principal_directions import sketch_width
 from projected_kmeans.solvers.seeding import count_seeding_columns
+from projected_kmeans.solvers.swaps import count_split_rows
 
 # Bytes of a row beside its sketch: two sets of labels, bounds, and distances while they are made.
 STATE_BYTES_PER_ROW = 60
@@ -54,7 +55,8 @@ class FitBytes:
         The sketch of all rows; of sparse rows that are not projected, the sketch to seed on.
     subsample : int
         The sketch and the state of the subsample on which restarts compete. For the solver "cells",
-        copies of the rows that take part in seeding; for restarts inside a kernel, of all rows.
+        copies of the rows that take part in seeding, or in dividing clusters; for restarts inside a
+        kernel, of all rows.
     """
 
     tables: int
@@ -100,6 +102,9 @@ def count_bytes(sizes: Sizes, approach: Approach) -> FitBytes:
     copies = 2 if in_cells and approach.subsample_rows < n else 1
     held = approach.subsample_rows
     subsample = held * (copies * approach.n_components * itemsize + STATE_BYTES_PER_ROW)
+    if in_cells:
+        split = count_split_rows(n, sizes.n_clusters) * approach.n_components * itemsize
+        subsample = max(subsample, split)
     if approach.scouts:
         subsample = n * (SCOUT_BYTES * approach.n_components + SCOUT_ROW_BYTES)
     return FitBytes(

@@ -113,6 +113,11 @@ class CellPasses:
         return len(self.lloyd.history)
 
     @property
+    def scattered(self) -> bool:
+        """Whether lists of near centers were found to miss the nearest ones of many rows."""
+        return self.n_passes > TRYING_PASSES[-1] and not self.search.enough
+
+    @property
     def _n_swapping(self) -> int:
         """The number of passes after which no swaps follow any more."""
         return 2 + (FLAT_SWAP_ROUNDS if self.search.flat else SWAP_ROUNDS)
@@ -149,7 +154,7 @@ class CellPasses:
         assert near is not None
         labels, moments = self.lloyd.partition
         path = (*self._path, self.n_passes)
-        splits = split_clusters(problem, moments, labels, near, path)
+        splits = split_clusters(problem, moments, labels, path)
         costs = measure_removals(problem, moments, labels, near)
         removed, split = choose_swaps(splits.gains, costs, search.neighbours)
         if len(removed):

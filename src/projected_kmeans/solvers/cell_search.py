@@ -64,8 +64,10 @@ def search_cells(
     if converged and found is None:
         checkpoint.drop_running()
     found = found or passes.lloyd.result()
-    cells = passes.search.cells if n_held > 0 else None
-    return replace(found, converged=converged, cells=cells)
+    if n_held == 0:
+        return replace(found, converged=converged)
+    cells, scattered = passes.search.cells, passes.scattered
+    return replace(found, converged=converged, cells=cells, scattered=scattered)
 
 
 def _copy_labels(found: Clustering) -> Clustering:

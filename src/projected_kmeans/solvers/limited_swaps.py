@@ -37,7 +37,7 @@ def swap_one_center(problem: Problem, found: Clustering, path: tuple[int, ...]) 
     near = problem.assign(centers, nearest, keep_ties=True)
     moments = problem.sum(found.labels, centers)
     costs = measure_removals(problem, moments, nearest, near)
-    splits = split_clusters(problem, moments, found.labels, near, path)
+    splits = split_clusters(problem, moments, found.labels, path)
     split = int(np.argmax(splits.gains))
     costs[split] = np.inf
     removed = int(np.argmin(costs))

@@ -6,29 +6,30 @@ move. It moves no row itself.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from projected_kmeans.blocks.memory_blocks import ArrayBlocks
+from projected_kmeans import _native
+from projected_kmeans.blocks.element_types import compute_type
 from projected_kmeans.blocks.row_arrays import apply_to_entries, take_entries, walk_entries
-from projected_kmeans.blocks.tasks import Block, Task, add, first, merge_ranked, read
+from projected_kmeans.blocks.tasks import Block, Task, add, read
 from projected_kmeans.keys import open_stream
 from projected_kmeans.passes.assignment import Nearness
 from projected_kmeans.passes.cluster_sums import SomeMoments
 from projected_kmeans.passes.frame import Frame
 from projected_kmeans.passes.listed_search import CenterLists, assign_listed
 from projected_kmeans.passes.problem import Problem
-from projected_kmeans.passes.ranked_rows import no_rows
 from projected_kmeans.results import Floats, Labels
 
-# Passes of 2-means inside every cluster. More passes gained less than 0.02 % of the inertia.
-# All but the last look at this many evenly spaced rows a cluster, and at most at 2^20 rows in all.
+# Passes of 2-means inside every cluster. More passes gained less than 0.02 % of the inertia. They
+# look at all rows, or at this many evenly spaced rows a cluster and at most at 2^20 in all, if
+# there are twice as many.
 SPLIT_PASSES = 3
-SPLIT_ROWS, MAX_SPLIT_ROWS = 64, 2**20
+SPLIT_ROWS, MAX_SPLIT_ROWS = 512, 2**20
 
 # A center moves if the split gains at least this many times what its removal costs, because both
 # are estimates.
@@ -36,9 +37,6 @@ MIN_RATIO = 1.2
 
 # Neighbours of a removed center that neither move nor split in the same round: they take its rows.
 N_LOCKED = 3
-
-# Rows whose random numbers come from one generator.
-STRETCH = 2**14
 
 
 @dataclass(frozen=True)
@@ -58,16 +56,13 @@ class Splits:
 
 
 def split_clusters(
-    problem: Problem,
-    moments: SomeMoments,
-    labels: Labels,
-    near: Nearness,
-    path: tuple[int, ...],
+    problem: Problem, moments: SomeMoments, labels: Labels, path: tuple[int, ...]
 ) -> Splits:
     """Divide every cluster into two by a few passes of 2-means inside it.
 
     The first two centers of a cluster are a row, drawn by its squared distance, and its mirror
-    image at the mean.
+    image at the mean. If rows abound, the centers are found on evenly spaced rows, and all rows
+    then choose the nearer one of their cluster.
 
     Parameters
     ----------
@@ -77,125 +72,69 @@ def split_clusters(
         The sums of the clusters.
     labels : ndarray of int32 (n,)
         The cluster of every row.
-    near : Nearness
-        The distances of rows to centers, by which rows are drawn.
     path : tuple of int
         The key and the purpose of the draws, as `open_stream` takes them.
     """
-    means = moments.means
-    drawn, clusters = _draw_members(problem, labels, near, path, len(means))
-    centers = np.repeat(means, 2, axis=0)
-    offsets = problem.source.take(drawn) - means[clusters]
-    centers[2 * clusters] += offsets
-    centers[2 * clusters + 1] -= offsets
-    some, its_labels = _draw_evenly(problem, labels, len(means))
-    halving = _Halving(some, its_labels, means)
-    for _ in range(SPLIT_PASSES - 1):
-        parts = halving.divide(centers)
-        # A half without any of these rows stays where it is.
-        np.copyto(centers, parts.means, where=parts.mass[:, None] > 0)
-        del parts  # before the next pass takes as much memory
-    if some is not problem:
-        halving = _Halving(problem, labels, means)
-    divided = halving.divide(centers).cluster_inertia.reshape(-1, 2).sum(axis=1)
-    return Splits(moments.cluster_inertia - divided, halving.halves)
-
-
-def _draw_evenly(problem: Problem, labels: Labels, n_clusters: int) -> tuple[Problem, Labels]:
-    """Return evenly spaced rows, enough for all clusters, and their labels; or all rows."""
     n_rows = problem.source.shape[0]
-    step = n_rows // min(SPLIT_ROWS * n_clusters, MAX_SPLIT_ROWS)
-    if step < 2:
-        return problem, labels
+    step = _choose_step(n_rows, len(moments.mass))
+    if step == 1:
+        halves, _, gains = _halve(problem, moments.means, labels, None, SPLIT_PASSES, path)
+        return Splits(gains, halves)
     rows = np.arange(0, n_rows, step)
-    weights = None if problem.weights is None else problem.weights[rows]
-    source = ArrayBlocks(problem.source.select(rows))
-    return replace(problem, source=source, weights=weights), take_entries(labels, rows)
+    _, centers, _ = _halve(problem, moments.means, labels, rows, SPLIT_PASSES, path)
+    return _choose_halves(problem, moments, labels, centers)
 
 
-class _Halving:
-    """Passes of 2-means inside every cluster.
+def count_split_rows(n_rows: int, n_clusters: int) -> int:
+    """Return how many rows are in memory at once while clusters are divided.
 
-    Parameters
-    ----------
-    problem : Problem
-        The rows.
-    labels : ndarray of int32 (n,)
-        Their clusters.
-    means : ndarray of float64 (k, columns)
-        The means of the clusters, which sums are about.
-
-    Attributes
-    ----------
-    halves : ndarray of int32 (n,)
-        The half of every row after the last pass: 2 j or 2 j + 1 in cluster j.
+    Examples
+    --------
+    >>> count_split_rows(500_000, 1000), count_split_rows(10**8, 1000)
+    (500000, 512821)
     """
-
-    def __init__(self, problem: Problem, labels: Labels, means: Floats) -> None:
-        self.halves: Labels = apply_to_entries(partial(np.multiply, np.int32(2)), labels)
-        self._problem, self._labels = problem, labels
-        self._before: Labels | None = None
-        self._lists = CenterLists.of_rows(np.arange(2 * len(means)).reshape(-1, 2))
-        self._sums = problem.open_sums(np.repeat(means, 2, axis=0))
-
-    def divide(self, centers: Floats) -> SomeMoments:
-        """Give every row the nearer of the two centers of its cluster; return sums of halves."""
-        latest = self.halves.copy()
-        then = [self._sums.adding(latest, self._before)]
-        lists, labels = self._lists, self._labels
-        assign_listed(self._problem, centers, lists, latest, labels, then, measured=False)
-        self.halves = self._before = latest
-        return self._sums.moments()
+    return -(-n_rows // _choose_step(n_rows, n_clusters))
 
 
-def _draw_members(
-    problem: Problem, labels: Labels, near: Nearness, path: tuple[int, ...], n_clusters: int
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Draw a row of every cluster by weighted squared distance; return rows and their clusters.
-
-    Each row waits for a random time at a rate proportional to its chance, and the first wins.
-    """
-    lists = no_rows(n_clusters, 1)
-    kernel = partial(_wait, near.frame, path)
-    uses = (read(near.inside[0]), read(problem.weights), first(lists))
-    walk_entries(labels, Task(kernel, uses))
-    clusters = np.flatnonzero(lists["row"][:, 0] >= 0)
-    return lists["row"][clusters, 0], clusters
+def _choose_step(n_rows: int, n_clusters: int) -> int:
+    return max(1, n_rows // min(SPLIT_ROWS * n_clusters, MAX_SPLIT_ROWS))
 
 
-def _wait(
-    frame: Frame,
+def _halve(
+    problem: Problem,
+    means: Floats,
+    labels: Labels,
+    rows: NDArray[np.int64] | None,
+    n_passes: int,
     path: tuple[int, ...],
-    block: Block,
-    nearest: NDArray[Any],
-    weights: Floats | None,
-    lists: NDArray[Any],
-) -> None:
-    labels, rate = block.rows, frame.undo(nearest)
-    if weights is not None:
-        rate *= weights
-    with np.errstate(divide="ignore", invalid="ignore"):
-        wait = _draw_times(path, block.start, len(labels)) / rate
-    wait[~(rate > 0)] = np.inf
-    shortest = np.full(len(lists), np.inf)
-    np.minimum.at(shortest, labels, wait)
-    rows = np.flatnonzero((wait == shortest[labels]) & (wait < np.inf))
-    clusters, places = np.unique(labels[rows], return_index=True)
-    found = no_rows(*lists.shape)
-    found["key"][clusters, 0] = wait[rows[places]]
-    found["row"][clusters, 0] = rows[places] + block.start
-    merge_ranked(lists, found, out=lists)
+) -> tuple[Labels, Floats, Floats]:
+    """Return halves of some rows or of all, the centers of the halves, and what these gain."""
+    source, weights, dtype = problem.source, problem.weights, compute_type(problem.source.dtype)
+    some = np.ascontiguousarray(source.select(rows), dtype=dtype)
+    if rows is not None and weights is not None:
+        weights = weights[rows]
+    its_labels = np.asarray(labels) if rows is None else take_entries(labels, rows)
+    halves, gains = np.empty(len(some), np.int32), np.empty(len(means))
+    centers = np.empty((2 * len(means), some.shape[1]))
+    scale = Frame.around(np.zeros((1, some.shape[1])), dtype, problem.ranges).scale / 2
+    seed = int(open_stream(*path).integers(0, 2**64, dtype=np.uint64))
+    known = some, weights, scale, its_labels, means, seed, n_passes
+    _native.halve_clusters(*known, halves, centers, gains, problem.n_threads)
+    return halves, centers, gains
 
 
-def _draw_times(path: tuple[int, ...], start: int, n_rows: int) -> Floats:
-    """Return a random number for each of some rows, exponentially distributed.
+def _choose_halves(
+    problem: Problem, moments: SomeMoments, labels: Labels, centers: Floats
+) -> Splits:
+    """Give every row the nearer of the two centers of its cluster.
 
-    It depends on the path and the row alone: each stretch of rows has a generator of its own.
+    Gains are about these centers. Squared distances are rounded as in `measure_removals`.
     """
-    stretches = range(start // STRETCH, -(-(start + n_rows) // STRETCH))
-    drawn = [open_stream(*path, one).standard_exponential(STRETCH) for one in stretches]
-    begin = start - stretches.start * STRETCH
-    return np.concatenate(drawn)[begin : begin + n_rows]
+    halves: Labels = apply_to_entries(partial(np.multiply, np.int32(2)), labels)
+    lists = CenterLists.of_rows(np.arange(len(centers)).reshape(-1, 2))
+    near = assign_listed(problem, centers, lists, halves, labels)
+    left = _sum_by_cluster(problem, moments, labels, near.frame, near.inside[:1])
+    return Splits(moments.cluster_inertia - left, halves)
 
 
 def measure_removals(
@@ -206,31 +145,42 @@ def measure_removals(
     Its rows go to the second nearest center that the pass has met. What a row adds is rounded to a
     multiple of 2 ** -20 of the mean inertia of a row, so that sums are exact in any order.
     """
+    return _sum_by_cluster(problem, moments, labels, near.frame, near.inside)
+
+
+def _sum_by_cluster(
+    problem: Problem,
+    moments: SomeMoments,
+    labels: Labels,
+    frame: Frame,
+    inside: tuple[Any, ...],
+) -> Floats:
+    """Return weighted sums of squared distances in a frame, or of what others exceed them by."""
     n_rows = problem.source.shape[0]
     unit = moments.inertia / n_rows / 2**20
-    costs = np.zeros(len(moments.mass), np.int64)
+    sums = np.zeros(len(moments.mass), np.int64)
     if unit > 0:
-        kernel = partial(_add_losses, near.frame, unit, float(2**62 // n_rows))
-        uses = (read(near.inside[0]), read(near.inside[1]), read(problem.weights), add(costs))
+        kernel = partial(_add_squares, frame, unit, float(2**62 // n_rows))
+        uses = (add(sums), read(problem.weights), *map(read, inside))
         walk_entries(labels, Task(kernel, uses))
-    return np.asarray(costs * unit, dtype=np.float64)
+    return np.asarray(sums * unit, dtype=np.float64)
 
 
-def _add_losses(
+def _add_squares(
     frame: Frame,
     unit: float,
     largest: float,
     block: Block,
-    nearest: NDArray[Any],
-    second: NDArray[Any],
+    sums: NDArray[np.int64],
     weights: Floats | None,
-    costs: NDArray[np.int64],
+    nearest: NDArray[Any],
+    second: NDArray[Any] | None = None,
 ) -> None:
-    losses = frame.undo(second) - frame.undo(nearest)
+    squares = frame.undo(nearest) if second is None else frame.undo(second) - frame.undo(nearest)
     if weights is not None:
-        losses *= weights
-    whole = np.rint(np.minimum(losses / unit, largest)).astype(np.int64)
-    np.add.at(costs, block.rows, whole)
+        squares *= weights
+    whole = np.rint(np.minimum(squares / unit, largest)).astype(np.int64)
+    np.add.at(sums, block.rows, whole)
 
 
 def choose_swaps(

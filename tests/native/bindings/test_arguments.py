@@ -195,6 +195,24 @@ def call_center_neighbours(**changes: Any) -> None:
     _native.center_neighbours(**(arguments | changes))
 
 
+def call_halve_clusters(**changes: Any) -> None:
+    """Call the division of clusters with right arguments but for the changes."""
+    arguments = {
+        "rows": X,
+        "weights": None,
+        "scale": 1.0,
+        "labels": np.array([1, 0, 1, 0], np.int32),
+        "means": np.zeros((2, X.shape[1])),
+        "seed": 1,
+        "n_passes": 2,
+        "halves": np.empty(4, np.int32),
+        "centers": np.empty((4, X.shape[1])),
+        "gains": np.empty(2),
+        "n_threads": 1,
+    }
+    _native.halve_clusters(**(arguments | changes))
+
+
 def call_race_centers(**changes: Any) -> None:
     """Call the race for first centers with right arguments but for the changes."""
     arguments = {
@@ -442,6 +460,15 @@ def test_a_stride_inside_a_row_is_refused(call: Any) -> None:
         (call_scout_centers, {"max_iter": 0}),
         (call_scout_centers, {"tol": -1.0}),
         (call_scout_centers, {"tol": np.nan}),
+        (call_halve_clusters, {"weights": np.ones(3)}),
+        (call_halve_clusters, {"labels": np.array([1, 0, 2, 0], np.int32)}),
+        (call_halve_clusters, {"labels": np.array([1, 0, -1, 0], np.int32)}),
+        (call_halve_clusters, {"labels": np.array([1, 0], np.int32)}),
+        (call_halve_clusters, {"means": np.zeros((2, X.shape[1] + 1))}),
+        (call_halve_clusters, {"n_passes": 0}),
+        (call_halve_clusters, {"halves": np.empty(3, np.int32)}),
+        (call_halve_clusters, {"centers": np.empty((3, X.shape[1]))}),
+        (call_halve_clusters, {"gains": np.empty(3)}),
         (call_race_centers, {"weights": np.ones(3)}),
         (call_race_centers, {"starts": np.array([0, 4, 3])}),
         (call_race_centers, {"starts": np.array([0, 3, 3])}),

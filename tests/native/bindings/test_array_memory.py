@@ -19,6 +19,7 @@ CALLS = (
     *right.CALLS,
     right.call_weigh_candidates,
     right.call_center_neighbours,
+    right.call_halve_clusters,
     right.call_race_centers,
     right.call_scout_centers,
 )
