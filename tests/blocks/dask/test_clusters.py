@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -194,6 +195,8 @@ def test_an_interrupt_ends_all_processes(data: Path) -> None:
     try:
         while not (workers := workers_of(process.pid)) and process.poll() is None:
             time.sleep(0.1)
+        while ignores_interrupts(process.pid) and process.poll() is None:
+            time.sleep(0.1)
         time.sleep(3)  # until the fit is under way
         os.killpg(process.pid, signal.SIGINT)
         _, errors = process.communicate(timeout=60)
@@ -205,6 +208,13 @@ def test_an_interrupt_ends_all_processes(data: Path) -> None:
     while any(command_of(pid) for pid in workers) and time.monotonic() < deadline:
         time.sleep(0.1)
     assert not any(command_of(pid) for pid in workers)
+
+
+def ignores_interrupts(pid: int) -> bool:
+    """Return whether a process ignores Ctrl-C, as it does until all its workers have started."""
+    status = Path(f"/proc/{pid}/status").read_text()
+    (ignored,) = re.findall(r"^SigIgn:\s*([0-9a-f]+)$", status, re.MULTILINE)
+    return bool(int(ignored, 16) >> (signal.SIGINT - 1) & 1)
 
 
 def workers_of(pid: int) -> set[int]:
