@@ -53,7 +53,7 @@ follow to the bit. Bounds are not part of it, because no label depends on them.
 
 **Momentum.** In late passes means move slowly and straight. On a sketch, a pass therefore looks at
 centers ahead of the means, by 0.9 of their last step, and stops at a larger gain. On digits and
-mixtures a third to a half of the passes then end lower. What a pass finds is still judged as a
+mixtures 30 to 60 % of the passes then end lower. What a pass finds is still judged as a
 partition with its means: one that does not lower the inertia is made again at the means.
 
 **Seeding by rejection.** Greedy k-means++ draws by D^2, the squared distance to the nearest center
