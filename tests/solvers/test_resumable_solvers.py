@@ -104,6 +104,8 @@ def test_passes_count_on_from_those_before() -> None:
         {"references": np.full((12, 5), np.nan)},
         {"offsets": np.zeros(3)},
         {"totals": np.zeros((2, 12, 2))},
+        {"offsets": np.full((2, 12, 5), np.nan)},
+        {"totals": np.full((3, 12, 2), np.nan)},
         {"history": ()},
         {"history": (1.0,)},
         {"refilled": np.array([400]), "targets": np.array([0], np.int32)},

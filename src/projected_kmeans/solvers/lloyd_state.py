@@ -74,9 +74,10 @@ def state_fits(
         and are_labels(state.refilled, state.targets.shape, n_rows)
         and are_labels(state.targets, state.refilled.shape, n_clusters)
         and state.remembered.shape in ((0,), (n_clusters,))
-        and np.isfinite(state.remembered).all()
         and state.ahead.shape in ((0,), shape)
-        and np.isfinite(state.ahead).all()
+        and all(np.isfinite(one).all() for one in (state.remembered, state.ahead))
+        # Sums that are not numbers would be summed again, and the inertia would then agree.
+        and all(np.isfinite(one).all() for one in (state.offsets, state.totals))
         and 0 <= state.momentum <= 1
         and state.history
     ):

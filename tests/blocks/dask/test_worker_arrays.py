@@ -30,6 +30,7 @@ from projected_kmeans.blocks.row_arrays import (
 from projected_kmeans.blocks.tasks import Block, Task, fill, read, update
 from projected_kmeans.fit import pipeline
 from projected_kmeans.planning import approach, memory_plan
+from projected_kmeans.solvers import swaps
 from tests.support.blobs import assert_same_fit
 from tests.support.dask_rows import CHUNKS, OPTIONS, ROWS, D, N, fit
 
@@ -104,6 +105,7 @@ def test_nothing_with_an_entry_a_row_comes_to_the_client(
     # The largest samples of rows, which do not grow with their number, are taken from these few.
     monkeypatch.setattr(pipeline, "TAIL_ROWS", 4000)
     monkeypatch.setattr(approach, "count_held_rows", lambda sizes: 4000)
+    monkeypatch.setattr(swaps, "SPLIT_ROWS", 64)
     monkeypatch.setattr(Workers, "results_of", weigh)
     rows = np.tile(ROWS, (4, 1))
     X = da.from_array(rows, chunks=(9_000, D))
