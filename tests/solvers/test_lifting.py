@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 
 from projected_kmeans.blocks.column_scan import scan_columns
 from projected_kmeans.blocks.memory_blocks import ArrayBlocks, SparseBlocks
+from projected_kmeans.passes import cluster_sums
 from projected_kmeans.passes.cluster_sums import KeptSums
 from projected_kmeans.passes.problem import Problem
 from projected_kmeans.results import Clustering
-from projected_kmeans.solvers import lifting
 from projected_kmeans.solvers.lifting import lift, lift_lowest, sum_for_polishing
 from tests import reference
 from tests.support.layouts import draw_rows, seeds, types
@@ -199,5 +199,5 @@ def test_large_or_far_sums_are_not_kept(monkeypatch: pytest.MonkeyPatch) -> None
     far = X.copy()
     far[0] = 1e3  # the first row of its cluster, about which sums are taken
     assert sum_for_polishing(make_problem(far), labels, 2) is None
-    monkeypatch.setattr(lifting, "MAX_KEPT", 5)
+    monkeypatch.setattr(cluster_sums, "MAX_KEPT", 5)
     assert sum_for_polishing(near, labels, 2) is None

@@ -37,6 +37,10 @@ from projected_kmeans.results import Floats, Labels
 # Sums of all clusters, or of clusters that were summed a few at a time.
 SomeMoments: TypeAlias = Moments | JoinedMoments
 
+# Sums of fewer numbers than this are kept from one step to the next, which takes up to 64 MB.
+# Sparse rows are summed clusterwise from there on.
+MAX_KEPT = 2**22
+
 
 class ClusterSums:
     """Exact sums over the rows of every cluster, kept up to date while labels change.
@@ -88,6 +92,11 @@ class ClusterSums:
             # The array itself, because Lloyd's method asks whether moments are about it.
             points = references if isinstance(references, np.ndarray) else references[:]
             self._sums = _open_grid_sums(source, points, weights, ranges, n_threads)
+
+    @property
+    def is_small(self) -> bool:
+        """Whether the sums are kept from one step to the next."""
+        return is_kept(len(self.references), self._source.shape[1])
 
     def update(self, labels: Labels, before: Labels | None = None) -> SomeMoments:
         """Walk over the rows and bring the sums up to date with labels.
@@ -196,10 +205,20 @@ class ClusterSums:
 class KeptSums:
     """The sums over the last partition, which a step leaves for the next; None if there are none.
 
-    The next step then only needs the rows that move.
+    The next step then only needs the rows that move. Large sums are not kept, because the next step
+    needs their memory.
     """
 
     sums: ClusterSums | None = None
+
+    def keep(self, sums: ClusterSums | None) -> None:
+        """Leave sums for the next step, if they are small."""
+        self.sums = sums if sums is not None and sums.is_small else None
+
+
+def is_kept(n_clusters: int, n_columns: int) -> bool:
+    """Return whether sums of this size are kept from one step to the next."""
+    return n_clusters * n_columns < MAX_KEPT
 
 
 def _open_grid_sums(

@@ -18,17 +18,13 @@ from projected_kmeans.blocks.row_arrays import (
     have_equal_entries,
 )
 from projected_kmeans.blocks.tasks import OnBlock
-from projected_kmeans.passes.cluster_sums import ClusterSums, KeptSums, SomeMoments
+from projected_kmeans.passes.cluster_sums import ClusterSums, KeptSums, SomeMoments, is_kept
 from projected_kmeans.passes.clusterwise_sums import RowReferences
 from projected_kmeans.passes.moments import Moments
 from projected_kmeans.passes.problem import Problem
 from projected_kmeans.results import Clustering, Floats, Labels, Lifted
 from projected_kmeans.solvers.restarts import ROUNDING, first_of_lowest
 from projected_kmeans.solvers.sum_references import are_far
-
-# Sums of fewer numbers than this are kept for polishing, which takes 64 MB. Sparse rows are summed
-# clusterwise from there on.
-MAX_KEPT = 2**22
 
 
 def lift(
@@ -82,7 +78,7 @@ def lift_together(
     )
     sums = problem.open_sums(references)
     problem.source.walk(sums.adding_repeated(partitions), on_block=on_block)
-    moments = sums.moments(last=max(n_clusters) * references.shape[1] >= MAX_KEPT)
+    moments = sums.moments(last=not is_kept(max(n_clusters), references.shape[1]))
     assert isinstance(moments, Moments)
     errors = moments.errors
     parts = [slice(start, start + k) for start, k in zip(starts, n_clusters, strict=False)]
@@ -168,7 +164,7 @@ def sum_for_polishing(
         Returns the sums about the first row of each cluster if they are known; else None, and they
         are summed.
     """
-    if n_clusters * problem.source.shape[1] >= MAX_KEPT:
+    if not is_kept(n_clusters, problem.source.shape[1]):
         return None
     sums = find()
     if sums is None:

@@ -88,7 +88,7 @@ def run_to_plateau(
     converged = lloyd.converged or plateau.reached
     if converged:
         checkpoint.drop_running()
-    kept.sums = lloyd.sums
+    kept.keep(lloyd.sums)
     return replace(lloyd.result(), converged=converged)
 
 
