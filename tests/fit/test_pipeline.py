@@ -10,7 +10,8 @@ import pytest
 
 from projected_kmeans import ProjectedKMeans
 from projected_kmeans.blocks.memory_blocks import open_blocks
-from projected_kmeans.fit.pipeline import cluster_sketch, lift_partition, polish_partition
+from projected_kmeans.fit.pipeline import cluster_sketch, lift_partition
+from projected_kmeans.fit.polishing import polish_partition
 from projected_kmeans.fit.reduction import reduce_rows
 from projected_kmeans.results import Clustering
 from projected_kmeans.running.monitor import Monitor

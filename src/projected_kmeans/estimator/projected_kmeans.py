@@ -66,9 +66,9 @@ from projected_kmeans.fit.pipeline import (
     adapt_recipe,
     cluster_sketch,
     lift_partition,
-    polish_partition,
     watch_tails,
 )
+from projected_kmeans.fit.polishing import polish_partition
 from projected_kmeans.fit.proving import certify_partition
 from projected_kmeans.fit.reduction import forget_sketch, reduce_rows
 from projected_kmeans.fit.setting_aside import renumber_init, trim_partition, weigh_near_rows

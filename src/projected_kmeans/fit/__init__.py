@@ -9,7 +9,7 @@
       cluster_sketch    pipeline         seed and run the solver, several times
       limit_sizes       limited_sizes    passes in which clusters keep limits of sizes, if asked for
       lift_partition    pipeline         centers and inertia in the original space
-      polish_partition  pipeline         a few more passes there
+      polish_partition  polishing        a few more passes there
       trim_partition    setting_aside    far rows are chosen anew, if asked for
       certify_partition proving          how far the inertia is from the lowest possible
     finish_run          fit_checkpoint   the result
@@ -21,7 +21,8 @@ Modules
 -------
 reduction        READ, REDUCE: rows are checked and mapped to few dimensions
 first_centers    SEED: all that ``init`` may be: a name, centers, row indices, a callable
-pipeline         CLUSTER, LIFT, POLISH
+pipeline         CLUSTER, LIFT
+polishing        POLISH: passes in the original space, and the nearest centers in the end
 sketch_solvers   CLUSTER by a solver that gets the sketch as a whole, also one of the caller
 limited_sizes    CLUSTER with limits of cluster sizes
 setting_aside    which rows are too far from all others to be clustered

@@ -22,7 +22,8 @@ from projected_kmeans.certificates.semidefinite.proof_plan import GOAL
 from projected_kmeans.certificates.unit_centers import to_unit_centers
 from projected_kmeans.fit.fit_checkpoint import Finished
 from projected_kmeans.fit.limited_sizes import limit_sizes
-from projected_kmeans.fit.pipeline import cluster_sketch, lift_partition, polish_partition
+from projected_kmeans.fit.pipeline import cluster_sketch, lift_partition
+from projected_kmeans.fit.polishing import polish_partition
 from projected_kmeans.fit.reduction import Reduced
 from projected_kmeans.keys import CERTIFICATE, open_stream
 from projected_kmeans.passes.cluster_sums import KeptSums

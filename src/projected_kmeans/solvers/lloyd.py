@@ -235,8 +235,9 @@ class Lloyd:
         # First centers, and centers that got other rows, did not move straight to their means.
         straight = has_partition and len(self._refilled) == n_refilled
         self._ahead = NONE_AHEAD
-        if straight and self._momentum > 0:
-            self._ahead = moments.means + self._momentum * (moments.means - self.centers)
+        if straight and self._momentum > 0 and len(self.history) < self._max_iter:
+            self._ahead = (moments.means - self.centers) * self._momentum
+            self._ahead += moments.means  # in place, because centers may take much memory
         self.centers = moments.means
         return True
 
