@@ -192,6 +192,7 @@ class SpectralProjection(LearnedTransformer):
             everything = sample.left_out is None
             left_out = learnt if everything else (learnt[0][sample.left_out], None)
         else:
+            del learnt  # before other rows take as much memory
             left_out = self._select(source, weights, sample.left_out)
         self.lost_variance_ = lost_share(
             *left_out, self.mean_, found.columns, unit, self.n_threads or 0
