@@ -40,7 +40,7 @@ MAX_AUTO_COMPONENTS = 64
 # little. Over all rows there is none.
 SAMPLE_POWER_PASSES = 1
 
-# If directions are found from a sample, the pass before these takes one of so many of its rows.
+# The pass before that takes every fourth row of the sample: enough for a start that it improves.
 START_STEP = 4
 
 
