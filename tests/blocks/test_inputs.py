@@ -91,7 +91,7 @@ def test_a_bad_indptr_is_refused_everywhere(entry: str, value: int) -> None:
 def test_an_index_outside_is_refused_in_all_formats(kind: str) -> None:
     """Formats that are converted are checked before the conversion."""
     rows = GOOD.asformat(kind, copy=True)
-    (rows.coords[1] if kind == "coo" else rows.indices)[7] = 10**6
+    (rows.col if kind == "coo" else rows.indices)[7] = 10**6
     with pytest.raises(ValueError, match=f"damaged {kind} matrix: it has the index 1000000"):
         ProjectedKMeans(3).fit(rows)
 

@@ -45,6 +45,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     arguments : sequence of str or None
         The words after the program's name; None takes those that the process was started with.
     """
+    _open_missing_streams()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         warnings.simplefilter("default", UserWarning)
@@ -54,13 +55,22 @@ def main(arguments: Sequence[str] | None = None) -> None:
         sys.exit(code)
 
 
+def _open_missing_streams() -> None:
+    """Let output go nowhere where the caller has closed a stream, which Python sets to None.
+
+    Not all versions of click and rich can write to None.
+    """
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, "w"))
+
+
 def _run(arguments: Sequence[str] | None) -> int:
     words = sys.argv[1:] if arguments is None else list(arguments)
     try:
         # A command that prints how to repeat itself finds its words in the context.
         code = commands.main(words, prog_name=PROGRAM, standalone_mode=False, obj=words)
-        if sys.stdout is not None:  # None if the caller has closed it
-            sys.stdout.flush()
+        sys.stdout.flush()
         return code or 0
     except (click.Abort, KeyboardInterrupt):
         _say(f"{PROGRAM}: interrupted")
@@ -112,8 +122,7 @@ def _has_reader_left() -> bool:
 def _drop_output_left() -> None:
     """Drop what was printed and cannot be written, because Python would complain at its end."""
     try:
-        if sys.stdout is not None:
-            sys.stdout.flush()
+        sys.stdout.flush()
     except OSError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
@@ -125,7 +134,7 @@ def _show_warning(message: Warning | str, *place: object, **options: object) -> 
 def _tell(kind: str, colour: str, sentence: str) -> None:
     """Print a sentence to the standard error stream, its kind in colour on a terminal."""
     plain = "NO_COLOR" in os.environ or os.environ.get("TERM") == "dumb"
-    if sys.stderr is not None and sys.stderr.isatty() and not plain:
+    if sys.stderr.isatty() and not plain:
         kind = click.style(kind, fg=colour)
     _say(f"{PROGRAM}: {kind}: {sentence}")
 
