@@ -62,7 +62,7 @@ def _open_missing_streams() -> None:
     """
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:
-            setattr(sys, name, open(os.devnull, "w"))
+            setattr(sys, name, open(os.devnull, "w"))  # noqa: SIM115 (open until the end)
 
 
 def _run(arguments: Sequence[str] | None) -> int:

@@ -21,6 +21,10 @@ from projected_kmeans.results import Floats, Labels
 # Sparse rows are made dense in pieces of this many numbers.
 PIECE = 1 << 18
 
+# This many sums take so much memory that what was freed before, and what malloc holds for later, is
+# given back first: 50 to 90 MB with 16,384 clusters of 384 columns.
+MANY_SUMS = 2**22
+
 
 @dataclass(frozen=True)
 class ColumnPart:
@@ -82,6 +86,7 @@ class GridSums:
         dense: bool = False,
         part: ColumnPart | None = None,
     ) -> None:
+        _give_back_memory(references.size)
         self.offsets = np.zeros((2, *references.shape))
         self.totals = np.zeros((3, len(references), 2))
         self._references, self._weights, self._grid = references, weights, grid
@@ -107,6 +112,7 @@ class GridSums:
         mass = self.totals[0, :, 0] + self.totals[1, :, 0]
         parts, errors = self.totals[:, :, 1], None
         high, low = self.offsets
+        _give_back_memory(high.size)
         offsets = np.add(high, low, out=high) if last else high + low
         if self._counts is not None:
             errors = self._lost * self._counts
@@ -193,6 +199,11 @@ class GridSums:
         columns = np.flatnonzero(reference)
         columns = columns[self._grid.of_cluster(cluster)[columns] > 0]
         return columns, -reference[columns]
+
+
+def _give_back_memory(n_sums: int) -> None:
+    if n_sums >= MANY_SUMS:
+        _native.release_memory()
 
 
 def dense_pieces(rows: Any) -> Iterator[tuple[slice, NDArray[Any]]]:
