@@ -29,7 +29,7 @@ def test_planted_columns_are_found() -> None:
     nearest = model.representatives(table, 2)
     for home, name in enumerate(NAMES[:3]):
         cluster = labels[np.flatnonzero(home == HOMES)[0]]
-        line = found.iloc[cluster]
+        line = found.to_dict("records")[cluster]
         inside = ROWS[labels == cluster]
         assert (line["cluster"], line["rows"]) == (cluster, len(inside))
         assert line["share"] == pytest.approx(len(inside) / 300)
