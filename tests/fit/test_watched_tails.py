@@ -70,6 +70,46 @@ def test_the_partition_does_not_depend_on_threads_or_where_rows_lie(
     assert distant.inertia_ == one.inertia_
 
 
+def draw_far_values() -> NDArray[np.float32]:
+    """Return rows whose values are far one by one, each in a column of its own."""
+    return np.random.default_rng(3).standard_t(2, size=(16_000, 250)).astype(np.float32)
+
+
+def test_far_values_are_searched_in_the_original_space() -> None:
+    """A sketch does not see them: the automatic plan leaves it, and a map that is named stays."""
+    # Keys are fixed. Over keys 0 to 5 the inertia was .4 to 4.6 % below that with the map named.
+    X = draw_far_values()
+    free = ProjectedKMeans(40, random_state=2).fit(X)
+    assert free.projection_ is None
+    assert free.approach_.projection is None
+    assert (free.approach_.solver, free.n_components_) == ("cells", 250)
+    named = ProjectedKMeans(40, random_state=2, projection="svd").fit(X)
+    assert (named.approach_.solver, named.approach_.projection) == ("cells", "svd")
+    assert free.inertia_ < 0.99 * named.inertia_
+    assert_consistent(free, X)
+
+
+def test_a_fit_that_left_the_sketch_is_recalled_as_it_was(tmp_path: Path) -> None:
+    """A finished fit, one that was stopped, and one of a file have the same bits and approach."""
+    X = draw_far_values()
+    np.save(tmp_path / "rows.npy", X)
+
+    def stop(state: FitState) -> bool:
+        return state.step == "cluster" and state.iteration == 3
+
+    def fit_freely(rows: Any, **options: Any) -> ProjectedKMeans:
+        return ProjectedKMeans(40, random_state=2, inertia_tol=1e-3, **options).fit(rows)
+
+    whole = fit_freely(X)
+    assert_same_fit(fit_freely(open_rows(tmp_path / "rows.npy")), whole)
+    fit_freely(X, checkpoint=tmp_path / "run", callback=stop)
+    for _ in range(2):  # it goes on, and is finished
+        found = fit_freely(X, checkpoint=tmp_path / "run")
+        assert_same_fit(found, whole)
+        assert found.approach_ == whole.approach_
+        assert found.projection_ is None
+
+
 def test_weights_count_rows_as_often() -> None:
     """Rows without weight change nothing, however far they are."""
     X = draw_tails()

@@ -58,7 +58,8 @@ def test_wide_rows_are_counted_as_hashed() -> None:
     assert count_bytes(dense, approach).tables == 8 * 30_000 * 24 * 20 + matrices + hashed
     assert count_selected_bytes(dense, approach, stored=True, needs_all=False) == 0
     approach = choose_approach(Settings(30), sparse)
-    assert count_bytes(sparse, approach).tables == 8 * 10**6 * 8 * 30 + matrices
+    swaps = 8 * 16 * 30 * 64  # if the rows turn out to have heavy tails
+    assert count_bytes(sparse, approach).tables == 8 * 10**6 * 8 * 30 + matrices + swaps
     selected = (5120 + 1024) * 4_000_000 * 8 // 20_000
     assert count_selected_bytes(sparse, approach, stored=True, needs_all=False) == selected
 

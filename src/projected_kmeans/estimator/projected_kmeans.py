@@ -171,13 +171,13 @@ class ProjectedKMeans(
         centers for small data, which takes less than a second; "cells" from 500 clusters on, if
         each has at least 8 rows and neither ``init`` nor ``n_init`` asks for more; else "lloyd",
         whose best restarts then also add and remove centers as long as each round lowers the
-        inertia by 0.1 %. Where restarts
-        would run on a subsample and the rows have heavy tails (the farthest 1 / 256 of them hold a
-        tenth of the sum of squares), "auto" is "cells" with all rows as one cell, because a
-        subsample misses the far rows. If a
-        certificate is asked for, "auto" also takes the better labels that its proof may find. "sdp"
-        makes that proof in any case (``certificate="semidefinite"``), for up to 2,000 rows; it
-        takes seconds to a minute, and often proves that the result is optimal. The next three get
+        inertia by 0.1 %. Where restarts would run and the rows have heavy tails (the farthest
+        1 / 256 of them hold a tenth of the sum of squares), "auto" is "cells" with all rows as one
+        cell, because a subsample misses the far rows. If the map is left open, too, rows of up to
+        1,024 columns are then searched in the original space, because a sketch misses values that
+        are far in a column by themselves. If a certificate is asked for, "auto" also takes the
+        better labels that its proof may find. "sdp" makes that proof in any case
+        (``certificate="semidefinite"``), for up to 2,000 rows; it takes seconds to a minute, and often proves that the result is optimal. The next three get
         the sketch as a whole, so that ``init`` has no effect. "orss06" is the method of Ostrovsky,
         Rabani, Schulman and Swamy (2006): their seeding, and one step of Lloyd's method. "kss04" is
         the search of Kumar, Sabharwal and Sen (2004) with an error of 0.5, for up to 4 clusters.
@@ -544,8 +544,8 @@ class ProjectedKMeans(
                 source = storage.open_rows(rows)
                 near = weigh_near_rows(self.trim, recipe, source, weights)
                 reduced = reduce_rows(recipe, source, near, run, storage)
+                recipe, reduced = watch_tails(recipe, reduced, monitor)
                 original, sketch = reduced
-                recipe = watch_tails(recipe, sketch, monitor)
                 finalists = cluster_sketch(recipe, original, sketch, run)
                 finalists = limit_sizes(recipe, sketch, finalists, run)
                 guaranteed = settings.guarantee is not None
@@ -560,7 +560,9 @@ class ProjectedKMeans(
                 finished = finish_run(run, found)
 
         monitor.finish()
-        self._keep(opened, adapt_recipe(recipe, finished.has_tails), finished, monitor)
+        if finished.has_tails and not recipe.approach.has_tails:  # it was finished before
+            recipe = adapt_recipe(recipe, rows.shape[1], has_tails=True)
+        self._keep(opened, recipe, finished, monitor)
         return self
 
     def fit_predict(self, X: Any, y: object = None, sample_weight: ArrayLike | None = None) -> Any:

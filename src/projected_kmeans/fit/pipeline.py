@@ -11,6 +11,7 @@ from functools import partial
 
 from projected_kmeans.choices import SKETCH_SOLVERS
 from projected_kmeans.fit.first_centers import FirstCenters, sketch_for_seeding
+from projected_kmeans.fit.reduction import Reduced
 from projected_kmeans.fit.sketch_solvers import solve_sketch
 from projected_kmeans.passes.cluster_sums import KeptSums
 from projected_kmeans.passes.problem import Problem
@@ -34,25 +35,35 @@ from projected_kmeans.solvers.scouting import Scouts
 from projected_kmeans.solvers.single_restart import Effort
 
 
-def watch_tails(recipe: Recipe, sketch: Problem, monitor: Monitor) -> Recipe:
-    """Return the recipe for the tails that the rows have, if it wants to know about them."""
+def watch_tails(recipe: Recipe, reduced: Reduced, monitor: Monitor) -> tuple[Recipe, Reduced]:
+    """Return the recipe for the tails that the rows have, and the rows that it clusters.
+
+    These are the sketch, or the original rows if the recipe leaves the sketch for heavy tails.
+    """
+    original, sketch = reduced
     if not recipe.approach.watches_tails:
-        return recipe
+        return recipe, reduced
     share = measure_tail(draw_subsample(sketch, TAIL_ROWS, recipe.key) or sketch)
-    heavy = share >= MIN_TAIL_SHARE
-    if heavy:
-        monitor.note(
-            "cluster: the farthest 1 / %d of the rows hold %.0f %% of the sum of squares, so all "
-            "rows are searched by swaps of centers",
-            FAR_PART,
-            100 * share,
-        )
-    return adapt_recipe(recipe, heavy)
+    if share < MIN_TAIL_SHARE:
+        return recipe, reduced
+    recipe = adapt_recipe(recipe, original.source.shape[1], has_tails=True)
+    monitor.note(
+        "cluster: the farthest 1 / %d of the rows hold %.0f %% of the sum of squares, so all "
+        "rows are searched by swaps of centers%s",
+        FAR_PART,
+        100 * share,
+        "" if recipe.projection is not None else " in the original space",
+    )
+    return recipe, reduced if recipe.projection is not None else Reduced(original, original)
 
 
-def adapt_recipe(recipe: Recipe, has_tails: bool) -> Recipe:
+def adapt_recipe(recipe: Recipe, n_columns: int, *, has_tails: bool) -> Recipe:
     """Return the recipe for rows with or without heavy tails."""
-    return replace(recipe, approach=plan_tails(recipe.approach)) if has_tails else recipe
+    if not has_tails:
+        return recipe
+    approach = plan_tails(recipe.approach, n_columns)
+    kept = None if approach.projection is None else recipe.projection
+    return replace(recipe, approach=approach, projection=kept)
 
 
 def cluster_sketch(

@@ -16,6 +16,7 @@ from projected_kmeans.planning.cell_plan import (
     allows_swaps,
     count_held_rows,
     count_wide_candidates,
+    may_leave_sketch,
     takes_cells,
 )
 from projected_kmeans.planning.map_choice import MapChoice, choose_map
@@ -51,12 +52,11 @@ POLISH_CANDIDATES, MIN_CLUSTERS_FOR_CANDIDATES = 16, 128
 INERTIA_TOL_PER_CLUSTER, MAX_INERTIA_TOL = 3e-7, 3e-5
 
 # Passes on a sketch, and polish passes after the first, look ahead of the means, by this share of
-# their last step, unless the caller names a solver. Each pass then gains more, so that they may
-# stop at a larger share, three times that of other passes. On digits (k = 10, 64, 100) and mixtures
-# (k = 50, 100) 30 to 60 % of the passes end up to .07 % lower; on noise polishing ends .1 %
-# lower. From 1.0 on, some passes look too far and fail. Restarts that pause look at the means, too,
-# because they forget in which direction these moved.
-MOMENTUM, TOL_WITH_MOMENTUM = 0.9, 10 / 3
+# their last step, unless the caller names a solver. On digits (k = 10, 64, 100) and mixtures
+# (k = 50, 100) half as many passes end up to .1 % lower; on noise polishing ends .1 % lower. From
+# 1.0 on, some passes look too far and fail. Restarts that pause look at the means, too, because
+# they forget in which direction these moved.
+MOMENTUM = 0.9
 
 # Polish passes: 4 for small work; else 1 after principal directions and 2 after other maps, and if
 # columns were hashed before directions were found.
@@ -104,6 +104,9 @@ class Approach:
     watches_tails : bool
         Whether all rows are searched by swaps of centers, in place of restarts on a subsample, if
         the rows turn out to have heavy tails.
+    leaves_sketch : bool
+        Whether such rows are searched in the original space. A sketch does not see values that are
+        far in a column by itself.
     reason : str
         Why this projection.
     momentum : float
@@ -131,6 +134,7 @@ class Approach:
     momentum: float = 0.0
     limits_sizes: bool = False
     scouts: bool = False
+    leaves_sketch: bool = False
 
     @property
     def searches_fully(self) -> bool:
@@ -164,10 +168,12 @@ def choose_approach(settings: Settings, sizes: Sizes) -> Approach:
         planned = replace(planned, scouts=True, n_init=n_scouts)
         planned = replace(planned, solver="lloyd", min_breathing_gain=math.inf)
     approach = _apply_settings(settings, planned)
-    competes = approach.solver == "lloyd" and approach.n_init > 1 and approach.subsample_rows > 0
+    restarts = (approach.n_init > 1 or approach.subsample_rows > 0) and not approach.scouts
+    competes = approach.solver == "lloyd" and restarts and not approach.searches_fully
     watches = competes and allows_swaps(settings, sizes, chosen.name)
     watches = watches and not approach.limits_sizes
-    return replace(approach, watches_tails=watches)
+    leaves = watches and chosen.name is not None and may_leave_sketch(settings, sizes)
+    return replace(approach, watches_tails=watches, leaves_sketch=leaves)
 
 
 def choose_effort(sizes: Sizes, chosen: MapChoice, *, draws_centers: bool = True) -> Approach:
@@ -196,8 +202,6 @@ def choose_effort(sizes: Sizes, chosen: MapChoice, *, draws_centers: bool = True
         min_gain = math.inf if is_projected else 0.0
     momentum = MOMENTUM if is_projected and not is_small else 0.0
     tolerance = min(MAX_INERTIA_TOL, INERTIA_TOL_PER_CLUSTER * sizes.n_clusters)
-    if momentum > 0:
-        tolerance *= TOL_WITH_MOMENTUM
     has_candidates = is_projected and sizes.n_clusters >= MIN_CLUSTERS_FOR_CANDIDATES
     return Approach(
         projection=chosen.name,
@@ -231,12 +235,24 @@ def _plan_cells(sizes: Sizes, planned: Approach) -> Approach:
     )
 
 
-def plan_tails(planned: Approach) -> Approach:
+def plan_tails(planned: Approach, n_columns: int) -> Approach:
     """Return an approach with one search of all rows by swaps, in place of restarts on some.
 
     Restarts on a subsample would not see the few far rows that make up much of the inertia.
     """
-    return replace(planned, solver="cells", n_init=1, subsample_rows=0, min_breathing_gain=math.inf)
+    found = replace(
+        planned, solver="cells", n_init=1, subsample_rows=0, min_breathing_gain=math.inf
+    )
+    if not planned.leaves_sketch:
+        return found
+    return replace(
+        found,
+        projection=None,
+        n_components=n_columns,
+        polish_iter=0,
+        extra_polish=0,
+        reason="the rows have heavy tails, which a sketch does not keep",
+    )
 
 
 def _choose_polish(sizes: Sizes, chosen: MapChoice, *, is_small: bool) -> int:
@@ -278,6 +294,5 @@ def _apply_settings(settings: Settings, planned: Approach) -> Approach:
         approach = replace(approach, inertia_tol=0.0)
     pauses = approach.n_init > FINALISTS and approach.subsample_rows == 0
     if approach.momentum > 0 and ("solver" in fixed or pauses):
-        tol = approach.inertia_tol / (1.0 if "inertia_tol" in fixed else TOL_WITH_MOMENTUM)
-        approach = replace(approach, momentum=0.0, inertia_tol=tol)
+        approach = replace(approach, momentum=0.0)
     return approach

@@ -31,6 +31,11 @@ FEW_CLUSTERS, WIDE_OF_FEW, WIDE_OF_MANY = 4096, 256, 128
 # from all rows, which takes 28 bytes a row in this process.
 MAX_WATCHED_ROWS = 10**8
 
+# Rows with heavy tails are searched in the original space if they have at most this many columns,
+# and 2^28 numbers in all: on values of a t(2) distribution (40,000 x 250, k = 40) that ends 5 %
+# below a search of the sketch, and 1 % below scikit-learn's, in 1.6 times the time of the former.
+MAX_TAIL_COLUMNS, MAX_TAIL_NUMBERS = 1024, 2**28
+
 
 def takes_cells(settings: Settings, sizes: Sizes, projection: str | None) -> bool:
     """Return whether a fit finds its clusters in cells.
@@ -71,6 +76,17 @@ def allows_cells(settings: Settings, sizes: Sizes, projection: str | None) -> bo
 def allows_swaps(settings: Settings, sizes: Sizes, projection: str | None) -> bool:
     """Return whether all rows can be searched by swaps of centers if their tails are heavy."""
     return sizes.n_rows <= MAX_WATCHED_ROWS and allows_cells(settings, sizes, projection)
+
+
+def may_leave_sketch(settings: Settings, sizes: Sizes) -> bool:
+    """Return whether rows with heavy tails are searched in the original space.
+
+    Only if the caller leaves the map to the plan, and the search does not take much longer there.
+    """
+    free = settings.projection == "auto" and settings.metric == "euclidean"
+    free = free and settings.n_components == "auto" and settings.guarantee is None
+    few = sizes.n_columns <= MAX_TAIL_COLUMNS and sizes.n_rows * sizes.n_columns <= MAX_TAIL_NUMBERS
+    return free and few and not sizes.sparse
 
 
 def count_wide_candidates(n_clusters: int) -> int:
