@@ -177,8 +177,8 @@ class ProjectedKMeans(
         1,024 columns are then searched in the original space, because a sketch misses values that
         are far in a column by themselves. If a certificate is asked for, "auto" also takes the
         better labels that its proof may find. "sdp" makes that proof in any case
-        (``certificate="semidefinite"``), for up to 2,000 rows; it takes seconds to a minute, and often proves that the result is optimal. The next three get
-        the sketch as a whole, so that ``init`` has no effect. "orss06" is the method of Ostrovsky,
+        (``certificate="semidefinite"``), for up to 2,000 rows; it takes seconds to a minute, and
+        often proves that the result is optimal. The next three get the sketch as a whole, so that ``init`` has no effect. "orss06" is the method of Ostrovsky,
         Rabani, Schulman and Swamy (2006): their seeding, and one step of Lloyd's method. "kss04" is
         the search of Kumar, Sabharwal and Sen (2004) with an error of 0.5, for up to 4 clusters.
         "exact" finds the best partition of the sketch, for up to 15 rows; more rows are clustered
@@ -560,8 +560,7 @@ class ProjectedKMeans(
                 finished = finish_run(run, found)
 
         monitor.finish()
-        if finished.has_tails and not recipe.approach.has_tails:  # it was finished before
-            recipe = adapt_recipe(recipe, rows.shape[1], has_tails=True)
+        recipe = adapt_recipe(recipe, rows.shape[1], finished.has_tails)
         self._keep(opened, recipe, finished, monitor)
         return self
 

@@ -46,7 +46,7 @@ def watch_tails(recipe: Recipe, reduced: Reduced, monitor: Monitor) -> tuple[Rec
     share = measure_tail(draw_subsample(sketch, TAIL_ROWS, recipe.key) or sketch)
     if share < MIN_TAIL_SHARE:
         return recipe, reduced
-    recipe = adapt_recipe(recipe, original.source.shape[1], has_tails=True)
+    recipe = adapt_recipe(recipe, original.source.shape[1], True)
     monitor.note(
         "cluster: the farthest 1 / %d of the rows hold %.0f %% of the sum of squares, so all "
         "rows are searched by swaps of centers%s",
@@ -57,9 +57,9 @@ def watch_tails(recipe: Recipe, reduced: Reduced, monitor: Monitor) -> tuple[Rec
     return recipe, reduced if recipe.projection is not None else Reduced(original, original)
 
 
-def adapt_recipe(recipe: Recipe, n_columns: int, *, has_tails: bool) -> Recipe:
-    """Return the recipe for rows with or without heavy tails."""
-    if not has_tails:
+def adapt_recipe(recipe: Recipe, n_columns: int, has_tails: bool) -> Recipe:
+    """Return the recipe for rows with or without heavy tails, if it is not that already."""
+    if not has_tails or recipe.approach.has_tails:
         return recipe
     approach = plan_tails(recipe.approach, n_columns)
     kept = None if approach.projection is None else recipe.projection
