@@ -178,13 +178,14 @@ class ProjectedKMeans(
         are far in a column by themselves. If a certificate is asked for, "auto" also takes the
         better labels that its proof may find. "sdp" makes that proof in any case
         (``certificate="semidefinite"``), for up to 2,000 rows; it takes seconds to a minute, and
-        often proves that the result is optimal. The next three get the sketch as a whole, so that ``init`` has no effect. "orss06" is the method of Ostrovsky,
-        Rabani, Schulman and Swamy (2006): their seeding, and one step of Lloyd's method. "kss04" is
-        the search of Kumar, Sabharwal and Sen (2004) with an error of 0.5, for up to 4 clusters.
-        "exact" finds the best partition of the sketch, for up to 15 rows; more rows are clustered
-        by local search, and the semidefinite bound proves that this is the best, or a warning says
-        what is proven. A solver of your own is a scikit-learn clusterer with ``n_clusters``, or a
-        function ``solver(sketch, n_clusters, random_state)`` that returns labels; see the notes.
+        often proves that the result is optimal. The next three get the sketch as a whole, so that
+        ``init`` has no effect. "orss06" is the method of Ostrovsky, Rabani, Schulman and Swamy
+        (2006): their seeding, and one step of Lloyd's method. "kss04" is the search of Kumar,
+        Sabharwal and Sen (2004) with an error of 0.5, for up to 4 clusters. "exact" finds the best
+        partition of the sketch, for up to 15 rows; more rows are clustered by local search, and the
+        semidefinite bound proves that this is the best, or a warning says what is proven. A solver
+        of your own is a scikit-learn clusterer with ``n_clusters``, or a function ``solver(sketch,
+        n_clusters, random_state)`` that returns labels; see the notes.
     max_iter : int, default=300
         Maximum number of passes of the solver over the sketch, both phases together.
     tol : float, default=1e-4
