@@ -17,10 +17,10 @@ from tests.support.blobs import draw_blobs
 
 def test_many_rows_let_restarts_compete_on_a_subsample() -> None:
     """Many rows give a subsample, much work a single run, small work a full local search."""
-    many = choose_effort(Sizes(90_000, 784, 100, 4), MapChoice("svd", 64, ""))
-    assert (many.subsample_rows, many.n_init, many.solver) == (25_600, 2, "lloyd")
+    many = choose_effort(Sizes(90_000, 784, 64, 4), MapChoice("svd", 64, ""))
+    assert (many.subsample_rows, many.n_init, many.solver) == (16_384, 2, "lloyd")
     third = choose_effort(Sizes(50_000, 3072, 100, 4), MapChoice("svd", 64, ""))
-    assert (third.subsample_rows, third.n_init, third.solver) == (16_666, 2, "lloyd")
+    assert (third.subsample_rows, third.n_init, third.solver) == (16_666, 1, "lloyd")
     one = choose_effort(Sizes(90_000, 784, 200, 4), MapChoice("svd", 64, ""))
     assert (one.subsample_rows, one.n_init) == (30_000, 1)
     on_all = choose_effort(Sizes(20_000, 784, 100, 4), MapChoice("svd", 64, ""))
@@ -34,10 +34,33 @@ def test_many_rows_let_restarts_compete_on_a_subsample() -> None:
     assert many.min_breathing_gain == few.min_breathing_gain < small.min_breathing_gain == math.inf
     smaller = choose_effort(Sizes(1797, 64, 10, 8), MapChoice(None, 64, ""))
     assert (smaller.solver, smaller.n_init, smaller.min_breathing_gain) == ("lloyd", 3, 0.0)
-    flat = choose_effort(Sizes(20_000, 4, 5, 8), MapChoice(None, 4, ""))
-    assert (flat.subsample_rows, flat.min_breathing_gain) == (0, 0.0)
+    flat = choose_effort(Sizes(12_000, 4, 5, 8), MapChoice(None, 4, ""))
+    assert (flat.subsample_rows, flat.min_breathing_gain, flat.momentum) == (0, 0.0, 0.0)
     given = choose_effort(Sizes(90_000, 784, 100, 4), MapChoice("svd", 64, ""), draws_centers=False)
     assert (given.subsample_rows, given.n_init) == (0, 1)
+
+
+@pytest.mark.parametrize(("solver", "looks"), [("auto", True), ("cells", True), ("lloyd", False)])
+def test_cells_look_ahead_and_other_named_solvers_do_not(solver: str, looks: bool) -> None:
+    """Thousands of clusters are found by the solver "cells", whether it is named or not."""
+    chosen = choose_approach(Settings(1000, solver=solver), Sizes(90_000, 784, 1000, 4))
+    assert chosen.solver == ("lloyd" if solver == "lloyd" else "cells")
+    assert (chosen.momentum > 0) == looks
+
+
+@pytest.mark.parametrize("sizes", [Sizes(90_000, 784, 5, 4), Sizes(100_000, 10, 8, 4)])
+def test_few_clusters_of_many_rows_are_not_small(sizes: Sizes) -> None:
+    """Their restarts compete on a subsample and passes look ahead, although a pass is little work.
+
+    Given centers of rows that are not projected are those of Lloyd's method, without looking ahead.
+    """
+    chosen = MapChoice("svd" if sizes.n_columns > 64 else None, min(17, sizes.n_columns), "")
+    effort = choose_effort(sizes, chosen)
+    assert (effort.solver, effort.subsample_rows, effort.n_init) == ("lloyd", 4096, 8)
+    assert effort.momentum > 0
+    assert effort.inertia_tol > 0
+    given = choose_effort(sizes, chosen, draws_centers=False)
+    assert (given.momentum > 0) == (chosen.name is not None)
 
 
 def test_the_caller_comes_first() -> None:

@@ -14,7 +14,7 @@ STAMP = {
         "python": "3",
         "versions": {"numpy": "2"},
     },
-    "parameters": {"limit": 300.0, "long": 10.0},
+    "parameters": {"rounds": 2, "limit": 300.0, "long": 10.0},
     "source": "1",
 }
 

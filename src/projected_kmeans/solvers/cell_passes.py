@@ -72,8 +72,9 @@ class CellState:
 class CellPasses:
     """Passes of Lloyd's method among near centers, with swaps between the first of them.
 
-    Swaps whose next pass does not end below the inertia before them are taken back, and are the
-    last. So the inertia falls from pass to pass.
+    A pass looks ahead of the means (`Effort.momentum`), unless swaps went before it. Swaps whose
+    next pass does not end below the inertia before them are taken back, and are the last. So the
+    inertia falls from pass to pass.
 
     Parameters
     ----------
@@ -102,6 +103,7 @@ class CellPasses:
             max_iter=effort.max_iter,
             tol=effort.tol,
             search=self.search,
+            momentum=effort.momentum,
         )
         self._problem, self._path = problem, (effort.key, SWAPS, restart)
         self._swapping = len(seeds.centers) > N_LOCKED
