@@ -9,7 +9,7 @@
 3. A module with a deliberate error in one kernel is linked. The test of that kernel has to fail.
 4. qemu-user runs the tests of all kernels against their twins, in one process a core.
 5. All kernels run here and there. What is promised to have the same bits on every machine is
-   compared bit by bit, the rest up to rounding (`arm_results`).
+   compared bit by bit, the rest up to rounding (`machine_results`).
 
 Where a tool cannot be installed, the campaign says which and ends without an error.
 """
@@ -29,54 +29,21 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-import arm_results
+import emulated
+import machine_results
+from emulated import PLANTED_FILE, PLANTED_TEST, ROOT, TESTS, TOOLS, CannotRunError, run
 
-ROOT = Path(__file__).parents[1]
 HOME = ROOT / "build" / "arm"
 SYSTEM, SITE = HOME / "root", HOME / "site"
-TOOLS = Path(sys.executable).parent
 COMPILER, EMULATOR = "aarch64-linux-gnu-g++", "qemu-aarch64"
 # Without SVE and SME: the kernels use neither, and OpenBLAS, which would, is slow with them here.
 PROCESSOR = "cortex-a72"
 DEBIAN = {COMPILER: "g++-aarch64-linux-gnu", EMULATOR: "qemu-user"}
 PACKAGES = ("python3", "libgomp1", "libstdc++6")
-TESTS = ("tests/native/test_twins.py", "tests/native/maps", "tests/native/clustering")
 PYTEST = ("-m", "pytest", "-q", "-x", "-p", "no:cacheprovider")
-
-# The deliberate error: a distance is halved on its way out.
-PLANTED_FILE = "src/native/clustering/own_distances.cpp"
-SOUND = "labels[row] * rows.n_columns, scale);"
-WRONG = "labels[row] * rows.n_columns, scale) / 2;"
-PLANTED_TEST = "tests/native/test_twins.py::test_a_kernel_gives_what_its_twin_gives[own_distances]"
 
 # A multiplication of four floats or two doubles at once.
 NEON = re.compile(r"\bfml[as]\s+v\d+\.(?:4s|2d)")
-
-
-def skip(reason: str) -> None:
-    """End without an error, because this machine cannot run the campaign."""
-    print(f"the kernels are not tested on ARM: {reason}")
-    sys.exit(0)
-
-
-def run(*words: str | Path, **environment: str) -> None:
-    """Run a program in the root of the repository; raise if it fails."""
-    subprocess.run(words, check=True, cwd=ROOT, env={**os.environ, **environment})
-
-
-def need_tools() -> None:
-    """Install the compiler and the emulator where they are missing."""
-    missing = [DEBIAN[tool] for tool in DEBIAN if shutil.which(tool) is None]
-    if sys.platform != "linux" or shutil.which("apt-get") is None:
-        skip("it takes Debian's cross compiler and packages; run the tests on an ARM machine")
-    root = [] if os.geteuid() == 0 else ["sudo", "-n"]
-    try:
-        if missing:
-            quiet = {"DEBIAN_FRONTEND": "noninteractive"}
-            run(*root, "apt-get", "-qq", "update", **quiet)
-            run(*root, "apt-get", "-qq", "install", "-y", *missing, **quiet)
-    except (OSError, subprocess.CalledProcessError) as error:
-        skip(f"{', '.join(missing)} cannot be installed ({error})")
 
 
 def unpack_python() -> Path:
@@ -98,7 +65,9 @@ def unpack_python() -> Path:
     (python,) = (path for path in SYSTEM.glob("usr/bin/python3.*") if "config" not in path.name)
     ours = f"python{sys.version_info.major}.{sys.version_info.minor}"
     if python.name != ours:
-        skip(f"Debian has {python.name} for it and .venv has {ours}; set PYTHON={python.name}")
+        raise CannotRunError(
+            f"Debian has {python.name} for it and .venv has {ours}; set PYTHON={python.name}"
+        )
     return python
 
 
@@ -137,41 +106,14 @@ def build_module() -> Path:
     return module
 
 
-def commands_for(target: str) -> list[str]:
-    """Return the commands by which ninja makes a file."""
-    words = [TOOLS / "ninja", "-C", HOME, "-t", "commands", target]
-    return subprocess.run(words, check=True, capture_output=True, text=True).stdout.splitlines()
-
-
 def count_neon() -> int:
     """Return how many NEON multiplications the kernel that finds nearest centers has."""
-    command = next(
-        line for line in commands_for("all") if "clustering/nearest_center.cpp.o" in line
-    )
+    commands = emulated.commands_for(HOME, "all")
+    command = next(line for line in commands if "clustering/nearest_center.cpp.o" in line)
     assembly = HOME / "nearest_center.s"
     command = re.sub(r" -o \S+", f" -o {assembly}", command).replace(" -c ", " -S ")
     subprocess.run(command, shell=True, check=True, cwd=HOME)
     return len(NEON.findall(assembly.read_text()))
-
-
-def build_planted(module: Path) -> Path:
-    """Return a module like the built one, with a deliberate error in one kernel."""
-    folder = HOME / "planted"
-    folder.mkdir(exist_ok=True)
-    text = (ROOT / PLANTED_FILE).read_text()
-    assert text.count(SOUND) == 1, f"{PLANTED_FILE} has changed; plant the error anew"
-    source = folder / Path(PLANTED_FILE).name
-    source.write_text(text.replace(SOUND, WRONG))
-    *compiling, linking = commands_for(module.name)
-    compiling = [line for line in compiling if f"{source.name}.o" in line]
-    (command,) = compiling
-    (built,) = re.findall(r" -o (\S+)", command)
-    command = command.replace(str(ROOT / PLANTED_FILE), str(source))
-    for line in (command, linking):
-        line = line.replace(built, f"planted/{source.name}.o")
-        line = line.replace(f" {module.name}", f" planted/{module.name}")
-        subprocess.run(line, shell=True, check=True, cwd=HOME)
-    return folder / module.name
 
 
 def emulate(python: Path, module: Path, *words: str | Path) -> subprocess.CompletedProcess[str]:
@@ -192,27 +134,17 @@ def emulate(python: Path, module: Path, *words: str | Path) -> subprocess.Comple
 
 def judge_planted(python: Path, module: Path) -> None:
     """Stop if the tests do not see the deliberate error."""
-    done = emulate(python, build_planted(module), *PYTEST, PLANTED_TEST)
+    planted = emulated.build_planted(HOME, module.name, HOME / "planted", "portable")
+    done = emulate(python, planted, *PYTEST, PLANTED_TEST)
     if done.returncode != 1 or "AssertionError" not in done.stdout:
         sys.exit(f"a deliberate error in {PLANTED_FILE} was not found: {done.stdout}{done.stderr}")
     print(f"a deliberate error in {PLANTED_FILE} is found", flush=True)
 
 
-def share_tests(tests: Sequence[str], n_shares: int) -> list[list[str]]:
-    """Return the files of tests in shares, the longest files in different ones."""
-    files = []
-    for test in tests:
-        folder = ROOT / test
-        found = folder.rglob("test_*.py") if folder.is_dir() else ()
-        files += [str(path.relative_to(ROOT)) for path in found] or [test]
-    files.sort(key=lambda name: (-(ROOT / name.partition("::")[0]).stat().st_size, name))
-    return [share for share in (files[i::n_shares] for i in range(n_shares)) if share]
-
-
 def judge_tests(python: Path, module: Path, tests: Sequence[str]) -> None:
     """Stop if a test fails on ARM. Each share of the tests has an emulator of its own."""
     start = time.monotonic()
-    shares = share_tests(tests, os.cpu_count() or 1)
+    shares = emulated.share_tests(tests, os.cpu_count() or 1)
     with ThreadPoolExecutor(len(shares)) as threads:
         runs = list(threads.map(lambda share: emulate(python, module, *PYTEST, *share), shares))
     for done in runs:
@@ -233,7 +165,7 @@ def judge_bits(python: Path, module: Path) -> None:
         done = emulate(python, module, *words, there)
         if done.returncode:
             sys.exit(f"the kernels do not run on ARM: {done.stderr}")
-        found = arm_results.compare(here, there)
+        found = machine_results.compare(here, there)
     print(found.sentence)
     if found.failures:
         sys.exit("\n".join(found.failures))
@@ -244,13 +176,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--tests", nargs="+", default=TESTS, help="run these on ARM")
     options = parser.parse_args()
-    need_tools()
     HOME.mkdir(parents=True, exist_ok=True)
     try:
+        emulated.need_tools(DEBIAN)
         python = unpack_python()
         fetch_packages()
-    except subprocess.CalledProcessError as error:
-        skip(f"Debian's or the index's packages for aarch64 cannot be had ({error})")
+    except (CannotRunError, subprocess.CalledProcessError) as error:
+        print(f"the kernels are not tested on ARM: {error}")
+        return
     module = build_module()
     n_neon = count_neon()
     if not n_neon:

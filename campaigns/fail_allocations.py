@@ -214,11 +214,11 @@ def main() -> None:
         tasks = [Task(**one) for one in json.loads(arguments.tasks)]
         run_child(tasks, arguments.first, arguments.limit)
         return
+    from recording import store_campaign  # notes the start
+
     counts = run_campaign(arguments.limit)
     if counts is None:
         sys.exit("no C++ compiler was found; install one, such as g++, or name it in CXX")
-    from recording import store_campaign
-
     command = f"python campaigns/fail_allocations.py --limit {arguments.limit}"
     print(store_campaign("fail_allocations", command, counts).read_text())
     sys.exit(1 if counts["failures"] else 0)

@@ -9,15 +9,18 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping
-from datetime import date
 from pathlib import Path
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "benchmarks"))
 
-from measuring import describe_machine, store_results
+from measuring import store_results
+from provenance import Origin
 
 RESULTS = Path(__file__).parent / "results"
+
+# A campaign imports this module when it starts.
+ORIGIN = Origin.now()
 
 
 def store_campaign(
@@ -38,11 +41,13 @@ def store_campaign(
         Where to write; ``results`` beside this file by default.
     """
     assert "failures" in counts, "a campaign says what failed, also if nothing did"
+    origin = ORIGIN.describe(2)
+    origin["measured"]["command"] = command
     document = {
         "campaign": name,
-        "date": date.today().isoformat(),
+        "date": origin["measured"]["start"][:10],
         "command": command,
-        "machine": describe_machine(2),
+        **origin,
         **counts,
     }
     return store_results(name, document, RESULTS if folder is None else folder)

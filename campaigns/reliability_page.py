@@ -14,6 +14,8 @@ from typing import Any
 
 from recording import RESULTS
 
+from provenance import describe  # isort: skip; recording says where it is
+
 PAGE = Path(__file__).parents[1] / "docs" / "reliability.md"
 VERSIONS = Path(__file__).parents[1] / "benchmarks" / "results" / "versions.json"
 START, STOP = "<!-- figures: make campaigns -->", "<!-- end of figures -->"
@@ -30,7 +32,7 @@ CAMPAIGNS = {
     "fail_allocations": "allocations that fail",
 }
 # Entries of a result that every campaign has, or that are shown elsewhere.
-OWN_COLUMNS = {"campaign", "date", "command", "machine", "failures", "seed", "formats"}
+OWN_COLUMNS = {"campaign", "date", "command", "machine", "measured", "failures", "seed", "formats"}
 MAX_FIGURES = 8
 
 
@@ -42,6 +44,7 @@ def render_page(page: str, results: Mapping[str, Mapping[str, Any]]) -> str:
         raise ValueError(f"the page has no {START} and {STOP}; put them around the figures")
     parts = [
         render_table(results),
+        *render_machines(results),
         *render_files(results.get("fuzz_files")),
         *render_versions(results.get("versions")),
     ]
@@ -51,16 +54,29 @@ def render_page(page: str, results: Mapping[str, Mapping[str, Any]]) -> str:
 
 def render_table(results: Mapping[str, Mapping[str, Any]]) -> str:
     """Return one line a campaign: what was tried, how much of it, and what broke."""
-    lines = ["| campaign | tried | broke a promise | when |", "|---|---|---|---|"]
+    lines = ["| campaign | tried | broke a promise | when | command |", "|---|---|---|---|---|"]
     for name, tried in CAMPAIGNS.items():
         result = results.get(name)
         if result is None:
-            lines.append(f"| {tried} | not measured | not measured | |")
+            lines.append(f"| {tried} | not measured | not measured | | |")
             continue
         figures = DESCRIBE.get(name, describe_counts)(result)
         failures = len(result["failures"])
-        lines.append(f"| {tried} | {figures} | {failures or 'nothing'} | {result['date']} |")
+        when = f"{result['date']} | `{result['command']}`"
+        lines.append(f"| {tried} | {figures} | {failures or 'nothing'} | {when} |")
     return "\n".join(lines)
+
+
+def render_machines(results: Mapping[str, Mapping[str, Any]]) -> list[str]:
+    """Return a sentence on the machines and versions of all campaigns."""
+    machines = [results[name]["machine"] for name in CAMPAIGNS if name in results]
+    places = {
+        f"{machine['processor']}, {machine['processors']} processors, "
+        f"{machine['instruction_set']}, version {machine['versions']['projected_kmeans']}"
+        for machine in machines
+        if machine
+    }
+    return [f"*Measured on {'; '.join(sorted(places))}.*"] if places else []
 
 
 def describe_counts(result: Mapping[str, Any]) -> str:
@@ -129,7 +145,7 @@ def render_versions(result: Mapping[str, Any] | None) -> list[str]:
         f"of {result['launches']} launches (`benchmarks/compare_versions.py`). *Noise* is the same "
         "ratio of two processes of the version before."
     )
-    return [title, "\n".join(lines)]
+    return [title, describe(result), "\n".join(lines)]
 
 
 def write_count(number: float) -> str:

@@ -30,6 +30,7 @@ OPTIONS = (
 )
 AVX2 = ("-mavx2", "-mfma", "-mf16c", "-mbmi")
 AVX512 = (*AVX2, "-mavx512f", "-mavx512dq", "-mavx512bw", "-mavx512vl")
+AS_SHIPPED = (*AVX512, "-O3", "-mprefer-vector-width=512")
 
 
 def compile_program(
@@ -52,9 +53,7 @@ def main() -> None:
         "--compile-only", type=Path, metavar="FOLDER", help="leave the static program in a folder"
     )
     options = parser.parse_args()
-    instructions = (
-        (*AVX512, "-O3", "-mprefer-vector-width=512") if options.avx512 else (*AVX2, "-O1")
-    )
+    instructions = AS_SHIPPED if options.avx512 else (*AVX2, "-O1")
     if options.compile_only:
         print(compile_program(options.compile_only, instructions, options.compiler, "-static"))
         return

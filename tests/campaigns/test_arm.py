@@ -6,7 +6,8 @@ import shutil
 from pathlib import Path
 
 import arm
-import arm_results
+import emulated
+import machine_results
 import numpy as np
 import pytest
 
@@ -23,7 +24,7 @@ def store(folder: Path, name: str, **changes: object) -> Path:
 
 def test_equal_results_pass(tmp_path: Path) -> None:
     """Two machines may have other instruction sets, and nothing else."""
-    found = arm_results.compare(store(tmp_path, "x86"), store(tmp_path, "arm"))
+    found = machine_results.compare(store(tmp_path, "x86"), store(tmp_path, "arm"))
     assert found.failures == []
     assert found.sentence.startswith("2 of 2 results have the same bits")
 
@@ -39,7 +40,7 @@ def test_equal_results_pass(tmp_path: Path) -> None:
 )
 def test_other_results_fail(tmp_path: Path, changes: dict[str, object], failure: str) -> None:
     """A label, a larger rounding error, NaN or a missing result is a failure."""
-    found = arm_results.compare(store(tmp_path, "x86"), store(tmp_path, "arm", **changes))
+    found = machine_results.compare(store(tmp_path, "x86"), store(tmp_path, "arm", **changes))
     (first,) = found.failures
     assert first.startswith(failure)
 
@@ -47,23 +48,23 @@ def test_other_results_fail(tmp_path: Path, changes: dict[str, object], failure:
 def test_rounding_passes(tmp_path: Path) -> None:
     """Sums in another order may differ in their last bits."""
     there = store(tmp_path, "arm", float32_distances=np.linspace(1, 2, 5) * (1 + 1e-7))
-    found = arm_results.compare(store(tmp_path, "x86"), there)
+    found = machine_results.compare(store(tmp_path, "x86"), there)
     assert found.failures == []
     assert found.sentence.startswith("1 of 2 results")
 
 
 def test_the_deliberate_error_can_be_planted() -> None:
     """The line that is replaced stands in the kernel once."""
-    assert (arm.ROOT / arm.PLANTED_FILE).read_text().count(arm.SOUND) == 1
+    assert (emulated.ROOT / emulated.PLANTED_FILE).read_text().count(emulated.SOUND) == 1
 
 
 def test_every_test_is_in_one_share() -> None:
     """Folders become their files, and each file is run once, however many processes there are."""
-    whole = arm.share_tests(arm.TESTS, 1)[0]
+    whole = emulated.share_tests(emulated.TESTS, 1)[0]
     assert "tests/native/test_twins.py" in whole
     assert "tests/native/maps/test_signs.py" in whole
     for n_shares in (2, 3, 100):
-        shares = arm.share_tests(arm.TESTS, n_shares)
+        shares = emulated.share_tests(emulated.TESTS, n_shares)
         assert len(shares) <= n_shares
         assert sorted(name for share in shares for name in share) == sorted(whole)
 
