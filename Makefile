@@ -2,10 +2,12 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+# Peers that need other versions of packages than the tests have an environment of their own.
+PEERS := build/peers
 CPP := $(shell find src/native -name '*.cpp' -o -name '*.hpp')
 
-.PHONY: demo test lint format bench reproduce docs sanitize fuzz stress faults campaigns clean help \
-  test-minimum test-arm sdist wheel wheels
+.PHONY: demo test lint format bench figures reproduce docs sanitize fuzz stress faults campaigns clean help \
+  test-minimum test-arm test-avx512 sdist wheel wheels
 .DEFAULT_GOAL := help
 
 help:
@@ -14,6 +16,7 @@ help:
 	@echo "make lint    check style and types of Python and C++"
 	@echo "make format  rewrite Python and C++ in the house style"
 	@echo "make bench   time maps, k-means and whole fits beside their peers and renew docs/benchmarks.md"
+	@echo "make figures  measure all published figures anew, in 2 hours; FIGURES='--since 2026-11-18T19:00'"
 	@echo "make reproduce  run the paper's experiments and renew docs/reproduction.md"
 	@echo "make docs    write the manual page and docs/reference.md, and build docs/ as a site in build/site"
 	@echo "make sanitize  run the tests of the kernels under sanitizers of memory, arithmetic and threads"
@@ -23,6 +26,7 @@ help:
 	@echo "make campaigns  fuzz, stress and faults, and renew docs/reliability.md"
 	@echo "make test-minimum  run tests with the oldest versions of all dependencies"
 	@echo "make test-arm  cross-compile the kernels for aarch64 and test them under an emulator"
+	@echo "make test-avx512  test the AVX-512 kernels in an emulated PC"
 	@echo "make wheel   build, repair, check and try an sdist and a wheel in dist; WHEEL_PYTHONS='3.11 3.12'"
 	@echo "make wheels  the wheels of a release for this machine, by cibuildwheel"
 	@echo "make clean   remove .venv, builds and caches"
@@ -53,6 +57,11 @@ bench: $(VENV)/.peers
 	$(BIN)/python benchmarks/bench_files.py
 	$(BIN)/python benchmarks/bench_fit.py
 	$(BIN)/python benchmarks/render.py
+
+# All benchmarks and the reproduction, one after another on a quiet machine, then all pages.
+FIGURES ?=
+figures: $(VENV)/.peers $(VENV)/.vectors $(PEERS)/.built
+	$(BIN)/python tools/figures.py $(FIGURES)
 
 reproduce: $(VENV)/.built
 	$(BIN)/projected-kmeans reproduce all --out build/reproduction --page docs/reproduction.md
@@ -104,6 +113,10 @@ test-minimum: $(VENV)/.built $(VENV)/.release
 test-arm: $(VENV)/.built $(VENV)/.release
 	$(ONE_THREAD) $(BIN)/python campaigns/arm.py
 
+# Installs Debian's Bochs where it is missing; says so and ends where it cannot.
+test-avx512: $(VENV)/.built
+	$(BIN)/python campaigns/avx512.py
+
 # One wheel for each of these Pythons; that of 3.12 serves all later ones.
 WHEEL_PYTHONS ?= $(PYTHON)
 TRY_WITH ?=
@@ -131,7 +144,7 @@ $(VENV)/.created:
 # Build tools live in .venv, so that a rebuild compiles only what changed.
 $(VENV)/.built: $(VENV)/.created pyproject.toml CMakeLists.txt $(CPP)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check \
-	  $$($(BIN)/python -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["project"]["optional-dependencies"]["build"])')
+	  $(call extra,build)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-build-isolation \
 	  --editable '.[test,lint]'
 	@touch $@
@@ -139,13 +152,29 @@ $(VENV)/.built: $(VENV)/.created pyproject.toml CMakeLists.txt $(CPP)
 # What builds and checks a release.
 $(VENV)/.release: $(VENV)/.created pyproject.toml
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check \
-	  $$($(BIN)/python -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["project"]["optional-dependencies"]["release"])')
+	  $(call extra,release)
 	@touch $@
 
-# Each on its own: where one cannot be had, the others are still measured, and the page says so.
-$(VENV)/.peers: $(VENV)/.built
-	for peer in $$($(BIN)/python -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["project"]["optional-dependencies"]["bench"])'); do \
-	  $(BIN)/python -m pip install --quiet --disable-pip-version-check "$$peer" || \
-	    echo "$$peer cannot be installed; the benchmarks leave it out" >&2; \
+# The names of an extra of pyproject.toml.
+extra = $$($(BIN)/python -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["project"]["optional-dependencies"]["$(1)"])')
+
+# $(call install_each,EXTRA,INTERPRETER,OPTIONS): each package on its own: where one cannot be had,
+# the others are still measured, and the page says so.
+define install_each
+	for package in $(call extra,$(1)); do \
+	  $(2) -m pip install --quiet --disable-pip-version-check $(3) "$$package" || \
+	    echo "$$package cannot be installed; the benchmarks leave it out" >&2; \
 	done
 	@touch $@
+endef
+
+$(VENV)/.peers: $(VENV)/.built
+	$(call install_each,bench,$(BIN)/python)
+
+# Only vectors that lie in these packages are read, so that what the packages need is left out.
+$(VENV)/.vectors: $(VENV)/.built
+	$(call install_each,bench-data,$(BIN)/python,--no-deps)
+
+$(PEERS)/.built: $(VENV)/.built
+	$(PYTHON) -m venv --clear $(PEERS)
+	$(call install_each,bench-peers,$(PEERS)/bin/python)

@@ -17,8 +17,9 @@ from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
-from measuring import describe_machine, store_results
+from measuring import store_results
 from numpy.typing import NDArray
+from provenance import Origin
 from sklearn.cluster import KMeans
 from sklearn.datasets import load_digits, load_iris
 
@@ -111,14 +112,14 @@ def _under_load(data: Mapping[str, Any], n_processes: int) -> Iterator[tuple[str
 def main() -> None:
     """Measure and store."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--quick", action="store_true", help="few keys and small data")
+    parser.add_argument(
+        "--quick", action="store_true", help="few keys and small data; stores nothing"
+    )
     quick = parser.parse_args().quick
-    document = {
-        "machine": describe_machine(_native.max_threads()),
-        "n_busy": N_BUSY,
-        "fits": bench_busy(load_data(quick=quick)),
-    }
-    print(store_results("busy", document))
+    origin = Origin.now()
+    fits = bench_busy(load_data(quick=quick))
+    document = {**origin.describe(_native.max_threads()), "n_busy": N_BUSY, "fits": fits}
+    print(document["fits"] if quick else store_results("busy", document))
 
 
 if __name__ == "__main__":

@@ -13,18 +13,18 @@ import argparse
 import json
 import os
 import time
-from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor
+from collections.abc import Callable, Mapping
+from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import asdict, dataclass, replace
 from multiprocessing import get_context
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import scipy.io
 import scipy.sparse
 from data_sets import NoData, Rows, find_file, make_mixture
-from measuring import describe_machine, store_results
+from measuring import RESULTS, store_results
+from provenance import Origin, join_rows, replace_rows
 from sketches import DIGITS, shift_digits
 from sklearn import datasets
 from sklearn.preprocessing import normalize
@@ -127,7 +127,10 @@ CASES = (
 )
 
 QUICK = ("iris", "ruspini")
-RESULTS = Path(__file__).parent / "results" / "certificates.json"
+NAME = "certificates"
+
+# What tells cases apart.
+FIELDS = ("rows", "n_clusters", "method")
 
 
 def measure(case: Case) -> dict[str, Any]:
@@ -175,32 +178,38 @@ def prove_without_search(case: Case, rows: Rows, model: ProjectedKMeans) -> tupl
 
 
 def measure_all(
-    cases: tuple[Case, ...], known: Sequence[dict[str, Any]] = (), *, store: bool
+    cases: tuple[Case, ...], store: Callable[[list[dict[str, Any]]], object], n_processes: int = 1
 ) -> None:
-    """Measure cases one after another, each in a new process on one thread; print each.
+    """Measure each case in a new process on one thread, some at a time, and print it.
 
-    What is measured so far is stored after each case if ``store`` is true, behind what is known.
+    ``store`` is called after each case with all that is measured so far.
     """
     for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
         os.environ[name] = "1"
-    found = list(known)
-    for case in cases:
-        try:
-            with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
-                row = pool.submit(measure, case).result()
-        except NoData as error:
-            print(f"{case.rows} is left out: {error}", flush=True)
-            continue
-        found.append(row)
-        if store:
-            store_results("certificates", {"machine": describe_machine(1), "cases": found})
-        sure = "certain" if row["certain"] else "probable"
-        print(
-            f"{case.rows}, k = {case.n_clusters}, {case.method}: {row['ratio']:.5f} ({sure}, "
-            f"{row['bound_by']}, parts of {row['part_rows']}) in {row['seconds']:.1f} s; without "
-            f"search {row['other_ratio']:.3f} in {row['other_seconds']:.1f} s",
-            flush=True,
-        )
+    found: dict[Case, dict[str, Any]] = {}
+    spawn = get_context("spawn")
+    with ProcessPoolExecutor(n_processes, spawn, max_tasks_per_child=1) as pool:
+        futures = {pool.submit(measure, case): case for case in cases}
+        for future in as_completed(futures):
+            case = futures[future]
+            try:
+                found[case] = future.result()
+            except NoData as error:
+                print(f"{case.rows} is left out: {error}", flush=True)
+                continue
+            store([found[one] for one in cases if one in found])
+            print_case(case, found[case])
+
+
+def print_case(case: Case, row: Mapping[str, Any]) -> None:
+    """Print what a proof reached."""
+    sure = "certain" if row["certain"] else "probable"
+    print(
+        f"{case.rows}, k = {case.n_clusters}, {case.method}: {row['ratio']:.5f} ({sure}, "
+        f"{row['bound_by']}, parts of {row['part_rows']}) in {row['seconds']:.1f} s; without "
+        f"search {row['other_ratio']:.3f} in {row['other_seconds']:.1f} s",
+        flush=True,
+    )
 
 
 def main() -> None:
@@ -210,15 +219,28 @@ def main() -> None:
     parser.add_argument("--only", nargs="+", help="names of rows; stores nothing")
     parser.add_argument("--resume", action="store_true", help="keep the cases that are stored")
     parser.add_argument("--method", choices=["auto", "full"], help="only these proofs")
+    parser.add_argument("--processes", type=int, default=1, help="cases at a time, one core each")
     given = parser.parse_args()
     names = given.only or (QUICK if given.quick else SOURCES)
     cases = tuple(
         case for case in CASES if case.rows in names and given.method in (None, case.method)
     )
-    known = json.loads(RESULTS.read_text())["cases"] if given.resume else []
-    done = {(row["rows"], row["n_clusters"], row["method"]) for row in known}
-    cases = tuple(one for one in cases if (one.rows, one.n_clusters, one.method) not in done)
-    measure_all(cases, known, store=not (given.quick or given.only or given.method))
+    path, origin = RESULTS / f"{NAME}.json", Origin.now()
+    stored = json.loads(path.read_text()) if path.is_file() else {"cases": []}
+    if given.resume:
+        done = {tuple(row[name] for name in FIELDS) for row in stored["cases"]}
+        cases = tuple(one for one in cases if (one.rows, one.n_clusters, one.method) not in done)
+    partial = given.quick or given.only or given.method
+
+    def store(found: list[dict[str, Any]]) -> None:
+        if partial:
+            return
+        whole = len(found) == len(cases) and not given.resume
+        rows = found if whole else replace_rows(stored["cases"], found, FIELDS)
+        document = join_rows(stored, rows, found, origin.describe(1))
+        store_results(NAME, {**document, "processes": given.processes, "cases": rows})
+
+    measure_all(cases, store, given.processes)
 
 
 if __name__ == "__main__":

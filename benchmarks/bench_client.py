@@ -20,14 +20,15 @@ from pathlib import Path
 from typing import Any
 
 from bench_storage import save_rows
-from measuring import describe_machine, store_results
+from measuring import store_results
+from provenance import Origin
 
 N_ROWS = (1_250_000, 5_000_000, 20_000_000)
 N_COLUMNS, N_CLUSTERS, BLOCK_ROWS = 64, 100, 250_000
 N_WORKERS = 2
 
 # Passes over all rows, the same number for all sizes.
-MAX_ITER = 10
+N_PASSES = 10
 
 CLUSTER = """
 import sys
@@ -140,13 +141,15 @@ def start_cluster(n_workers: int) -> Iterator[tuple[str, int]]:
                 process.wait(60)
 
 
-def measure(path: Path, sizes: Sequence[int], n_clusters: int, block_rows: int) -> list[Any]:
+def measure(
+    path: Path, sizes: Sequence[int], n_clusters: int, block_rows: int, n_passes: int
+) -> list[Any]:
     """Return what a client kept and moved in a fit of the first rows of a file, for each size."""
     found = []
     for n_rows in sizes:
         with start_cluster(N_WORKERS) as (address, scheduler):
             base = read_peak(scheduler)
-            job = [str(path), address, n_rows, N_COLUMNS, n_clusters, block_rows, MAX_ITER]
+            job = [str(path), address, n_rows, N_COLUMNS, n_clusters, block_rows, n_passes]
             ended = subprocess.run(
                 [sys.executable, "-c", CLIENT, json.dumps(job)],
                 capture_output=True,
@@ -177,17 +180,20 @@ def describe_passes(last: Sequence[Sequence[float]]) -> dict[str, float]:
     }
 
 
-def run(sizes: Sequence[int], n_clusters: int, block_rows: int) -> dict[str, Any]:
+def run(
+    sizes: Sequence[int], n_clusters: int, block_rows: int, n_passes: int = N_PASSES
+) -> dict[str, Any]:
     """Return the sizes of the fits, and what was measured."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "rows.npy"
         save_rows(path, max(sizes), N_COLUMNS)
-        fits = measure(path, sizes, n_clusters, block_rows)
+        fits = measure(path, sizes, n_clusters, block_rows, n_passes)
     return {
         "columns": N_COLUMNS,
         "clusters": n_clusters,
         "block_rows": block_rows,
         "workers": N_WORKERS,
+        "passes": n_passes,
         "fits": fits,
     }
 
@@ -198,12 +204,14 @@ def main() -> None:
     parser.add_argument(
         "--quick", action="store_true", help="measure small sizes and store nothing"
     )
-    if parser.parse_args().quick:
+    parser.add_argument("--passes", type=int, default=N_PASSES, help="passes over all rows, > 1")
+    options = parser.parse_args()
+    if options.quick:
         print(json.dumps(run((40_000, 80_000), 20, 10_000), indent=1))
         return
-    document = run(N_ROWS, N_CLUSTERS, BLOCK_ROWS)
-    machine = describe_machine(N_WORKERS, ("dask", "distributed"))
-    store_results("client", {"machine": machine} | document)
+    origin = Origin.now()
+    document = run(N_ROWS, N_CLUSTERS, BLOCK_ROWS, options.passes)
+    store_results("client", origin.describe(N_WORKERS, ("dask", "distributed")) | document)
 
 
 if __name__ == "__main__":

@@ -22,9 +22,10 @@ import pyarrow.feather
 import pyarrow.parquet
 import zarr
 from file_peers import BLOCK_BYTES, PEERS
-from measuring import describe_machine, store_results
+from measuring import store_results
 from numpy.typing import NDArray
 from PIL import Image
+from provenance import Origin
 
 from projected_kmeans.blocks.checked_blocks import CheckedBlocks
 from projected_kmeans.blocks.stored_blocks import StoredBlocks
@@ -232,19 +233,20 @@ def main() -> None:
     """Measure and store."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument(
-        "--quick", action="store_true", help="measure a hundredth of the numbers, once"
+        "--quick",
+        action="store_true",
+        help="measure a hundredth of the numbers, once; stores nothing",
     )
     parser.add_argument("--folder", type=Path, default=None, help="folder for the temporary files")
     options = parser.parse_args()
     n_numbers = N_NUMBERS // 100 if options.quick else N_NUMBERS
+    origin = Origin.now()
     with tempfile.TemporaryDirectory(dir=options.folder) as folder:
         results = bench_files(n_numbers, Path(folder), 1 if options.quick else 2)
     packages = ("pyarrow", "h5py", "zarr", "pillow")
-    document = {
-        "machine": describe_machine(len(os.sched_getaffinity(0)), packages),
-        "files": results,
-    }
-    print(store_results("files", document))
+    described = origin.describe(len(os.sched_getaffinity(0)), packages)
+    document = {**described, "files": results}
+    print(results if options.quick else store_results("files", document))
 
 
 if __name__ == "__main__":

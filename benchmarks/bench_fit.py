@@ -22,11 +22,15 @@ from fit_tables import fits_table, name_data_set
 from measured_fit import NotMeasured, Task, TooLong, is_disturbed, run_apart
 from measuring import RESULTS, describe_machine, store_results
 from peers import MODULES, load_peers
+from provenance import Origin
 
 # Additional rounds for fits that other processes disturbed in every round so far.
 MORE_ROUNDS = 2
 
 SOURCE = Path(__file__).parents[1] / "src"
+
+
+Measure = tuple[str, str]  # the names of a system and of its effort
 
 
 @dataclass(frozen=True)
@@ -41,6 +45,8 @@ class Plan:
         Rounds over all systems; a long fit runs in the first round only.
     limit : float
         Maximum seconds of a fit.
+    effort_limit : float or None
+        Maximum seconds of a fit that is not the main effort of its system; None for ``limit``.
     long : float
         Seconds from which on a fit is long.
     quick : bool
@@ -50,11 +56,15 @@ class Plan:
     n_threads: int = 2
     rounds: int = 2
     limit: float = 300.0
+    effort_limit: float | None = None
     long: float = 10.0
     quick: bool = False
 
-
-Measure = tuple[str, str]  # the names of a system and of its effort
+    def limit_of(self, measure: Measure) -> float:
+        """Return the maximum seconds of a system with an effort."""
+        system, effort = measure
+        is_main = system not in SYSTEMS or effort == SYSTEMS[system].main
+        return self.limit if is_main or self.effort_limit is None else self.effort_limit
 
 
 def measure_data_set(
@@ -66,21 +76,21 @@ def measure_data_set(
     """
     runs: dict[Measure, list[dict[str, Any]]] = {measure: [] for measure in measures}
     left_out: dict[Measure, str] = {}
-    slow: set[str] = set()
+    slow: dict[str, float] = {}
     for turn in range(plan.rounds + MORE_ROUNDS):
         for measure, found in runs.items():
             if measure in left_out or not wants_run(found, turn, plan):
                 continue
-            task = Task(str(path), n_clusters, *measure, plan.n_threads, plan.limit)
+            task = Task(str(path), n_clusters, *measure, plan.n_threads, plan.limit_of(measure))
             try:
-                if task.system in slow:
+                if task.limit <= slow.get(task.system, 0.0):
                     raise TooLong("left out, as less of an effort took too long")
                 found.append(run_apart(task, folder))
                 print(f"{task.system}, {task.effort}: {found[-1]['seconds']:.4g} s", flush=True)
             except NotMeasured as reason:
                 left_out[measure] = f"{task.system}, {task.effort}: {reason}."
                 if isinstance(reason, TooLong):
-                    slow.add(task.system)
+                    slow[task.system] = max(task.limit, slow.get(task.system, 0.0))
     rows = [keep_best(measure, found) for measure, found in runs.items() if found]
     return {"rows": rows, "left_out": list(left_out.values())}
 
@@ -155,8 +165,12 @@ def run_all(
     plan: Plan,
     out: Path | None,
     anew: bool,
+    words: Sequence[str] | None = None,
 ) -> dict[str, Any]:
-    """Measure data sets one by one and store each; return the whole document."""
+    """Measure data sets one by one and store each with the words of the command line.
+
+    Returns the whole document.
+    """
     absent = load_peers()
     stamp = {
         "machine": describe_machine(plan.n_threads, tuple(MODULES)),
@@ -171,8 +185,9 @@ def run_all(
             if not anew and name in stored and stamp.items() <= stored[name].items():
                 print(f"{name} is stored already", flush=True)
                 continue
+            origin = Origin.now(words)
             entry = bench_data_set(DATA_SETS[name], absent, chosen, plan, Path(folder))
-            stored[name] = {**entry, **stamp}
+            stored[name] = {**entry, **stamp, "measured": origin.stamp()}
             document["data_sets"] = {key: stored[key] for key in DATA_SETS if key in stored}
             if not is_partial(chosen, plan, out):
                 store_results("fit", document, out)
@@ -210,6 +225,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--rounds", type=int, default=Plan.rounds)
     parser.add_argument("--limit", type=float, default=Plan.limit, help="maximum seconds of a fit")
     parser.add_argument(
+        "--effort-limit", type=float, help="maximum seconds of fits that are no main effort"
+    )
+    parser.add_argument(
         "--only", choices=tuple(DATA_SETS), action="append", help="measure this data set only"
     )
     parser.add_argument(
@@ -230,9 +248,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
         n_threads=options.threads,
         rounds=1 if options.quick else options.rounds,
         limit=min(options.limit, 30.0) if options.quick else options.limit,
+        effort_limit=options.effort_limit,
         quick=options.quick,
     )
-    run_all(options.only or tuple(DATA_SETS), options.system, plan, options.out, options.anew)
+    names = options.only or tuple(DATA_SETS)
+    run_all(names, options.system, plan, options.out, options.anew, arguments)
 
 
 if __name__ == "__main__":

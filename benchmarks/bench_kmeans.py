@@ -16,8 +16,9 @@ from typing import Any
 import numpy as np
 from growth import bench_growth, can_measure_memory, measure_memory
 from kmeans_tables import assignment_table, growth_table, memory_sentence, runs_table, seeding_table
-from measuring import REST, Effort, describe_machine, store_results
+from measuring import REST, Effort, store_results
 from peers import MODULES, Rows, limit_threads, load_peers, open_flat_search
+from provenance import Origin
 from sketches import (
     DIGITS,
     draw_centers,
@@ -182,10 +183,11 @@ def main() -> None:
     effort = Effort(options.threads, options.repeats, REST)
     if options.quick:
         effort = Effort(options.threads, min(options.repeats, 2), QUICK_REST)
+    origin = Origin.now()
     found = run_all(effort, options.quick, options.only or parts)
     document = {
         "benchmark": "kmeans",
-        "machine": describe_machine(options.threads, tuple(MODULES)),
+        **origin.describe(options.threads, tuple(MODULES)),
         "parameters": {"repeats": options.repeats, "quick": options.quick},
         **found,
     }

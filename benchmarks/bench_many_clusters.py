@@ -3,8 +3,10 @@
 Run ``python benchmarks/bench_many_clusters.py [--quick] [--only WORDS ...]``; it writes
 results/many_clusters.json. With --only, works or systems whose name has none of the words are left
 as they were stored. Every system has all rows and the same threads, and gives a label for every
-row, which counts. Inertia is that of the means of these labels in the original space, computed here
-for all systems alike. Seconds are wall time; CPU seconds tell how much of it the machine gave.
+row, which counts. Each fit runs in a process of its own, because some systems crash, and may take
+two minutes, or what --limit says. Inertia is that of the means of the labels in the original space,
+computed here for all systems alike. Seconds are wall time; CPU seconds tell how much of it the
+machine gave.
 """
 
 from __future__ import annotations
@@ -12,17 +14,18 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import time
-from collections.abc import Callable, Mapping, Sequence
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
-from data_sets import Rows, make_digits
-from measuring import RESULTS, describe_machine, store_results
+from data_sets import NoData, Rows, make_digits
+from measuring import RESULTS, store_results
 from numpy.typing import NDArray
-
-from projected_kmeans import ProjectedKMeans
+from provenance import Origin, join_rows, replace_rows
+from separate_fits import TIME_LIMIT, Places, run_system, store
 
 NAME = "many_clusters"
 PEERS = ("superkmeans", "faiss-cpu")
@@ -31,8 +34,6 @@ QUICK_SHRINK = 40
 # Groups around each place of a tree, and the deviation of rows from their group. The deviation of
 # groups from their place is half that of places from the origin.
 GROUPS_PER_PLACE, ROW_DEVIATION = 64, 0.4
-
-Fit = Callable[[Rows, int, int], NDArray[Any]]
 
 
 def make_tree(n: int, d: int, n_places: int) -> Rows:
@@ -85,49 +86,16 @@ WORKS = (
 )
 
 
-def fit_default(rows: Rows, n_clusters: int, n_threads: int) -> NDArray[Any]:
-    """Fit with all parameters as they are by default."""
-    model = ProjectedKMeans(n_clusters, random_state=0, n_threads=n_threads)
-    return np.asarray(model.fit(rows).labels_)
-
-
-def fit_flat(rows: Rows, n_clusters: int, n_threads: int) -> NDArray[Any]:
-    """Fit by Lloyd's method over all centers."""
-    model = ProjectedKMeans(n_clusters, random_state=0, n_threads=n_threads, solver="lloyd")
-    return np.asarray(model.fit(rows).labels_)
-
-
-def fit_superkmeans(rows: Rows, n_clusters: int, n_threads: int) -> NDArray[Any]:
-    """Fit by superkmeans in its hierarchical form, and label all rows."""
-    import superkmeans
-
-    model = superkmeans.SuperKMeans(
-        n_clusters, rows.shape[1], hierarchical=True, n_threads=n_threads, seed=0
-    )
-    centers = model.train(rows)
-    return np.asarray(model.assign_training_points(rows, centers))
-
-
-def fit_faiss(rows: Rows, n_clusters: int, n_threads: int) -> NDArray[Any]:
-    """Fit by FAISS's Kmeans with all rows and its usual 25 iterations, and label all rows."""
-    import faiss
-
-    faiss.omp_set_num_threads(n_threads)
-    limits = {"max_points_per_centroid": len(rows), "min_points_per_centroid": 1}
-    model = faiss.Kmeans(rows.shape[1], n_clusters, niter=25, seed=0, **limits)
-    model.train(rows)
-    return np.asarray(model.index.search(rows, 1)[1]).ravel()
-
-
-SYSTEMS: Mapping[str, Fit] = {
-    "default": fit_default,
-    'solver="lloyd"': fit_flat,
-    "superkmeans hierarchical": fit_superkmeans,
-    "FAISS Kmeans": fit_faiss,
+# What the page calls a system, and its name in field_systems.py.
+SYSTEMS: Mapping[str, str] = {
+    "default": "projected_kmeans",
+    'solver="lloyd"': 'projected_kmeans, solver="lloyd"',
+    "superkmeans hierarchical": "superkmeans hierarchical",
+    "FAISS Kmeans": "FAISS Kmeans",
 }
 
 # The most products n k d for which slow systems are run: they would take many minutes.
-MAX_PRODUCTS = {'solver="lloyd"': 2e12, "FAISS Kmeans": 5e10}
+MAX_PRODUCTS = {'solver="lloyd"': 3e11, "FAISS Kmeans": 5e10}
 
 
 def measure_labels(rows: Rows, labels: NDArray[Any], n_clusters: int) -> float:
@@ -142,19 +110,19 @@ def measure_labels(rows: Rows, labels: NDArray[Any], n_clusters: int) -> float:
     return total
 
 
-def bench_work(rows: Rows, work: Work, system: str, n_threads: int) -> dict[str, Any]:
-    """Return what one system takes for one work, and what it finds."""
-    start, cpu = time.perf_counter(), time.process_time()
-    labels = SYSTEMS[system](rows, work.n_clusters, n_threads)
-    return {
+def bench_work(rows: Rows, path: Path, work: Work, system: str, places: Places) -> dict[str, Any]:
+    """Return what one system takes for one work, and what it finds, or why it failed."""
+    entry: dict[str, Any] = {
         "rows": work.rows,
         "shape": rows.shape,
         "n_clusters": work.n_clusters,
         "system": system,
-        "seconds": time.perf_counter() - start,
-        "cpu_seconds": time.process_time() - cpu,
-        "inertia": measure_labels(rows, labels, work.n_clusters),
     }
+    entry |= run_system(SYSTEMS[system], path, work.n_clusters, 0, places)
+    if "failure" not in entry:
+        labels = np.load(places.folder / "labels.npy")
+        entry["inertia"] = measure_labels(rows, labels, work.n_clusters)
+    return entry
 
 
 def is_chosen(words: Sequence[str], work: Work, system: str) -> bool:
@@ -163,46 +131,66 @@ def is_chosen(words: Sequence[str], work: Work, system: str) -> bool:
     return all(word in name for word in words)
 
 
-def bench_all(shrink: int, words: Sequence[str], n_threads: int) -> list[dict[str, Any]]:
-    """Return an entry for every chosen work and system, one set of rows after another."""
-    found, rows, made = [], None, ""
+def make_rows(name: str, shrink: int) -> Rows | None:
+    """Return rows by their name, or None if their file is missing."""
+    try:
+        return ROWS[name](shrink)
+    except NoData as absent:
+        print(f"{name}: left out, because {absent}")
+        return None
+
+
+def bench_all(shrink: int, words: Sequence[str], places: Places) -> Iterator[dict[str, Any]]:
+    """Yield an entry for every chosen work and system, one set of rows after another."""
+    rows, made = None, ""
     for work in WORKS:
         n_clusters = max(2, work.n_clusters // shrink)
         for system in SYSTEMS:
             if not is_chosen(words, work, system):
                 continue
             if made != work.rows:
-                rows, made = ROWS[work.rows](shrink), work.rows
-            assert rows is not None
+                made, rows = work.rows, make_rows(work.rows, shrink)
+                path = None if rows is None else store(rows, places.folder)
+            if rows is None or path is None:
+                continue
             products = float(rows.size) * n_clusters
             if products <= MAX_PRODUCTS.get(system, np.inf):
-                found.append(bench_work(rows, Work(work.rows, n_clusters), system, n_threads))
-                print({name: found[-1][name] for name in ("rows", "n_clusters", "system")}, end=" ")
-                print(f"{found[-1]['seconds']:.2f} s, inertia {found[-1]['inertia']:.5g}")
-    return found
-
-
-def merge_results(old: Sequence[Any], new: Sequence[Any]) -> list[Any]:
-    """Return stored entries with those that were measured again replaced."""
-    merged = {(one["rows"], one["n_clusters"], one["system"]): one for one in (*old, *new)}
-    return list(merged.values())
+                entry = bench_work(rows, path, Work(work.rows, n_clusters), system, places)
+                print(entry, flush=True)
+                yield entry
 
 
 def main() -> None:
-    """Measure and store."""
+    """Measure and store after each fit; a whole run leaves no fit of an earlier one."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--quick", action="store_true", help="a fortieth of rows and clusters")
+    parser.add_argument(
+        "--quick", action="store_true", help="a fortieth of rows and clusters; stores nothing"
+    )
     parser.add_argument("--only", nargs="*", default=(), help="words in the names of fits")
+    parser.add_argument("--limit", type=float, default=TIME_LIMIT, help="maximum seconds of a fit")
     options = parser.parse_args()
-    n_threads = len(os.sched_getaffinity(0))
+    n_threads, origin = len(os.sched_getaffinity(0)), Origin.now()
     path = RESULTS / f"{NAME}.json"
-    stored = json.loads(path.read_text())["fits"] if options.only and path.is_file() else []
-    fits = bench_all(QUICK_SHRINK if options.quick else 1, options.only, n_threads)
-    document = {
-        "machine": describe_machine(n_threads, PEERS),
-        "fits": merge_results(stored, fits),
-    }
-    print(store_results(NAME, document))
+    nothing: dict[str, Any] = {"fits": []}
+    stored = json.loads(path.read_text()) if path.is_file() else nothing
+    shrink, fits = QUICK_SHRINK if options.quick else 1, []
+    with tempfile.TemporaryDirectory() as folder:
+        places = Places(Path(folder), {}, n_threads, options.limit)
+        for entry in bench_all(shrink, options.only, places):
+            fits.append(entry)
+            if not options.quick:
+                store_fits(stored, fits, origin.describe(n_threads, PEERS))
+    if not (options.only or options.quick):
+        store_fits(nothing, fits, origin.describe(n_threads, PEERS))
+    print(path)
+
+
+def store_fits(
+    stored: Mapping[str, Any], fits: list[dict[str, Any]], described: Mapping[str, Any]
+) -> None:
+    """Write the fits that were measured so far, and those that are stored and not measured yet."""
+    rows = replace_rows(stored["fits"], fits, ("rows", "n_clusters", "system"))
+    store_results(NAME, {**join_rows(stored, rows, fits, described), "fits": rows})
 
 
 if __name__ == "__main__":

@@ -15,7 +15,8 @@ from typing import Any
 import numpy as np
 from bench_many_clusters import QUICK_SHRINK, ROWS
 from data_sets import Rows
-from measuring import describe_machine, store_results, time_together
+from measuring import store_results, time_together
+from provenance import Origin
 
 from projected_kmeans import ProjectedKMeans
 
@@ -57,13 +58,17 @@ def bench_all(shrink: int, n_threads: int, repeats: int) -> list[dict[str, Any]]
 def main() -> None:
     """Measure and store."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--quick", action="store_true", help="a fortieth of rows and clusters")
+    parser.add_argument(
+        "--quick", action="store_true", help="a fortieth of rows and clusters; stores nothing"
+    )
     parser.add_argument("--repeats", type=int, default=2)
     options = parser.parse_args()
     n_threads = len(os.sched_getaffinity(0))
+    origin = Origin.now()
     found = bench_all(QUICK_SHRINK if options.quick else 1, n_threads, options.repeats)
-    machine = describe_machine(n_threads, ("faiss-cpu",))
-    print(store_results(NAME, {"machine": machine, "works": found}))
+    document = {**origin.describe(n_threads, ("faiss-cpu",)), "works": found}
+    if not options.quick:
+        print(store_results(NAME, document))
 
 
 if __name__ == "__main__":

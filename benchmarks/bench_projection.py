@@ -20,7 +20,6 @@ import numpy as np
 import scipy.sparse
 from measuring import (
     RESULTS,
-    describe_machine,
     forget_peak,
     format_table,
     peak_kilobytes,
@@ -28,6 +27,7 @@ from measuring import (
     store_results,
     time_together,
 )
+from provenance import Origin, join_rows
 from sklearn.exceptions import DataDimensionalityWarning
 from sklearn.random_projection import GaussianRandomProjection, SparseRandomProjection
 from threadpoolctl import threadpool_limits
@@ -220,10 +220,10 @@ def print_case(rows: list[Any], n_bytes: int) -> None:
     print(format_table(header, table), flush=True)
 
 
-def keep_others(measured: Sequence[str], folder: Path | None) -> list[Any]:
-    """Return the stored rows of the cases that are not measured again."""
+def read_others(measured: Sequence[str], folder: Path | None) -> dict[str, Any]:
+    """Return the stored document with the rows of the cases that are not measured again."""
     stored = json.loads(((folder or RESULTS) / "projection.json").read_text())
-    return [row for row in stored["rows"] if row["case"] not in measured]
+    return {**stored, "rows": [row for row in stored["rows"] if row["case"] not in measured]}
 
 
 def main() -> None:
@@ -232,7 +232,9 @@ def main() -> None:
     parser.add_argument("--repeats", type=int, default=7)
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument(
-        "--quick", action="store_true", help="measure a tenth of the rows and few t"
+        "--quick",
+        action="store_true",
+        help="measure a tenth of the rows and few t; stored with --out only",
     )
     parser.add_argument("--memory", action="store_true", help=argparse.SUPPRESS)
     parser.add_argument(
@@ -260,19 +262,23 @@ def main() -> None:
         "few rows": lambda repeats, n_threads: bench_few_rows(3 * repeats, n_threads),
         "CSR": bench_sparse,
     }
-    rows = [] if options.only is None else keep_others(options.only, options.out)
+    stored = {"rows": []} if options.only is None else read_others(options.only, options.out)
+    origin, new = Origin.now(), []
     with threadpool_limits(options.threads):
         for name in options.only or cases:
-            rows += cases[name](options.repeats, options.threads)
+            new += cases[name](options.repeats, options.threads)
+    rows = [*stored["rows"], *new]
+    megabytes = measure_memory()
     document = {
         "benchmark": "projection",
-        "machine": describe_machine(options.threads),
+        **join_rows(stored, rows, new, origin.describe(options.threads)),
         "parameters": {"repeats": options.repeats, "quick": options.quick},
         "rows": rows,
-        "extra_megabytes": measure_memory(),
+        "extra_megabytes": megabytes,
     }
     print("\nextra memory at d = 10^6, t = 1024 (MB):", document["extra_megabytes"])
-    print("stored in", store_results("projection", document, options.out).name)
+    if options.out is not None or not options.quick:
+        print("stored in", store_results("projection", document, options.out).name)
 
 
 if __name__ == "__main__":

@@ -17,7 +17,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from measuring import describe_machine, store_results
+from measuring import RESULTS, store_results
+from provenance import Origin, join_rows
 
 N_THREADS = 2
 # Clusters have this share of the even size at least, and this one at most.
@@ -108,7 +109,7 @@ def keep_peers(found: list[dict[str, Any]], known: list[dict[str, Any]]) -> None
     for one in found:
         for other in known:
             if all(one[name] == other[name] for name in ("n", "d", "k")):
-                one["rows"] += [row for row in other["rows"] if row["version"] is not None]
+                one["rows"] += [row for row in other["rows"] if row.get("version") is not None]
 
 
 def main() -> None:
@@ -126,16 +127,18 @@ def main() -> None:
     if options.quick:
         run([(n // QUICK_SHRINK, d, k) for n, d, k in works], 1, options.peer_python, 60)
         return
-    stored = Path(__file__).parent / "results" / "sizes.json"
-    known = json.loads(stored.read_text())["works"] if stored.is_file() else []
+    path, origin = RESULTS / "sizes.json", Origin.now()
+    stored = json.loads(path.read_text()) if path.is_file() else {"works": []}
     found = run(works, options.rounds, options.peer_python, options.peer_seconds)
+    new = [row for one in found for row in one["rows"]]
     if options.peer_python is None:
-        keep_peers(found, known)
+        keep_peers(found, stored["works"])
     sizes = {(one["n"], one["d"], one["k"]) for one in found}
-    found += [one for one in known if (one["n"], one["d"], one["k"]) not in sizes]
+    found += [one for one in stored["works"] if (one["n"], one["d"], one["k"]) not in sizes]
     found.sort(key=lambda one: int(one["n"]))
-    document = {"benchmark": "sizes", "machine": describe_machine(N_THREADS), "works": found}
-    store_results("sizes", document)
+    rows = [row for one in found for row in one["rows"]]
+    origins = join_rows(stored, rows, new, origin.describe(N_THREADS))
+    store_results("sizes", {"benchmark": "sizes", **origins, "works": found})
 
 
 if __name__ == "__main__":

@@ -19,7 +19,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from measuring import describe_machine, store_results
+from measuring import store_results
+from provenance import Origin
 
 N_CLUSTERS = 100
 N_COLUMNS = 1024
@@ -27,6 +28,10 @@ N_COLUMNS = 1024
 LIMITS = (None, "1GB", "300MB")
 PROJECTIONS = ("auto", "sign")
 PART_ROWS = 20_000
+
+# Fewer rows under lower limits, of which only the peaks are of interest.
+SMALL_ROWS = 100_000
+SMALL_LIMITS = {"auto": (None, "200MB", "80MB"), "sign": ("80MB", "40MB")}
 
 # The program of a process. The peak is VmHWM, which includes mapped pages of files. The peak of
 # getrusage would include that of the parent process.
@@ -99,19 +104,20 @@ def run(
 def main() -> None:
     """Measure and store."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--quick", action="store_true", help="100,000 rows")
-    n_rows = 100_000 if parser.parse_args().quick else 1_000_000
+    parser.add_argument("--quick", action="store_true", help="100,000 rows; stores nothing")
+    if parser.parse_args().quick:
+        print(run(SMALL_ROWS, N_COLUMNS, N_CLUSTERS))
+        return
+    n_rows, origin = 1_000_000, Origin.now()
+    small = [
+        fit
+        for projection, limits in SMALL_LIMITS.items()
+        for fit in run(SMALL_ROWS, N_COLUMNS, N_CLUSTERS, [projection], limits)
+    ]
     fits = run(n_rows, N_COLUMNS, N_CLUSTERS)
-    store_results(
-        "storage",
-        {
-            "machine": describe_machine(os.cpu_count() or 1),
-            "n": n_rows,
-            "d": N_COLUMNS,
-            "k": N_CLUSTERS,
-            "fits": fits,
-        },
-    )
+    sizes = {"n": n_rows, "d": N_COLUMNS, "k": N_CLUSTERS}
+    document = {**origin.describe(os.cpu_count() or 1), **sizes, "fits": fits}
+    store_results("storage", {**document, "small": {"n": SMALL_ROWS, "fits": small}})
 
 
 if __name__ == "__main__":

@@ -15,7 +15,8 @@ from typing import Any
 
 import numpy as np
 from data_sets import SOURCES, Rows
-from measuring import describe_machine, store_results
+from measuring import store_results
+from provenance import Origin
 from sketches import measure_inertia
 from sklearn.cluster import MiniBatchKMeans
 
@@ -78,16 +79,15 @@ def bench_stream(rows: Rows, counts: Sequence[int] = COUNTS) -> list[dict[str, A
 def main() -> None:
     """Measure and store."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--quick", action="store_true", help="a twentieth of the rows")
+    parser.add_argument(
+        "--quick", action="store_true", help="a twentieth of the rows; stores nothing"
+    )
     options = parser.parse_args()
+    origin = Origin.now()
     rows = SOURCES["digits"](QUICK_SHRINK if options.quick else 1)
-    document = {
-        "machine": describe_machine(len(os.sched_getaffinity(0))),
-        "shape": rows.shape,
-        "block_rows": BLOCK_ROWS,
-        "streams": bench_stream(rows),
-    }
-    print(store_results("stream", document))
+    found = {"shape": rows.shape, "block_rows": BLOCK_ROWS, "streams": bench_stream(rows)}
+    document = {**origin.describe(len(os.sched_getaffinity(0))), **found}
+    print(found["streams"] if options.quick else store_results("stream", document))
 
 
 if __name__ == "__main__":

@@ -21,7 +21,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 from data_sets import make_mixture
-from measuring import describe_machine, store_results
+from measuring import RESULTS, store_results
+from provenance import Origin, join_rows
 
 N_THREADS = 2
 
@@ -175,12 +176,14 @@ def main() -> None:
         shrunk = {name: shrink(work) for name, work in works.items()}
         run(shrunk, 1)
         return
-    stored = Path(__file__).parent / "results" / "wide.json"
-    known = json.loads(stored.read_text())["works"] if stored.is_file() else {}
-    found = known | run(works, options.rounds)
+    path, origin = RESULTS / "wide.json", Origin.now()
+    stored = json.loads(path.read_text()) if path.is_file() else {"works": {}}
+    new = run(works, options.rounds)
+    found = stored["works"] | new
     ordered = {name: found[name] for name in WORKS if name in found}
-    document = {"benchmark": "wide", "machine": describe_machine(N_THREADS), "works": ordered}
-    store_results("wide", document)
+    described = origin.describe(N_THREADS)
+    origins = join_rows(stored, list(ordered.values()), list(new.values()), described)
+    store_results("wide", {"benchmark": "wide", **origins, "works": ordered})
 
 
 def shrink(work: Work) -> Work:

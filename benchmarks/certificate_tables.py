@@ -22,15 +22,17 @@ def render_certificates(page: str, document: Mapping[str, Any], machine: str) ->
     machine : str
         One line on machine and versions.
     """
+    n_processes = document.get("processes", 1)
+    together = f", with {n_processes} cases at a time" if n_processes > 1 else ""
     parts = [
         HEADING,
         machine,
         "*Ratio* is inertia / bound: no clustering is better by more. Each case is a default fit "
         "with this `certificate`; a proof may improve its clusters. *Without* is the ratio of the "
         "bounds that need no semidefinite search, for the fit as it was before; a ratio with * is "
-        "probable, all others are certain. *s* is processor seconds of one core. *Goal* is what "
-        "the method was built to reach. To repeat: `python benchmarks/bench_certificates.py`, then "
-        "`python benchmarks/render.py`.",
+        f"probable, all others are certain. *s* is processor seconds of one core{together}. *Goal* "
+        "is what the method was built to reach. To repeat: "
+        "`python benchmarks/bench_certificates.py`, then `python benchmarks/render.py`.",
         certificate_table(document["cases"]),
     ]
     return replace_section(page, parts)

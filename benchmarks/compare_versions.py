@@ -180,18 +180,6 @@ def _compare_work(work: str, known: Mapping[str, tuple[float, float]]) -> dict[s
     return row
 
 
-def describe(table: list[dict[str, Any]], launches: int, rounds: int) -> Mapping[str, Any]:
-    """Return the document to store."""
-    from measuring import describe_machine
-
-    return {
-        "machine": describe_machine(N_THREADS),
-        "launches": launches,
-        "rounds": rounds,
-        "works": table,
-    }
-
-
 def main() -> None:
     """Compare two builds, or serve as one of them."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
@@ -211,14 +199,17 @@ def main() -> None:
     if not given.before:
         parser.error("name the interpreter of the other build with --before")
     from measuring import store_results
+    from provenance import Origin
 
+    origin = Origin.now()
     launches, rounds = (1, 2) if given.quick else (given.launches, given.rounds)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         make_rows(folder, shrink=20 if given.quick else 1)
         table = compare(given.before, launches, rounds, folder, given.only)
     if not given.quick and not given.only:
-        print(store_results("versions", describe(table, launches, rounds)))
+        counts = {"launches": launches, "rounds": rounds, "works": table}
+        print(store_results("versions", {**origin.describe(N_THREADS), **counts}))
 
 
 if __name__ == "__main__":

@@ -11,6 +11,7 @@ from typing import Any
 
 from cost_model import Constants, Job, Network, predict, simulate_walk
 from measuring import format_table, replace_section
+from provenance import describe
 
 HEADING = "## What a fit on a cluster costs"
 
@@ -67,7 +68,7 @@ def render_costs(
     client : dict
         The results that bench_client.py stored.
     workers : dict
-        The results that simulate_workers.py stored.
+        The results that sleeping_workers.py stored.
     """
     constants = Constants(**document["constants"])
     elsewhere = replace(
@@ -90,16 +91,19 @@ def render_costs(
         checks_table(document["checks"]),
         f"**What the client keeps and gets**: fits of {client['columns']} columns and "
         f"{client['clusters']} clusters in blocks of {client['block_rows']:,} rows, on "
-        f"{client['workers']} worker processes; nothing is projected, and ten passes are made. "
+        f"{client['workers']} worker processes; nothing is projected, and "
+        f"{client.get('passes', 10)} passes are made. "
         "*Peak* is the largest memory of the client's process, of which "
         f"{client['fits'][0]['base_bytes'] / 1e6:.0f} MB were there before the fit. *Got* and "
         "*sent* count all messages of a pass, those of Dask included. "
         f"{describe_messages(client['fits'])} (`python benchmarks/bench_client.py`)",
+        describe(client),
         client_table(client["fits"]),
         "**What a block costs**: processor time of the scheduler and of the client for each block "
         f"of a walk, on {workers['workers']} workers that sleep in place of every kernel and hold "
         f"back each message for {1e3 * workers['latency']:g} ms. "
         "(`python benchmarks/sleeping_workers.py`)",
+        describe(workers),
         workers_table(workers),
         f"**{SIMULATED_MACHINES} machines**, simulated: a polish pass over rows of {N_COLUMNS:,} "
         f"columns on machines of {CORES} cores. `simulate_walk` in `benchmarks/cost_model.py` "

@@ -23,7 +23,8 @@ from bench_storage import save_rows
 from cost_model import N_CANDIDATES, N_COMPONENTS, Constants, Job, predict
 from dask.delayed import delayed
 from distributed import Client, LocalCluster
-from measuring import describe_machine, store_results, time_together
+from measuring import store_results, time_together
+from provenance import Origin
 
 from projected_kmeans import ProjectedKMeans, SpectralProjection
 from projected_kmeans.blocks.checked_blocks import CheckedBlocks
@@ -228,9 +229,9 @@ def main() -> None:
     if parser.parse_args().quick:
         run((12_000,), 64, 130, 2048, 20)
         return
+    origin = Origin.now()
     document = run(CHECKED_ROWS, N_COLUMNS, CHECKED_CLUSTERS, BLOCK_ROWS, MANY_BLOCKS)
-    machine = describe_machine(N_WORKERS, ("dask", "distributed"))
-    store_results("dask", {"machine": machine} | document)
+    store_results("dask", origin.describe(N_WORKERS, ("dask", "distributed")) | document)
 
 
 if __name__ == "__main__":

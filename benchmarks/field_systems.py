@@ -45,6 +45,14 @@ def fit_default(rows: Rows, n_clusters: int, key: int, n_threads: int) -> NDArra
     return np.asarray(model.fit(rows).labels_)
 
 
+def fit_flat(rows: Rows, n_clusters: int, key: int, n_threads: int) -> NDArray[Any]:
+    """Fit by this package with Lloyd's method over all centers."""
+    from projected_kmeans import ProjectedKMeans
+
+    model = ProjectedKMeans(n_clusters, random_state=key, n_threads=n_threads, solver="lloyd")
+    return np.asarray(model.fit(rows).labels_)
+
+
 def fit_sklearn(rows: Rows, n_clusters: int, key: int, n_threads: int) -> NDArray[Any]:
     """Fit by scikit-learn's KMeans as it is by default: one run."""
     from sklearn.cluster import KMeans
@@ -168,6 +176,8 @@ def fit_constrained(rows: Rows, n_clusters: int, key: int, n_threads: int) -> ND
 SYSTEMS: Mapping[str, System] = MappingProxyType(
     {
         "projected_kmeans": System(fit_default, ("projected_kmeans",), sparse=True),
+        # For bench_many_clusters.py alone.
+        'projected_kmeans, solver="lloyd"': System(fit_flat, ("projected_kmeans",), 0),
         "scikit-learn": System(fit_sklearn, ("scikit-learn",), 8e9, sparse=True),
         "scikit-learn, n_init=10": System(fit_sklearn_ten, ("scikit-learn",), 1e7),
         "scikit-learn-intelex": System(fit_intelex, ("scikit-learn-intelex",), 8e9),

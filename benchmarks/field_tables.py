@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 from measuring import format_table
+from separate_fits import TIME_LIMIT
 
 OWN = "projected_kmeans"
 
@@ -31,8 +32,8 @@ def render_field(document: dict[str, Any], machine: str) -> str:
         "Every system has all rows and the same threads and labels all rows, which counts. *s* is "
         "wall time, *CPU* the processor time of all threads, *MB* the memory beyond the rows, and "
         "*inertia* is relative to that of projected_kmeans, so that a positive number is worse. "
-        "Slow systems are left out where they would take minutes. To repeat: "
-        "`python benchmarks/bench_field.py`.",
+        "Slow systems are left out where they would take minutes, and a fit is given up after "
+        f"{document.get('limit', TIME_LIMIT):g} s. To repeat: `python benchmarks/bench_field.py`.",
         summary_table(works),
         field_table(works),
     ]

@@ -19,12 +19,13 @@ METHOD = (
     "at the end. KMeans of scikit-learn and of scikit-learn-intelex have `n_init=1`. Reductions of "
     "scikit-learn are followed by its KMeans. Rows are float32, or CSR of float32. Every fit runs "
     "in a process of its own on the same number of threads, after a fit of a few rows that loads "
-    "libraries and starts threads. Systems take turns. Seconds are the best of several runs, or "
-    "those of a single run above {long:g} s; runs that other processes disturbed are repeated. F~ "
+    "libraries and starts threads. Systems take turns. Seconds are the best of {rounds} of "
+    "up to three runs, or those of a single run if it takes long: above 1 s in a round, "
+    "above {long:g} s in all. Runs that other processes disturbed are repeated. F~ "
     "is that of the partition on the original rows, computed in float64 by one function for all. "
     "Memory is the peak of resident memory during the fit, minus the memory that was resident "
-    "before, which includes the rows. A fit that does not end within {limit:g} s is left out and "
-    "named."
+    "before, which includes the rows. A fit that does not end within {limit:g} s{efforts} is left "
+    "out and named."
 )
 
 
@@ -37,7 +38,7 @@ def render_fits(document: Mapping[str, Any], describe: Callable[[Any], str], ima
         parts += machines
     if len({entry["source"] for entry in entries}) > 1:
         parts.append("Data sets were measured with different states of this package.")
-    parts += [METHOD.format(**next(iter(entries))["parameters"]), *document["absent"]]
+    parts += [describe_method(next(iter(entries))["parameters"]), *document["absent"]]
     measured = [entry for entry in entries if "no_data" not in entry]
     parts += [entry["no_data"] for entry in entries if "no_data" in entry]
     if measured:
@@ -49,6 +50,17 @@ def render_fits(document: Mapping[str, Any], describe: Callable[[Any], str], ima
             parts.append(describe(entry))
         parts += [fits_table(entry), *entry["left_out"], *disturbed_sentence(entry)]
     return "\n\n".join(parts)
+
+
+def describe_method(parameters: Mapping[str, Any]) -> str:
+    """Return how fits were measured, with the rounds and limits that were used."""
+    limit, rounds = parameters.get("effort_limit"), parameters["rounds"]
+    return METHOD.format(
+        rounds="one round" if rounds == 1 else f"{rounds} rounds, each",
+        long=parameters["long"],
+        limit=parameters["limit"],
+        efforts=f" ({limit:g} s for efforts that no goal compares)" if limit else "",
+    )
 
 
 def name_data_set(entry: Mapping[str, Any]) -> str:

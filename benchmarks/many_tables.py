@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from measuring import format_table
@@ -29,9 +29,21 @@ def render_many(document: dict[str, Any], machine: str) -> str:
         "a positive number is worse. "
         "Trees have 64 groups around each of 128 or 64 places, of very unequal sizes. To repeat: "
         "`python benchmarks/bench_many_clusters.py`.",
-        many_table(document["fits"]),
+        many_table([fit for fit in document["fits"] if "failure" not in fit]),
+        *failure_sentence(document["fits"]),
     ]
     return "\n\n".join(parts)
+
+
+def failure_sentence(fits: Sequence[Any]) -> Iterator[str]:
+    """Yield a sentence on the fits that gave no result, if there are any."""
+    failures = [
+        f"{fit['system']} on {fit['rows']}, k = {fit['n_clusters']:,} ({fit['failure']})"
+        for fit in fits
+        if "failure" in fit
+    ]
+    if failures:
+        yield f"Not measured: {'; '.join(failures)}."
 
 
 def many_table(fits: Sequence[Any]) -> str:

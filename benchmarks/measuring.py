@@ -135,6 +135,26 @@ def replace_section(page: str, parts: Sequence[str]) -> str:
     return before + "\n\n".join(parts) + "\n" + mark + rest
 
 
+def replace_marked(page: str, name: str, parts: Sequence[str]) -> str:
+    """Return a Markdown page with the paragraphs between two marks replaced.
+
+    Parameters
+    ----------
+    page : str
+        The present page, which has the marks.
+    name : str
+        What the first mark names.
+    parts : sequence of str
+        The new paragraphs.
+    """
+    start, stop = f"<!-- figures: {name} -->", "<!-- end of figures -->"
+    before, found, rest = page.partition(start)
+    _, end, after = rest.partition(stop)
+    if not (found and end):
+        raise ValueError(f"the page has no {start} and {stop}; put them around the figures")
+    return "\n\n".join([before + start, *parts, stop + after])
+
+
 def _read_lines(path: str) -> list[str]:
     try:
         return Path(path).read_text().splitlines()

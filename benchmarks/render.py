@@ -1,4 +1,4 @@
-"""Write docs/benchmarks.md, its picture, and the measured sections of other pages.
+"""Write docs/benchmarks.md, its picture, and the measured sections of other pages and README.md.
 
 Run ``python benchmarks/render.py``. It draws the stored results and measures nothing.
 """
@@ -20,7 +20,10 @@ from fit_tables import render_fits
 from kmeans_tables import render_kmeans
 from many_tables import render_many, render_predictions
 from measuring import RESULTS, format_table
+from provenance import describe
+from readme_figures import render_readme
 from size_tables import render_sizes
+from storage_tables import render_storage
 from stream_tables import render_stream
 from wide_tables import render_wide
 
@@ -28,15 +31,13 @@ PAGE = Path(__file__).parents[1] / "docs" / "benchmarks.md"
 FILES_PAGE, SCALE_PAGE = PAGE.with_name("files.md"), PAGE.with_name("scale.md")
 PROOF_PAGE = PAGE.parent / "explanation" / "certificate.md"
 IMAGE = PAGE.parent / "images" / "fit.svg"
+README = PAGE.parents[1] / "README.md"
 
 INTRODUCTION = """# Benchmarks
 
-All systems are measured side by side on the same number of threads; each time is the best of
-several runs. Times on a shared machine vary; ratios of times vary less. To repeat:
-
-```
-make bench
-```
+All systems are measured side by side on the same number of threads. Times on a shared machine
+vary; ratios of times vary less. A line below each heading says when, where and by which command its
+tables were measured. `make bench` repeats the first three sections, and `make figures` all of them.
 """
 
 
@@ -63,18 +64,6 @@ def render_projection(document: dict[str, Any]) -> str:
         + ".",
     ]
     return "\n\n".join(parts)
-
-
-def describe(document: dict[str, Any]) -> str:
-    """Return one line on machine and versions."""
-    machine = document["machine"]
-    versions = ", ".join(
-        f"{name} {number}" for name, number in machine["versions"].items() if number
-    )
-    return (
-        f"*{machine['processor']}, {machine['threads']} threads, {machine['instruction_set']}; "
-        f"Python {machine['python']}, {versions}.*"
-    )
 
 
 def pick(rows: Sequence[Any], case: str) -> dict[tuple[int, int, int], dict[str, float]]:
@@ -165,13 +154,15 @@ def render_files_page(folder: Path) -> str:
 
 
 def render_scale_page(folder: Path) -> str:
-    """Return the page on scale, with the stored results of streams and of Dask."""
+    """Return the page on scale, with the stored results of limits, streams and Dask."""
     page = SCALE_PAGE.read_text()
     known = {
         name: json.loads((folder / f"{name}.json").read_text())
-        for name in ("stream", "dask", "client", "workers")
+        for name in ("storage", "stream", "dask", "client", "workers")
         if (folder / f"{name}.json").is_file()
     }
+    if "storage" in known:
+        page = render_storage(page, known["storage"], describe(known["storage"]))
     if "stream" in known:
         page = render_stream(page, known["stream"], describe(known["stream"]))
     if known.keys() >= {"dask", "client", "workers"}:
@@ -189,8 +180,17 @@ def render_proof_page(folder: Path) -> str:
     return render_certificates(page, document, describe(document))
 
 
+def render_readme_page(folder: Path) -> str:
+    """Return the README, with the stored fits of a folder if there are any."""
+    page, fit, field = README.read_text(), folder / "fit.json", folder / "field.json"
+    if not (fit.is_file() and field.is_file()):
+        return page
+    return render_readme(page, json.loads(fit.read_text()), json.loads(field.read_text()))
+
+
 def main() -> None:
     """Render all stored results."""
+    README.write_text(render_readme_page(RESULTS))
     PROOF_PAGE.write_text(render_proof_page(RESULTS))
     PAGE.write_text(render_page(RESULTS))
     FILES_PAGE.write_text(render_files_page(RESULTS))

@@ -24,8 +24,9 @@ from typing import Any
 import numpy as np
 from dask.delayed import delayed
 from distributed import Client
-from measuring import describe_machine, store_results
+from measuring import store_results
 from numpy.typing import NDArray
+from provenance import Origin
 
 from projected_kmeans.blocks.dask.blocks import DaskBlocks
 from projected_kmeans.blocks.dask.workers import Workers
@@ -159,9 +160,9 @@ def main() -> None:
     if parser.parse_args().quick:
         print(json.dumps(run(4, (20, 80), WORK, LATENCY), indent=1))
         return
+    origin = Origin.now()
     document = run(N_WORKERS, N_BLOCKS, WORK, LATENCY)
-    machine = describe_machine(N_WORKERS, ("dask", "distributed"))
-    store_results("workers", {"machine": machine} | document)
+    store_results("workers", origin.describe(N_WORKERS, ("dask", "distributed")) | document)
 
 
 if __name__ == "__main__":

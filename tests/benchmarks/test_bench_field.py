@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import argparse
+import json
 import sys
 from pathlib import Path
 from typing import Any
@@ -9,10 +11,14 @@ from typing import Any
 import bench_field as bench
 import field_data
 import field_tables
+import measuring
 import numpy as np
 import pytest
 from data_sets import NoData
 from field_systems import SYSTEMS
+from provenance import NOT_STORED
+
+from tests.support.origins import MACHINE, MEASURED
 
 
 def test_a_fit_runs_in_a_process_of_its_own(tmp_path: Path) -> None:
@@ -23,6 +29,8 @@ def test_a_fit_runs_in_a_process_of_its_own(tmp_path: Path) -> None:
     found = bench.run_system("projected_kmeans", path, 3, 0, places)
     assert found["seconds"] > 0
     assert np.load(tmp_path / "labels.npy").shape == (400,)
+    late = bench.Places(tmp_path, {}, 1, limit=0.01)
+    assert bench.run_system("projected_kmeans", path, 3, 0, late) == {"failure": "more than 0 s"}
     broken = bench.Places(tmp_path, {"projected_kmeans": sys.executable}, 1)
     failed = bench.run_system("projected_kmeans", tmp_path / "absent.npy", 3, 0, broken)
     assert failed == {"failure": "FileNotFoundError"}
@@ -59,5 +67,38 @@ def test_the_tables_say_who_wins() -> None:
     assert "scikit-learn -1.00 %" in page
     assert "Not measured: hgmeans (more than 120 s) on tree k = 3." in page
     assert set(SYSTEMS) >= {fit["system"] for fit in fits}
-    assert bench.merge_results(fits, [entry("scikit-learn", seconds=9.0)])[2]["seconds"] == 9.0
+    assert "given up after 120 s" in page
     assert bench.is_chosen(["tree", "FAISS"], "tree", 3, "FAISS Kmeans")
+
+
+def test_fits_are_stored_with_their_origin(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """A fit that is measured again has another origin than those that stay."""
+    monkeypatch.setattr(measuring, "RESULTS", tmp_path)
+    old, new = [entry("projected_kmeans"), entry("scikit-learn")], [entry("scikit-learn")]
+    stored = {"machine": MACHINE, "fits": old}
+    described = {"machine": MACHINE, "measured": MEASURED}
+    path = bench.store_fits(stored, new, described, argparse.Namespace(limit=60.0))
+    document = json.loads(path.read_text())
+    assert [fit["origin"] for fit in document["fits"]] == [NOT_STORED, MEASURED["start"]]
+    assert "given up after 60 s" in field_tables.render_field(document, "")
+
+
+def test_a_whole_run_keeps_what_cannot_be_measured_here(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Fits on missing rows and of missing packages stay with their origin; all others go."""
+    monkeypatch.setattr(measuring, "RESULTS", tmp_path)
+    words, gone = entry("projected_kmeans", work="words"), entry("scikit-learn", n_clusters=9)
+    peer = entry("fastkmeans")
+    stored = {"machine": MACHINE, "fits": [words, gone, peer]}
+    absent = {**entry("fastkmeans"), "failure": "ModuleNotFoundError: No module named 'torch'"}
+    new = [entry("projected_kmeans"), absent]
+    described = {"machine": MACHINE, "measured": MEASURED}
+    path = bench.store_fits(stored, new, described, argparse.Namespace(limit=60.0), whole=True)
+    fits = json.loads(path.read_text())["fits"]
+    assert [(fit["work"], fit["system"], fit["origin"]) for fit in fits] == [
+        ("words", "projected_kmeans", NOT_STORED),
+        ("tree", "fastkmeans", NOT_STORED),
+        ("tree", "projected_kmeans", MEASURED["start"]),
+    ]
+    assert not any("failure" in fit for fit in fits)

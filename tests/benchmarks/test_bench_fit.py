@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ import fit_tables
 import measured_fit
 import pytest
 import render
-from fit_systems import DEFAULT, OURS
+from fit_systems import DEFAULT, FAISS, OURS
 
 from tests.support.benchmark_rows import MIXTURE
 from tests.support.stored_fits import STAMP, make_entry, make_row
@@ -45,6 +46,29 @@ def test_rounds_and_limits(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> N
     ]
     assert asked.count(("slow", "2")) == 0
     assert asked.count(("broken", "1")) == 1
+
+
+def test_main_efforts_have_a_limit_of_their_own(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Other efforts end earlier, and the main effort runs although a smaller one took too long."""
+    asked = []
+
+    def run(task: measured_fit.Task, folder: Path) -> dict[str, Any]:
+        asked.append((task.effort, task.limit))
+        raise measured_fit.TooLong(f"did not end within {task.limit:g} s")
+
+    monkeypatch.setattr(bench_fit, "run_apart", run)
+    plan = bench_fit.Plan(rounds=1, limit=60.0, effort_limit=10.0)
+    measures = [(FAISS, f"{n} iterations") for n in (2, 5, 25)]
+    found = bench_fit.measure_data_set(Path("x"), 5, measures, plan, tmp_path)
+    assert asked == [("2 iterations", 10.0), ("25 iterations", 60.0)]
+    assert found["left_out"][1] == (
+        "FAISS, 5 iterations: left out, as less of an effort took too long."
+    )
+    text = fit_tables.describe_method(asdict(plan))
+    assert "within 60 s (10 s for efforts that no goal compares) is left out" in text
+    assert "the best of one round of up to three runs" in text
 
 
 def test_a_disturbed_fit_runs_again() -> None:
@@ -96,6 +120,7 @@ def test_a_quick_run(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     entry = json.loads((tmp_path / "fit.json").read_text())["data_sets"]["mixture"]
     assert [row["system"] for row in entry["rows"]] == [OURS, "MiniBatchKMeans"]
     assert not entry["left_out"]
+    assert entry["measured"]["command"].endswith(" --threads 1")
     assert "## Whole fits" in render.render_page(tmp_path)
 
 

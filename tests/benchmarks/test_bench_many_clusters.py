@@ -2,23 +2,38 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import bench_many_clusters as bench
 import bench_predict
 import many_tables
 import numpy as np
 import pytest
+from field_systems import SYSTEMS
+from provenance import replace_rows
 
 from projected_kmeans import inertia
 
 
-def test_a_work_is_measured() -> None:
-    """Seconds and inertia of a fit are stored, and the inertia is that of the labels."""
+def test_a_work_is_measured(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Seconds and inertia of a fit are found, and the inertia is that of the labels."""
     rows = bench.make_tree(600, 5, 2)
-    work = bench.Work("tree", 20)
-    found = bench.bench_work(rows, work, "default", 1)
+    monkeypatch.setattr(bench, "ROWS", {"tree": lambda shrink: rows})
+    monkeypatch.setattr(bench, "WORKS", (bench.Work("tree", 20),))
+    places = bench.Places(tmp_path, {}, 1)
+    (found,) = bench.bench_all(1, ["default"], places)
     assert found["seconds"] > 0
-    labels = bench.fit_default(rows, 20, 1)
+    labels = np.load(tmp_path / "labels.npy")
     assert found["inertia"] == pytest.approx(inertia(rows, labels), rel=1e-9)
+    assert set(bench.SYSTEMS.values()) <= set(SYSTEMS)
+
+
+def test_rows_without_their_file_are_left_out(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Works on real data need its file, and others are measured without it."""
+    monkeypatch.setenv("PROJECTED_KMEANS_DATA", str(tmp_path))
+    assert list(bench.bench_all(1, ["shifted digits"], bench.Places(tmp_path, {}, 1))) == []
 
 
 def test_rows_are_what_their_names_say() -> None:
@@ -39,9 +54,11 @@ def test_entries_are_replaced_and_drawn() -> None:
         {**entry, "system": "default", "inertia": 10.0},
         {**entry, "system": "peer", "inertia": 11.0},
     ]
-    merged = bench.merge_results(old, new)
+    merged = replace_rows(old, new, ("rows", "n_clusters", "system"))
     assert [one["inertia"] for one in merged] == [10.0, 11.0]
-    page = many_tables.render_many({"fits": merged}, "*machine*")
+    failed = {"rows": "tree", "n_clusters": 9, "system": "peer", "failure": "more than 60 s"}
+    page = many_tables.render_many({"fits": [*merged, failed]}, "*machine*")
+    assert page.endswith("Not measured: peer on tree, k = 9 (more than 60 s).")
     assert "+10.00 %" in page
     assert page.count("\n| ") == 4
     assert bench.is_chosen(["tree", "default"], bench.Work("tree", 3), "default")

@@ -9,6 +9,8 @@ import dask_costs
 import pytest
 import sleeping_workers
 
+from tests.support.origins import MACHINE
+
 
 def test_costs_of_dask_are_measured_and_drawn() -> None:
     """The bytes that fits move are those of the model, which the last labelling may undercut."""
@@ -21,7 +23,7 @@ def test_costs_of_dask_are_measured_and_drawn() -> None:
     assert [small["rows_labelled"], large["rows_labelled"]] == [20_000, 40_000]
     assert large["received_a_pass"] - small["received_a_pass"] < 4 * 2000
     workers = sleeping_workers.run(2, (4, 8), 0.001, 1e-4)
-    others = client, workers
+    others = {"machine": MACHINE} | client, {"machine": MACHINE} | workers
     page = cost_tables.render_costs("# Scale\n\nold", document, "*machine*", *others)
     assert page.startswith("# Scale\n\nold")
     n_predicted = len(cost_tables.PREDICTED) + len(cost_tables.SIMULATED)

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from projected_kmeans.choices import EXPERIMENTS
+from projected_kmeans.commands.reproduce_job import name_command
 from projected_kmeans.paper.experiments import (
     beyond,
     figure1,
@@ -89,6 +90,8 @@ def test_all_with_a_page(call: Call, tmp_path: Path, find_data: Callable[[str], 
     for name in EXPERIMENTS:
         assert VIEWS[name].title in run.out
         document = json.loads((page.parent / "story" / f"{name}.json").read_text())
+        command = "projected-kmeans reproduce all --data ORL_64x64.mat --quick"
+        assert document["measured"]["command"] == command
         written = {file.name for file in out.iterdir()}
         assert {f"{name}.{end}" for end in ("json", "md", "tex")} <= written
         for chart in VIEWS[name].chart(document):
@@ -176,3 +179,11 @@ def test_missing_data_is_named(
     for text in (run.err, run.out):
         assert "eeds is left out, because small_instances.npz is in no data folder" in text
     assert "iris" in run.out
+
+
+def test_the_command_that_repeats_a_run() -> None:
+    """Options that change what is measured are named, and no folder is."""
+    command = name_command("table2", "/a/b c.mat", quick=False, fresh=True, seed=3)
+    assert command == "projected-kmeans reproduce table2 --data 'b c.mat' --fresh --seed 3"
+    plain = name_command("all", None, quick=False, fresh=False, seed=0)
+    assert plain == "projected-kmeans reproduce all"

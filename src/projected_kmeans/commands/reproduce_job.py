@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import time
 from collections.abc import Mapping
 from pathlib import Path
@@ -36,6 +37,7 @@ def run_reproduce(
 ) -> None:
     """Run the paper's own experiments and print each result beside the paper's."""
     names = EXPERIMENTS if name == "all" else (name,)
+    command = name_command(name, data, quick=quick, fresh=fresh, seed=seed)
     with open_output_folder(out) as folder:
         faces = _find_faces(names, data)
         documents: dict[str, dict[str, Any]] = {}
@@ -45,12 +47,24 @@ def run_reproduce(
             experiment = plan_experiment(one, faces, key=seed, quick=quick)
             for sentence in experiment.parameters.get("missing", ()):
                 click.echo(sentence, err=True)
-            documents[one] = _run(experiment, folder, fresh=fresh, quiet=quiet)
+            documents[one] = _run(experiment, folder, command, fresh=fresh, quiet=quiet)
             text = _draw(documents[one], folder)
             if not quiet:
                 click.echo(text)
         if page is not None:
             _write_page(documents, Path(page), quiet=quiet)
+
+
+def name_command(name: str, data: str | None, *, quick: bool, fresh: bool, seed: int) -> str:
+    """Return the command that repeats a run, with the options that change what is measured.
+
+    Folders are left out, because results are published.
+    """
+    words = ["projected-kmeans", "reproduce", name]
+    words += ["--data", Path(data).name] if data else []
+    words += ["--quick"] * quick + ["--fresh"] * fresh
+    words += ["--seed", str(seed)] if seed else []
+    return shlex.join(words)
 
 
 def _find_faces(names: tuple[str, ...], data: str | None) -> Faces | None:
@@ -67,7 +81,9 @@ def _find_faces(names: tuple[str, ...], data: str | None) -> Faces | None:
         return None
 
 
-def _run(experiment: Experiment, folder: Path, *, fresh: bool, quiet: bool) -> dict[str, Any]:
+def _run(
+    experiment: Experiment, folder: Path, command: str, *, fresh: bool, quiet: bool
+) -> dict[str, Any]:
     begin = time.perf_counter()
     with show_progress(quiet=quiet) as callback:
 
@@ -75,7 +91,7 @@ def _run(experiment: Experiment, folder: Path, *, fresh: bool, quiet: bool) -> d
             if callback is not None:
                 callback(FitState(step, 0, done, total, None, time.perf_counter() - begin))
 
-        return run_experiment(experiment, folder, fresh=fresh, on_unit=tell)
+        return run_experiment(experiment, folder, fresh=fresh, on_unit=tell, command=command)
 
 
 def _draw(document: Mapping[str, Any], folder: Path) -> str:

@@ -50,6 +50,16 @@ def test_a_run_is_stored_with_what_it_depends_on(tmp_path: Path) -> None:
     assert [file.name for file in tmp_path.iterdir()] == ["lengths.json"]
 
 
+def test_a_run_is_stored_with_its_date_and_command(tmp_path: Path) -> None:
+    """The document says when it was measured and how; both do not make it another experiment."""
+    document = run_experiment(plan([]), tmp_path, command="projected-kmeans reproduce all")
+    measured = document["measured"]
+    assert measured.keys() == {"start", "end", "command", "load"}
+    assert measured["command"] == "projected-kmeans reproduce all"
+    assert measured["start"] <= measured["end"]
+    assert run_experiment(plan([]), tmp_path, command="another") == document
+
+
 def test_a_stopped_run_continues(tmp_path: Path) -> None:
     """Units that were finished before an interruption are not measured again."""
     calls: list[str] = []

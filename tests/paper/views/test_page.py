@@ -23,6 +23,22 @@ def test_the_page_is_what_the_stored_results_say() -> None:
             assert figure.stat().st_size < MAX_FIGURE_BYTES
 
 
+def test_the_page_tells_date_and_command() -> None:
+    """A section says when and by which command it was measured; older documents have no date."""
+    document = dict(load_documents()["table1"])
+    document["measured"] = {
+        "start": "2026-01-02T03:04:05Z",
+        "end": "2026-01-02T03:14:05Z",
+        "command": "projected-kmeans reproduce all --fresh",
+        "load": 0.1,
+    }
+    page = render_page({"table1": document})
+    assert "*Measured on 2026-01-02 in " in page
+    assert "with `projected-kmeans reproduce all --fresh`, key 0; version " in page
+    del document["measured"]
+    assert "*Measured (date not stored) in " in render_page({"table1": document})
+
+
 def test_stored_results_name_no_place_on_a_machine() -> None:
     """No stored document and no page holds a path of the machine that it was made on."""
     pages = [DOCS / "reproduction.md", DOCS / "explanation" / "reductions.md"]

@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -88,6 +89,7 @@ def run_experiment(
     *,
     fresh: bool = False,
     on_unit: OnUnit | None = None,
+    command: str | None = None,
 ) -> dict[str, Any]:
     """Return the document of an experiment, measuring only what is not stored yet.
 
@@ -105,6 +107,8 @@ def run_experiment(
         Measure again, whatever is stored.
     on_unit : callable, optional
         Called after every unit.
+    command : str, optional
+        The command that repeats the run. It is stored with the date and the load of the machine.
 
     Examples
     --------
@@ -123,12 +127,16 @@ def run_experiment(
     if stored is not None and {name: stored.get(name) for name in identity} == identity:
         return stored
     progress = folder / f"{experiment.name}.partial.jsonl"
-    found = {} if fresh else _load_units(progress, identity)
+    found, load = {} if fresh else _load_units(progress, identity), read_load()
     _start_file(progress, identity, found)
     _measure_missing(experiment, progress, found, on_unit)
     results = {unit.name: found[unit.name]["result"] for unit in experiment.units}
     seconds = sum(found[unit.name]["seconds"] for unit in experiment.units)
-    document = {**identity, "seconds": seconds, "results": experiment.summarize(results)}
+    starts = [record["start"] for record in found.values()]
+    measured = {"start": min(starts, default=None), "end": name_time()}
+    measured |= {"command": command, "load": load}
+    document = {**identity, "measured": measured, "seconds": seconds}
+    document["results"] = experiment.summarize(results)
     write_json(path, _seal(document))
     progress.unlink()
     return document
@@ -145,10 +153,11 @@ def _measure_missing(
     with open(progress, "a", encoding="utf-8") as lines:
         for done, unit in enumerate(experiment.units, start=1):
             if unit.name not in found:
-                begin = time.perf_counter()
+                start, begin = name_time(), time.perf_counter()
                 with raise_at_interrupt():
                     result = unit.measure()
-                found[unit.name] = {"result": result, "seconds": time.perf_counter() - begin}
+                seconds = time.perf_counter() - begin
+                found[unit.name] = {"result": result, "seconds": seconds, "start": start}
                 lines.write(_as_line(_seal({"unit": unit.name, **found[unit.name]})))
                 lines.flush()
             if on_unit is not None:
@@ -189,6 +198,19 @@ def name_processor() -> str:
     return platform.processor() or platform.machine()
 
 
+def name_time() -> str:
+    """Return the date and time now, in UTC."""
+    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def read_load() -> float | None:
+    """Return the load average of the last minute, or None where the system does not tell."""
+    try:
+        return round(os.getloadavg()[0], 2)
+    except (AttributeError, OSError):
+        return None
+
+
 def load_document(path: Path) -> dict[str, Any] | None:
     """Return a stored document, or None if there is none whose checksum fits."""
     with suppress(OSError, ValueError):
@@ -206,7 +228,7 @@ def _load_units(path: Path, identity: Mapping[str, Any]) -> dict[str, Any]:
             return {}
         for line in lines:
             record = _open_seal(decode_json(line, str(path)))
-            if record.keys() != {"unit", "result", "seconds"}:
+            if record.keys() != {"unit", "result", "seconds", "start"}:
                 break
             found[str(record.pop("unit"))] = record
     return found

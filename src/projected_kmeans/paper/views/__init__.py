@@ -6,6 +6,7 @@
 - ``tables``   a table as Markdown, LaTeX and CSV
 - ``charts``   a chart as PNG and SVG; the only module that imports matplotlib
 - ``files``    write the tables and figures of one document to a folder
+- ``origins``  when, where and by which command a document was measured
 - ``page``     the page that shows all experiments
 - ``moments``  the moments of Lemmas 1.2 and 1.3, for the views of the theorem
 - ``reductions_page``

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from projected_kmeans.paper.views.charts import save_chart
 from projected_kmeans.paper.views.files import VIEWS, write_text
+from projected_kmeans.paper.views.origins import describe_origin
 from projected_kmeans.paper.views.tables import as_markdown
 from projected_kmeans.paper.views.view import Document
 
@@ -89,17 +90,6 @@ def _render_section(document: Document) -> str:
         *figures,
         *tables,
         " ".join(closing),
-        _describe_origin(document),
+        describe_origin(document),
     ]
     return "\n\n".join(parts) + "\n"
-
-
-def _describe_origin(document: Document) -> str:
-    """Return the sentence on where and how the numbers were measured."""
-    machine = document["machine"]
-    processor = machine.get("processor", machine["architecture"])
-    return (
-        f"*Measured in {document['seconds']:.0f} s with key {document['key']}, version "
-        f"{document['version']}, on {machine['processors']} processors ({processor}, "
-        f"{machine['instruction_set']}); `{COMMAND} {document['experiment']}`.*"
-    )

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from projected_kmeans.paper.views.beyond import name_chart, show_verdict
+from projected_kmeans.paper.views.origins import describe_origin
 from projected_kmeans.paper.views.tables import Table, as_markdown
 from projected_kmeans.paper.views.view import Document
 
@@ -99,6 +100,7 @@ def render_reductions(document: Document) -> str:
         "\n\n".join(
             [
                 opening.rstrip(),
+                describe_origin(document),
                 as_markdown(_tabulate_winners(data_sets)),
                 *(_render_section(section, data_sets) for section in SECTIONS),
                 "## The figures",
