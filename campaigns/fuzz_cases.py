@@ -27,7 +27,7 @@ from mutations import damage, mutate
 
 from projected_kmeans import load_model, open_rows
 from projected_kmeans.commands.main import main
-from projected_kmeans.one_line import MAX_SENTENCE
+from projected_kmeans.messages import MAX_SENTENCE
 from projected_kmeans.reports.files import load_report
 from projected_kmeans.reports.page import render_report
 from projected_kmeans.running import checkpoint as running_checkpoint

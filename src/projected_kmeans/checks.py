@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from projected_kmeans.one_line import first_line
+from projected_kmeans.messages import first_line
 
 MAX_THREADS = 2**31 - 1  # kernels count threads in 32 bits
 

@@ -22,7 +22,7 @@ import numpy as np
 from msgspec import Meta
 from numpy.typing import NDArray
 
-from projected_kmeans.one_line import first_line
+from projected_kmeans.messages import first_line
 
 Value = TypeVar("Value")
 

@@ -13,10 +13,10 @@ from typing import Any
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import _get_feature_names
 
+from projected_kmeans.messages import suggest
 from projected_kmeans.sources.chosen_columns import ChosenColumns
 from projected_kmeans.sources.feature_columns import list_names
 from projected_kmeans.sources.protocol import is_row_source
-from projected_kmeans.suggestions import suggest
 
 # The packages whose data frames give a list of columns in square brackets; others have `select`.
 INDEXED = ("pandas", "dask", "dask_expr")

@@ -5,8 +5,7 @@ from __future__ import annotations
 import click
 
 from projected_kmeans.commands.command_table import PROGRAM
-from projected_kmeans.one_line import MAX_REASON, one_line
-from projected_kmeans.suggestions import suggest
+from projected_kmeans.messages import MAX_REASON, one_line, suggest
 
 DEFECT = "this is a defect of projected_kmeans: run again with --debug and report it"
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from projected_kmeans.one_line import first_line
+from projected_kmeans.messages import first_line
 
 
 def read_feature_names(path: str, n_features: int) -> tuple[str, ...]:

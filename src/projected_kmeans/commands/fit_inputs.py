@@ -10,7 +10,7 @@ import click
 
 from projected_kmeans.choices import SEEDING_NAMES
 from projected_kmeans.commands.row_options import feature_names_option, missing_option
-from projected_kmeans.one_line import first_line
+from projected_kmeans.messages import first_line
 
 
 def read_init(context: click.Context, parameter: click.Parameter, text: str) -> Any:

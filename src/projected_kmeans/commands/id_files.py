@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from projected_kmeans.commands.feature_name_files import read_lines
-from projected_kmeans.one_line import first_line
+from projected_kmeans.messages import first_line
 from projected_kmeans.sources.protocol import RowSource
 from projected_kmeans.sources.side_columns import ListedIds, RowIds, SideColumn
 

@@ -28,9 +28,8 @@ from projected_kmeans.commands.command_table import (
 )
 from projected_kmeans.commands.failures import describe_failure
 from projected_kmeans.commands.option_words import speak_options
-from projected_kmeans.one_line import one_line
+from projected_kmeans.messages import one_line, suggest
 from projected_kmeans.running.interrupts import Terminated, raise_at_termination
-from projected_kmeans.suggestions import suggest
 
 READER_LEFT = 1
 DEBUG = "--debug"

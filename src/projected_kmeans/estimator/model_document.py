@@ -28,7 +28,7 @@ from projected_kmeans.documents import (
     read_document,
 )
 from projected_kmeans.estimator.fit_folder import FORMAT_VERSION, MODEL_FORMAT
-from projected_kmeans.one_line import first_line
+from projected_kmeans.messages import first_line
 from projected_kmeans.results import Labels
 
 ADVICE = "fit the model again"

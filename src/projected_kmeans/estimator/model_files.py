@@ -36,7 +36,7 @@ from projected_kmeans.estimator.model_document import (
     read_model_document,
 )
 from projected_kmeans.estimator.projected_kmeans import ProjectedKMeans, read_fitted_model
-from projected_kmeans.one_line import first_line
+from projected_kmeans.messages import first_line
 from projected_kmeans.output_files import encode_json, save_array
 from projected_kmeans.output_group import GroupReader, GroupWriter, read_group, replace_group
 

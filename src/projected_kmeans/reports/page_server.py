@@ -17,7 +17,7 @@ from http import HTTPStatus
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
-from projected_kmeans.one_line import first_line
+from projected_kmeans.messages import first_line
 from projected_kmeans.optional_packages import load_extra
 
 if TYPE_CHECKING:

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from projected_kmeans.messages import suggest
 from projected_kmeans.sources.protocol import UnreadableFile
-from projected_kmeans.suggestions import suggest
 
 # An error lists the first 8 names and says how many more there are.
 N_LISTED = 8

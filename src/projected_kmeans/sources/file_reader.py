@@ -16,7 +16,7 @@ from typing import Any, Generic, Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from projected_kmeans.one_line import first_line
+from projected_kmeans.messages import first_line
 from projected_kmeans.optional_packages import MissingExtra
 from projected_kmeans.sources.memory_shortage import describe_shortage, is_shortage
 from projected_kmeans.sources.protocol import UnreadableFile

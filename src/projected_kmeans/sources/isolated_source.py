@@ -18,7 +18,7 @@ import numpy as np
 import scipy
 from numpy.typing import NDArray
 
-from projected_kmeans.one_line import one_line
+from projected_kmeans.messages import one_line
 from projected_kmeans.sources.file_format import Choice
 from projected_kmeans.sources.file_reader import LazyHandle
 from projected_kmeans.sources.protocol import Rows, SourceDefaults, UnreadableFile, check_range

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from projected_kmeans.one_line import MAX_REASON, one_line
+from projected_kmeans.messages import MAX_REASON, one_line
 from projected_kmeans.sources.memory_at_hand import PROCESS_PAGES, available_memory, show_size
 
 ADVICE = "set memory_limit (--memory-limit), or use fewer rows, columns, clusters or threads"

@@ -16,7 +16,7 @@ import numpy as np
 import scipy
 from numpy.typing import NDArray
 
-from projected_kmeans.one_line import one_line
+from projected_kmeans.messages import one_line
 
 # What a row source has beside `read` and `identity`.
 MEMBERS = (

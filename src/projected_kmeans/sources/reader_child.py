@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from projected_kmeans.one_line import first_line
+from projected_kmeans.messages import first_line
 from projected_kmeans.sources.file_format import Choice
 from projected_kmeans.sources.file_reader import MissingReader, explain_errors
 from projected_kmeans.sources.format_table import FORMATS

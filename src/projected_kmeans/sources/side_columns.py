@@ -14,6 +14,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from projected_kmeans.messages import suggest
 from projected_kmeans.optional_packages import load_extra
 from projected_kmeans.results import Floats
 from projected_kmeans.sources.feature_columns import list_names
@@ -29,7 +30,6 @@ from projected_kmeans.sources.isolated_source import (
 )
 from projected_kmeans.sources.protocol import UnreadableFile
 from projected_kmeans.sources.reader_process import can_isolate
-from projected_kmeans.suggestions import suggest
 
 # Ids of rows: a column of the data, or a list.
 RowIds: TypeAlias = "SideColumn | ListedIds"

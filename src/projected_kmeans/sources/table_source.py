@@ -13,7 +13,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from projected_kmeans.one_line import first_line
+from projected_kmeans.messages import first_line
 from projected_kmeans.sources.feature_columns import list_names
 from projected_kmeans.sources.formats.arrow_columns import find_vectors
 from projected_kmeans.sources.protocol import (

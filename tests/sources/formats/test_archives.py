@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import scipy.io
 
-from projected_kmeans.one_line import MAX_SENTENCE
+from projected_kmeans.messages import MAX_SENTENCE
 from projected_kmeans.sources.open_rows import read_matrix
 from tests.support.refused_files import reading_error
 from tests.support.row_files import LABELS, ROWS

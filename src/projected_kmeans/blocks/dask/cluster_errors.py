@@ -10,7 +10,7 @@ import concurrent.futures
 from concurrent.futures.process import BrokenProcessPool
 from typing import Any
 
-from projected_kmeans.one_line import first_line
+from projected_kmeans.messages import first_line
 from projected_kmeans.sources.memory_shortage import MemoryShortage
 
 # Dask cancels a task by the one or the other, depending on its version.

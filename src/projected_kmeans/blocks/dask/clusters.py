@@ -17,7 +17,7 @@ from ssl import SSLError
 from typing import Any, NamedTuple
 
 from projected_kmeans.checks import check_count
-from projected_kmeans.one_line import one_line
+from projected_kmeans.messages import one_line
 from projected_kmeans.optional_packages import load_extra
 
 # A scheduler must answer within this many seconds, and have a worker within as many again.

@@ -20,7 +20,7 @@ from projected_kmeans.blocks.dask.blocks import DaskBlocks, open_block
 from projected_kmeans.blocks.dask.workers import Workers, hold
 from projected_kmeans.blocks.element_types import as_native, compute_type
 from projected_kmeans.blocks.tasks import Block
-from projected_kmeans.one_line import one_line
+from projected_kmeans.messages import one_line
 from projected_kmeans.sources.protocol import check_matrix
 
 

@@ -14,7 +14,7 @@ import numpy as np
 import scipy
 from numpy.typing import NDArray
 
-from projected_kmeans.one_line import first_line
+from projected_kmeans.messages import first_line
 from projected_kmeans.sources.file_format import Format, files_together
 from projected_kmeans.sources.formats.text_index import whole_lines
 from projected_kmeans.sources.protocol import SourceDefaults, UnreadableFile

@@ -1,12 +1,15 @@
-"""Text from outside, such as another package's message or a name in a file, as one line.
+"""Words for messages: text from outside as one line, and the name that a mistyped one meant.
 
-A damaged file can put anything into a message: line breaks, bytes that a terminal obeys, a million
-characters. An error of this package is one line of printable text, and not a long one.
+Text from outside is another package's message, or a name in a file. A damaged file can put anything
+there: line breaks, bytes that a terminal obeys, a million characters. An error of this package is
+one line of printable text, and not a long one.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
+from difflib import get_close_matches
 
 # Characters of another package's message that a sentence quotes, and of a whole sentence.
 MAX_REASON, MAX_SENTENCE = 300, 1000
@@ -62,6 +65,29 @@ def first_line(error: BaseException) -> str:
     lines = [line for line in str(error).splitlines() if line.strip()]
     line = (one_line(lines[0]) if lines else "").rstrip(".") or type(error).__name__
     return line if len(line) <= MAX_REASON else f"{line[:MAX_REASON]}..."
+
+
+def suggest(word: str, known: Iterable[str], otherwise: str) -> str:
+    """Return "did you mean ...?" with the nearest known word, or other advice if none is near.
+
+    Parameters
+    ----------
+    word : str
+        The word that was typed.
+    known : iterable of str
+        The words that it could have been.
+    otherwise : str
+        The advice if none of them is near.
+
+    Examples
+    --------
+    >>> suggest("hieght", ["width", "height"], "choose among width, height")
+    "did you mean 'height'?"
+    >>> suggest("depth", ["size", "colour"], "choose among size, colour")
+    'choose among size, colour'
+    """
+    near = get_close_matches(word, list(known), n=1)
+    return f"did you mean {near[0]!r}?" if near else otherwise
 
 
 def _escape(character: str) -> str:

@@ -1,10 +1,10 @@
-"""Messages of other packages and names in files: one line of printable text, and not a long one."""
+"""Words for messages: text from outside is one printable line, and mistyped names are suggested."""
 
 from __future__ import annotations
 
 import pytest
 
-from projected_kmeans.one_line import MAX_REASON, MAX_SENTENCE, first_line, one_line
+from projected_kmeans.messages import MAX_REASON, MAX_SENTENCE, first_line, one_line, suggest
 
 # Line breaks of every kind, what a terminal obeys, bytes of no text, and half a character.
 ODD = ["\n", "\r\n", "\x0b", "\x85", "\u2028", "\x00", "\x1b[2J", "\u202e", "\udcff", "\x7f"]
@@ -41,3 +41,22 @@ def test_the_first_line_of_an_error_is_bounded() -> None:
     assert line.isprintable()
     assert len(line) == MAX_REASON + len("...")
     assert line.startswith("no \\x00no ")
+
+
+@pytest.mark.parametrize(
+    ("word", "expected"),
+    [
+        ("hieght", "did you mean 'height'?"),
+        ("widht", "did you mean 'width'?"),
+        ("xyz", "choose one"),
+        ("", "choose one"),
+    ],
+)
+def test_the_nearest_name_is_suggested(word: str, expected: str) -> None:
+    """A near name is offered as a question; without one the other advice is given."""
+    assert suggest(word, iter(["width", "height"]), "choose one") == expected
+
+
+def test_nothing_is_suggested_without_names() -> None:
+    """Without any known name there is only the other advice."""
+    assert suggest("width", [], "name some") == "name some"
