@@ -28,7 +28,6 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import cache
 from itertools import pairwise
@@ -37,6 +36,8 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 import threadpoolctl
 from numpy.typing import NDArray
+
+from projected_kmeans.thread_pool import ThreadPool
 
 # A part of a product has at least this many multiplications; fewer are not worth a thread.
 MIN_MULTIPLICATIONS = 2**20
@@ -192,7 +193,7 @@ def _share(
             for span in spans:
                 compute(span)
             return
-        with ThreadPoolExecutor(n_workers) as pool:
+        with ThreadPool(n_workers) as pool:
             list(pool.map(compute, spans))
 
     strictly(compute_all)

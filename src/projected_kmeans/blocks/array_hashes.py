@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import zlib
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from projected_kmeans.thread_pool import ThreadPool
 
 # Arrays are hashed in pieces of 4 MB on four threads.
 PIECE_BYTES, THREADS = 2**22, 4
@@ -25,7 +26,7 @@ def hash_arrays(*arrays: NDArray[Any]) -> str:
     False
     """
     sums: list[Any] = []
-    with ThreadPoolExecutor(THREADS) as pool:
+    with ThreadPool(THREADS) as pool:
         for array in arrays:
             step = max(1, PIECE_BYTES // max(1, array.nbytes // max(1, len(array))))
             pieces = (array[start : start + step] for start in range(0, len(array), step))

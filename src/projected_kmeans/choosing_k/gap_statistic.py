@@ -6,7 +6,6 @@ Draws random rows and compares curves (Tibshirani, Walther, Hastie 2001). It cho
 from __future__ import annotations
 
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -21,6 +20,7 @@ from projected_kmeans.keys import REFERENCE_ROWS, open_stream
 from projected_kmeans.passes.problem import Problem
 from projected_kmeans.results import Floats
 from projected_kmeans.solvers.kmeans_plus_plus import mass_of
+from projected_kmeans.thread_pool import ThreadPool
 
 # Random rows are drawn 8 times.
 N_REFERENCES = 8
@@ -109,7 +109,7 @@ def measure_gap(
         return sweep_counts(problem, counts, key, FIRST_PART + index)
 
     curves = []
-    with ThreadPoolExecutor(_native.max_threads(sample.n_threads)) as pool:
+    with ThreadPool(_native.max_threads(sample.n_threads)) as pool:
         for curve in pool.map(sweep_random_rows, range(N_REFERENCES)):
             curves.append(curve)
             on_reference()

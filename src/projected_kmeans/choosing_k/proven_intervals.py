@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import threading
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor, as_completed
+from concurrent.futures import as_completed
 from typing import NamedTuple
 
 import numpy as np
@@ -24,6 +24,7 @@ from projected_kmeans.certificates.semidefinite.part_results import PartEffort
 from projected_kmeans.certificates.semidefinite.proof_plan import GOAL, ProofPlan
 from projected_kmeans.results import Floats, Labels
 from projected_kmeans.running.deadlines import Deadline
+from projected_kmeans.thread_pool import ThreadPool
 
 # The most rows and numbers of rows for which anything is proven.
 MAX_ROWS = 1000
@@ -116,7 +117,7 @@ def prove_intervals(
         return _prove(Instance(rows, count, labels[kept], weights), effort, deadline)
 
     found = np.zeros((len(counts), 2))
-    with one_blas_thread(), ThreadPoolExecutor(_native.max_threads(n_threads)) as pool:
+    with one_blas_thread(), ThreadPool(_native.max_threads(n_threads)) as pool:
         try:
             futures = {pool.submit(prove, index): index for index in range(len(counts))}
             for future in as_completed(futures):

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, Protocol, TypeAlias
 
@@ -24,6 +23,7 @@ from projected_kmeans.blocks.element_types import compute_type
 from projected_kmeans.blocks.memory_blocks import PickedRows, open_blocks
 from projected_kmeans.passes.problem import Problem
 from projected_kmeans.results import Floats
+from projected_kmeans.thread_pool import ThreadPool
 
 # Numbers in a stretch: few enough to stay in the second-level cache while it is multiplied twice. A
 # stretch of wide rows has up to 256 rows and 2**20 numbers, because its products are as large for
@@ -188,7 +188,7 @@ class DenseRows:
         total = np.zeros((n_columns, width))
         per_sum = min(max(-(-n_rows // length) // WANTED_SUMS, 1), MAX_PER_SUM)
         groups = list(spans(n_rows, length * per_sum))
-        with ThreadPoolExecutor(self.n_threads) as pool:
+        with ThreadPool(self.n_threads) as pool:
             for part in pool.map(on_one_blas_thread(add_up), groups):
                 total += part
         return total * heaviest

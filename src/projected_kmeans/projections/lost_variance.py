@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -12,6 +11,7 @@ from projected_kmeans import _native
 from projected_kmeans.blas_threads import on_one_blas_thread, strictly
 from projected_kmeans.projections.centred_rows import spans
 from projected_kmeans.results import Floats
+from projected_kmeans.thread_pool import ThreadPool
 
 # The loss is measured on this number of rows at a time.
 STRETCH_ROWS = 64
@@ -63,7 +63,7 @@ def lost_share(
             return float(np.sum(counts * squares)), float(np.sum(counts * left))
 
         total = lost = 0.0
-        with ThreadPoolExecutor(_native.max_threads(n_threads)) as pool:
+        with ThreadPool(_native.max_threads(n_threads)) as pool:
             stretches = spans(rows.shape[0], STRETCH_ROWS)
             for squares, left in pool.map(on_one_blas_thread(measure_stretch), stretches):
                 total += squares

@@ -8,7 +8,6 @@ method with exact sums goes on from the best of them, and has little left to do.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 
@@ -21,6 +20,7 @@ from projected_kmeans.passes.frame import Frame
 from projected_kmeans.passes.problem import Problem
 from projected_kmeans.results import Floats
 from projected_kmeans.solvers.kmeans_plus_plus import OnCenter
+from projected_kmeans.thread_pool import ThreadPool
 
 # A restart ends when this many swaps in a row have failed. On digits and classic small instances
 # four restarts then end below ten of Lloyd's method alone, in less time.
@@ -103,7 +103,7 @@ class Scouts:
         if n_threads < 2 or rows.size * self.n_clusters < MIN_PARALLEL_WORK:
             yield from map(restart, words)
             return
-        with ThreadPoolExecutor(n_threads) as pool:
+        with ThreadPool(n_threads) as pool:
             waiting = [pool.submit(restart, word) for word in words]
             try:
                 yield from (one.result() for one in waiting)

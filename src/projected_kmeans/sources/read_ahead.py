@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
 from typing import Any, Protocol
 
 import numpy as np
 
 from projected_kmeans.sources.protocol import Rows
+from projected_kmeans.thread_pool import ThreadPool
 
 # Two blocks are read before they are asked for, by two threads: decoding is often slower than the
 # computation, and two threads take little more than half the time of one.
@@ -74,7 +75,7 @@ def _walk(
     source: Ranges, rows_per_block: int, depth: int, first: int
 ) -> Iterator[tuple[int, Rows]]:
     n_readers = 1 if source.forward_only else min(N_READERS, depth)
-    pool = ThreadPoolExecutor(n_readers, thread_name_prefix="read-ahead")
+    pool = ThreadPool(n_readers, thread_name_prefix="read-ahead")
     pending: deque[tuple[int, Future[Rows]]] = deque()
     try:
         for start in range(first, source.shape[0], rows_per_block):

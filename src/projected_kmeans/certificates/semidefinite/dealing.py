@@ -19,7 +19,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -31,6 +30,7 @@ from projected_kmeans.blas_threads import multiply, strictly
 from projected_kmeans.certificates.proof_rows import never_stop
 from projected_kmeans.keys import DEAL, open_stream
 from projected_kmeans.results import Floats
+from projected_kmeans.thread_pool import ThreadPool
 
 Indices = NDArray[np.int64]
 
@@ -111,7 +111,7 @@ def deal_rows(
     if min(n_threads, len(clusters)) <= 1:
         found = [deal_one(index) for index in range(len(clusters))]
     else:
-        with ThreadPoolExecutor(n_threads) as pool:
+        with ThreadPool(n_threads) as pool:
             found = list(pool.map(deal_one, range(len(clusters))))
     owners = np.empty(rows.shape[0], np.int64)
     for members, dealt in zip(clusters, found, strict=True):

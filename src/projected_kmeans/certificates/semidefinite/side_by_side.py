@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import threading
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor, as_completed
+from concurrent.futures import as_completed
 from typing import TypeVar
 
 from projected_kmeans.blas_threads import one_blas_thread
@@ -17,6 +17,7 @@ from projected_kmeans.certificates.semidefinite.instance import Indices, Instanc
 from projected_kmeans.certificates.semidefinite.part import prove_part
 from projected_kmeans.certificates.semidefinite.part_results import PartEffort, PartProof
 from projected_kmeans.running.deadlines import Deadline
+from projected_kmeans.thread_pool import ThreadPool
 
 Found = TypeVar("Found")
 
@@ -98,7 +99,7 @@ def work_side_by_side(
             return None
         return work(instance.take(part), Deadline(shares.take(), is_over))
 
-    with one_blas_thread(), ThreadPoolExecutor(n_threads) as pool:
+    with one_blas_thread(), ThreadPool(n_threads) as pool:
         try:
             futures = {pool.submit(run, part): index for index, part in enumerate(parts)}
             for future in as_completed(futures):

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +17,7 @@ from numpy.typing import NDArray
 from projected_kmeans.sources.file_format import Format, files_together
 from projected_kmeans.sources.file_reader import explain_errors
 from projected_kmeans.sources.protocol import SourceDefaults, UnreadableFile
+from projected_kmeans.thread_pool import ThreadPool
 
 EXTENSIONS = (".png", ".jpg", ".jpeg", ".bmp", ".tif", ".tiff", ".gif", ".webp", ".pgm", ".ppm")
 
@@ -74,7 +74,7 @@ class ImageRows(SourceDefaults):
     def read(self, start: int, stop: int) -> NDArray[np.uint8]:
         """Return images of a range as rows."""
         rows = np.empty((stop - start, self.shape[1]), np.uint8)
-        with ThreadPoolExecutor(N_THREADS) as pool:
+        with ThreadPool(N_THREADS) as pool:
             for _ in pool.map(self._decode, self._paths[start:stop], rows):
                 pass  # the loop raises what a thread has raised
         return rows
