@@ -16,7 +16,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from data_sets import DATA_SETS, QUICK_SHRINK, DataSet, NoData, load_rows, store_rows
+from data_sets import DATA_SETS, QUICK_SHRINK, DataSet, NoData, store_rows
+from fit_process import load_rows
 from fit_systems import SYSTEMS, System
 from fit_tables import fits_table, name_data_set
 from measured_fit import NotMeasured, Task, TooLong, is_disturbed, run_apart

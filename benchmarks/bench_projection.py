@@ -18,11 +18,10 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse
+from fit_process import forget_peak, peak_kilobytes
 from measuring import (
     RESULTS,
-    forget_peak,
     format_table,
-    peak_kilobytes,
     read_array,
     store_results,
     time_together,

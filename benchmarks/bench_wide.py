@@ -41,7 +41,8 @@ import numpy as np
 import scipy.sparse
 sys.path.insert(0, sys.argv[1])
 from measured_fit import start_peak
-from measuring import peak_kilobytes, read_array
+from fit_process import peak_kilobytes
+from measuring import read_array
 from projected_kmeans import ProjectedKMeans, clustering_accuracy
 from sklearn.cluster import KMeans
 path, k, system, n_threads = json.loads(sys.argv[2])

@@ -11,17 +11,15 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 import scipy.fft
 import scipy.io
 import scipy.sparse
+from fit_process import Rows
 from numpy.typing import NDArray
 from sketches import DIGITS, shift_digits
-
-# Rows of float32, dense or sparse.
-Rows: TypeAlias = Any
 
 # A quick run divides the sizes of generated data by this.
 QUICK_SHRINK = 20
@@ -181,11 +179,6 @@ def store_rows(source: str, folder: Path, shrink: int = 1) -> Path:
         path = folder / f"{source}.npy"
         np.save(path, rows)
     return path
-
-
-def load_rows(path: Path) -> Rows:
-    """Return stored rows, all of them in memory."""
-    return scipy.sparse.load_npz(path) if path.suffix == ".npz" else np.load(path)
 
 
 def measure_partition(rows: Rows, labels: NDArray[Any]) -> float:

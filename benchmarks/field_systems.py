@@ -17,8 +17,7 @@ from types import MappingProxyType
 from typing import Any
 
 import numpy as np
-from data_sets import Rows, load_rows
-from measuring import forget_peak, peak_kilobytes
+from fit_process import Rows, forget_peak, load_rows, peak_kilobytes
 from numpy.typing import NDArray
 
 Fit = Callable[[Rows, int, int, int], NDArray[Any]]

@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from measuring import Effort, forget_peak, peak_kilobytes
+from fit_process import forget_peak, peak_kilobytes
+from measuring import Effort
 from sketches import draw_centers, make_cloud, open_problem
 
 from projected_kmeans.solvers.lloyd import run_lloyd

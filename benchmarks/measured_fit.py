@@ -21,10 +21,11 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from data_sets import load_rows, measure_partition
+from data_sets import measure_partition
+from fit_process import forget_peak, load_rows, peak_kilobytes
 from fit_systems import SYSTEMS, Fitted
 from growth import can_measure_memory
-from measuring import REST, forget_peak, peak_kilobytes
+from measuring import REST
 
 # A fit is repeated in its process until all runs together took this many seconds.
 SHORT = 1.0

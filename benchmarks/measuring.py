@@ -1,4 +1,4 @@
-"""What all benchmarks share: timing, memory, the description of the machine, stored results."""
+"""What all benchmarks share: timing, the description of the machine, stored results."""
 
 from __future__ import annotations
 
@@ -72,17 +72,6 @@ def read_array(array: NDArray[Any], n_threads: int) -> None:
     parts = np.array_split(array.reshape(-1).view(np.int32), n_threads)
     with ThreadPoolExecutor(n_threads) as pool:
         list(pool.map(np.max, parts))
-
-
-def forget_peak() -> None:
-    """Reset the peak of resident memory to what is resident now."""
-    Path("/proc/self/clear_refs").write_text("5")
-
-
-def peak_kilobytes() -> int:
-    """Return the peak of resident memory since it was last reset."""
-    status = Path("/proc/self/status").read_text()
-    return int(status.split("VmHWM:")[1].split()[0])
 
 
 def describe_machine(n_threads: int, peers: Sequence[str] = ()) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse
-from data_sets import Rows
+from fit_process import Rows
 
 # Seconds after which a fit is given up, unless another limit is given.
 TIME_LIMIT = 120.0

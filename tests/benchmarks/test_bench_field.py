@@ -36,6 +36,21 @@ def test_a_fit_runs_in_a_process_of_its_own(tmp_path: Path) -> None:
     assert failed == {"failure": "FileNotFoundError"}
 
 
+def test_a_peer_needs_nothing_of_this_package(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A peer is fitted by an interpreter that has no projected_kmeans; our own fit fails there."""
+    (tmp_path / "sitecustomize.py").write_text(
+        "import sys\nsys.modules['projected_kmeans'] = None\n"
+    )
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    rows = np.random.default_rng(0).normal(size=(400, 5)).astype(np.float32)
+    path, places = bench.store(rows, tmp_path), bench.Places(tmp_path, {}, 1)
+    assert bench.run_system("scikit-learn", path, 3, 0, places)["seconds"] > 0
+    own = bench.run_system("projected_kmeans", path, 3, 0, places)
+    assert own["failure"].startswith("ModuleNotFoundError")
+
+
 def test_vectors_of_words_are_decoded() -> None:
     """A vector is the join of the table entries that its codes name."""
     codes = np.array([[0, 1], [2, 0], [1, 1]], np.uint8)

@@ -9,6 +9,7 @@ import data_sets
 import numpy as np
 import pytest
 import scipy.sparse
+from fit_process import load_rows
 
 from projected_kmeans import normalized_inertia
 from tests.support.benchmark_rows import MIXTURE, TEXTS
@@ -49,6 +50,6 @@ def test_rows_are_stored_and_loaded(
     monkeypatch.setattr(data_sets, "SOURCES", {"made": lambda shrink: rows})
     path = data_sets.store_rows("made", tmp_path)
     monkeypatch.setattr(data_sets, "SOURCES", {})
-    loaded = data_sets.load_rows(data_sets.store_rows("made", tmp_path))
+    loaded = load_rows(data_sets.store_rows("made", tmp_path))
     assert path.parent == tmp_path
     assert abs(loaded - rows).max() == 0
