@@ -113,6 +113,13 @@ def name_fit(fit: Mapping[str, Any]) -> tuple[Any, ...]:
     return tuple(fit[name] for name in FIELDS)
 
 
+def find_place(fit: Mapping[str, Any]) -> tuple[int, ...]:
+    """Return what orders fits as they are measured; works and systems of earlier days come last."""
+    places = {name: place for place, name in enumerate((*WORKS, *SYSTEMS))}
+    work, system = (places.get(fit[name], len(places)) for name in ("work", "system"))
+    return work, fit["n_clusters"], system, fit["key"]
+
+
 def lacks_package(fit: Mapping[str, Any]) -> bool:
     """Return whether a fit failed because a package is not installed here."""
     return str(fit.get("failure", "")).startswith("ModuleNotFoundError")
@@ -145,6 +152,7 @@ def store_fits(
     known = {name_fit(fit) for fit in unmeasured}
     new = [fit for fit in fits if name_fit(fit) not in known]
     rows = replace_rows(unmeasured if whole else stored["fits"], new, FIELDS)
+    rows.sort(key=find_place)
     origins = join_rows(stored, rows, new, described)
     return store_results(NAME, {**origins, "limit": options.limit, "fits": rows})
 
