@@ -11,7 +11,7 @@ from projected_kmeans import _native
 from projected_kmeans.blocks.column_scan import scan_columns
 from projected_kmeans.blocks.memory_blocks import ArrayBlocks
 from tests import reference
-from tests.support.layouts import draw_rows, lay_out, layouts, seeds, threads, types
+from tests.support.layouts import TYPES, draw_rows, lay_out, layouts, seeds, threads, types
 
 
 @given(
@@ -34,6 +34,26 @@ def test_ranges_equal_the_twin(
     assert ranges.squared_norm == pytest.approx(float(squares.sum(axis=1).max()), rel=1e-13)
     np.testing.assert_array_equal(ranges.minimum, minimum)
     np.testing.assert_array_equal(ranges.maximum, maximum)
+
+
+@pytest.mark.parametrize("dtype", TYPES)
+@pytest.mark.parametrize("n_threads", [1, 3])
+@pytest.mark.parametrize("d", [511, 1024, 1025, 2051, 4095, 4096, 8197])
+@pytest.mark.parametrize("n", [1, 2, 4, 7])
+def test_pieces_of_long_rows(n: int, d: int, n_threads: int, dtype: str) -> None:
+    """Ranges and norms are exact where rows are cut into pieces, and with fewer rows than threads.
+
+    The largest norm is that of the last row, which has the widest ranges, too.
+    """
+    X = draw_rows(n + d, n, d, dtype) // 2
+    X[-1] = np.random.default_rng(d).choice([X.min(), X.max()], d)
+    ranges = scan_columns(ArrayBlocks(X), n_threads)
+    np.testing.assert_array_equal(ranges.minimum, X.min(axis=0))
+    np.testing.assert_array_equal(ranges.maximum, X.max(axis=0))
+    squares = X.astype(np.float64) ** 2
+    assert ranges.squared_norm == pytest.approx(squares.sum(axis=1).max(), rel=1e-12)
+    if np.issubdtype(dtype, np.integer):
+        assert ranges.squared_norm == squares.sum(axis=1).max()
 
 
 @given(
@@ -88,6 +108,29 @@ def test_columns_too_wide_for_float64_are_refused(size: float) -> None:
     """Entries whose squares would overflow are refused with one sentence and no warning."""
     with pytest.raises(ValueError, match=r"X reaches .*overflow.*divide X by"):
         scan_columns(ArrayBlocks(np.array([[size], [-size]])))
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+@pytest.mark.parametrize("n_threads", [1, 2])
+def test_a_bad_entry_in_a_long_row(n_threads: int, dtype: str) -> None:
+    """The first bad entry is named in any piece of a row and in any row of those taken together."""
+    for row, column in ((0, 2048), (2, 5000), (5, 4095), (6, 0)):
+        X = np.ones((7, 5001), dtype)
+        X[row, column] = np.nan
+        X[row:, 5000] = np.inf
+        X[row + 1 :] = np.nan
+        found = _native.scan_columns(
+            X, np.full(5001, np.inf), np.full(5001, -np.inf), np.zeros(1), n_threads
+        )
+        assert found == (row, column)
+
+
+def test_squares_that_overflow_are_no_bad_entry() -> None:
+    """The kernel tells a norm that overflows from an entry that is not finite."""
+    X = np.full((3, 5), 1e200)
+    norm = np.zeros(1)
+    assert _native.scan_columns(X, np.full(5, np.inf), np.full(5, -np.inf), norm, 1) == (-1, -1)
+    assert norm[0] == np.inf
 
 
 def test_progress_counts_rows() -> None:

@@ -65,6 +65,19 @@ template <class C, int n> inline Vector<C, n> load_as(const Half *from) {
     return lanes;
 }
 
+// Eight neighbouring elements as doubles. Two vectors of four, because compilers convert to eight
+// doubles one element at a time. Small types become float first, which is exact.
+template <class T> inline void load_doubles(const T *from, Vector<double, 4> (&out)[2]) {
+    if constexpr (sizeof(T) <= 2) {
+        const Vector<float, 8> wide = load_as<float, 8>(from);
+        float values[8];
+        std::memcpy(values, &wide, sizeof values);
+        load_doubles(values, out);
+    } else {
+        for (int i = 0; i < 2; ++i) out[i] = load_as<double, 4>(from + 4 * i);
+    }
+}
+
 // The first and the second half of a vector of int16, as int32.
 inline void widen_halves(Lanes<std::int16_t> lanes, Lanes<std::int32_t> (&wide)[2]) {
 #if defined(__AVX2__) && PK_VECTOR_BYTES == 32

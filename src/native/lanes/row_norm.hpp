@@ -13,16 +13,15 @@ struct RowNorm {
 
     void add(std::int64_t column, double value) { sums[column % n_sums] += value * value; }
 
-    // Two vectors of four, because compilers convert to eight doubles one element at a time.
     template <class T> void add_row(const T *row, std::int64_t n_columns) {
         Vector<double, half> low = load_as<double, half>(sums);
         Vector<double, half> high = load_as<double, half>(sums + half);
         std::int64_t column = 0;
         for (; column + n_sums <= n_columns; column += n_sums) {
-            const auto first = load_as<double, half>(row + column);
-            const auto second = load_as<double, half>(row + column + half);
-            low += first * first;
-            high += second * second;
+            Vector<double, half> values[2];
+            load_doubles(row + column, values);
+            low += values[0] * values[0];
+            high += values[1] * values[1];
         }
         std::memcpy(sums, &low, sizeof low);
         std::memcpy(sums + half, &high, sizeof high);
