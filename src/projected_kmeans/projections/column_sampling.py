@@ -77,6 +77,7 @@ class ColumnSampling(LearnedTransformer):
     """
 
     dimension_rule: ClassVar[str] = "boutsidis2009-columns"
+    drops_columns: ClassVar[bool] = True
 
     def __init__(
         self,

@@ -44,6 +44,8 @@ class RandomMap(Protocol):
     ----------
     dimension_rule : str
         The rule in `RULES` that says what t is if ``n_components`` is "auto" and k is known.
+    drops_columns : bool
+        Whether the sketch may be finite although a row holds NaN or infinity in some column.
     n_components, eps, n_clusters, random_state, n_threads
         The parameters that all maps have; see `SignProjection`.
     n_features_in_, n_components_, key_ : int
@@ -51,6 +53,7 @@ class RandomMap(Protocol):
     """
 
     dimension_rule: ClassVar[str]
+    drops_columns: ClassVar[bool]
     n_components: int | str
     eps: float
     n_clusters: int | None
@@ -144,6 +147,16 @@ def _project(project: Callable[..., None], block: Block, out: NDArray[Any]) -> N
     project(block.rows, out)
 
 
+def _check_overflow(sketch: NDArray[Any]) -> None:
+    """Raise a ValueError if finite rows have a sketch that is not finite."""
+    bad = ~np.isfinite(sketch).all(axis=1)
+    if bad.any():
+        raise ValueError(
+            f"The sketch of row {int(bad.argmax())} of X overflows {sketch.dtype}; "
+            "divide X by a large constant"
+        )
+
+
 class MapTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """The scikit-learn transformer that every map is; a subclass projects blocks and sparse rows.
 
@@ -152,6 +165,7 @@ class MapTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
     """
 
     dimension_rule: ClassVar[str] = DEFAULT_RULE
+    drops_columns: ClassVar[bool] = False
 
     def __init__(
         self,
@@ -202,8 +216,13 @@ class MapTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         check_is_fitted(self)
         check_threads(self.n_threads)
         source = open_blocks(check_rows(self, X, reset=False, accept_sparse=True))
-        check_finite(source)
-        return sketch_rows(self, source)
+        with np.errstate(invalid="ignore", over="ignore"):
+            sketch = sketch_rows(self, source)
+            suspicious = not np.isfinite(sketch.sum())
+        if suspicious or self.drops_columns:
+            check_finite(source)
+            _check_overflow(sketch)
+        return sketch
 
     def choose_components(self: RandomMap, n_samples: int, n_features: int) -> int:
         """Check the parameters and return t for this number of rows and features."""
