@@ -185,6 +185,17 @@ def weigh_candidates(
     return after, after @ shares.astype(np.longdouble)
 
 
+def dot_rows(left: Array, right: Array) -> Array:
+    """Return the dot products of rows: 512 sums of columns with equal rests, added two and two."""
+    sums = np.zeros((len(left), 512))
+    for column in range(left.shape[1]):
+        sums[:, column % 512] += left[:, column] * right[:, column]
+    while sums.shape[1] > 1:
+        first, second = np.split(sums, 2, axis=1)
+        sums = first + second
+    return sums[:, 0]
+
+
 def plus_plus_chances(X: Array, weights: Array, chosen: tuple[int, ...]) -> Array:
     """Return the chance of every row to be the next center by k-means++."""
     if not chosen:

@@ -25,6 +25,7 @@ CENTERS_TOGETHER: int  # the size of a group of centers is best a multiple of it
 MAX_QUANTA: int  # the largest bound
 MAX_NARROW_CENTERS: int  # centers that candidates of type uint16 can name
 TILE_ROWS: int  # rows of a tile of `weigh_candidates`
+DOT_SPAN: int  # sums that the products of `dot_rows` go to
 MAX_NONZEROS: int  # nonzeros in a row of a sparse sign matrix
 
 def instruction_set() -> str: ...
@@ -143,6 +144,9 @@ def weigh_candidates(
     after: _Floats,
     sums: _F64,
     n_threads: int,
+) -> None: ...
+def dot_rows(
+    left: _F64, right: _F64, columns: NDArray[np.int64] | None, n_columns: int, out: _F64
 ) -> None: ...
 def candidate_centers(
     block: _Block,

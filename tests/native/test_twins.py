@@ -235,6 +235,19 @@ def compare_scouts(kernel: Any, twin: Any) -> Outcome:
     return [*labels, round(inertia, 6)], [*wanted, round(expected, 6)]
 
 
+def compare_dots(kernel: Any, twin: Any, columns: Any) -> Outcome:
+    """Multiply rows that have all columns, or only some of 2,000."""
+    left = STREAM.normal(size=(5, 1300 if columns is None else len(columns)))
+    right, out = STREAM.normal(size=left.shape), np.empty(5)
+    if columns is None:
+        kernel(left, right, None, 1300, out)
+        return out, twin(left, right)
+    kernel(left, right, columns, 2000, out)
+    filled = np.zeros((2, 5, 2000))
+    filled[:, :, columns] = left, right
+    return out, twin(*filled)
+
+
 def compare_scans(kernel: Any, twin: Any, rows: Any) -> Outcome:
     """Find the ranges of all columns."""
     low, high, norm = np.full(13, np.inf), np.full(13, -np.inf), np.zeros(1)
@@ -334,6 +347,10 @@ CASES: dict[str, list[Callable[[Any, Any], Outcome]]] = {
     "priced_clusters": [compare_priced],
     "repair_sizes": [compare_repaired],
     "weigh_candidates": [compare_weighed],
+    "dot_rows": [
+        lambda k, t: compare_dots(k, t, None),
+        lambda k, t: compare_dots(k, t, np.arange(3, 2000, 7)),
+    ],
     "scan_columns": [
         lambda k, t: compare_scans(k, t, X),
         lambda k, t: compare_scans(k, t, SPARSE),

@@ -160,6 +160,29 @@ void weigh_candidates(In<C, 3> tiles, In<C, 2> centers, In<C, 1> nearest, In<C, 
                      static_cast<double>(tiles.size()) * static_cast<double>(centers.shape(0))));
 }
 
+void dot_rows(In<double, 2> left, In<double, 2> right, std::optional<In<std::int64_t, 1>> columns,
+              std::int64_t n_columns, Out<double, 1> out) {
+    ArrayMemory().reads(left, right, columns).writes(out);
+    const auto n_stored = static_cast<std::int64_t>(left.shape(1));
+    require(right.shape(0) == left.shape(0) && right.shape(1) == left.shape(1),
+            "left and right have the same shape");
+    require(out.shape(0) == left.shape(0), "out has an entry for every row");
+    if (columns)
+        require(columns->shape(0) == left.shape(1), "columns name every column of left");
+    else
+        require(n_columns == n_stored, "left has all columns");
+    const nb::gil_scoped_release unlocked;
+    for (std::int64_t i = 0; columns && i < n_stored; ++i) {
+        const std::int64_t before = i > 0 ? columns->data()[i - 1] : -1,
+                           column = columns->data()[i];
+        require(column > before && column < n_columns, "columns ascend and are below n_columns");
+    }
+    PK_KERNEL(dot_rows)::chosen()(left.data(), right.data(),
+                                  {static_cast<std::int64_t>(left.shape(0)), n_columns, n_stored,
+                                   columns ? columns->data() : nullptr},
+                                  out.data());
+}
+
 void sweep_cuts(In<std::int32_t, 2> cuts, std::optional<In<double, 1>> scales, Out<float, 2> matrix,
                 Out<float, 1> values) {
     ArrayMemory().reads(cuts, scales).writes(matrix, values);
@@ -231,6 +254,8 @@ void bind_clustering(nb::module_ &m) {
     bind_exact<float, Block>(m);  // dense blocks of any element type
     bind_clustering_of<float>(m);
     bind_clustering_of<double>(m);
+    m.def("dot_rows", dot_rows, array("left"), array("right"), array("columns").none(),
+          "n_columns"_a, array("out"));
     m.def("sweep_cuts", sweep_cuts, array("cuts"), array("scales").none(), array("matrix"),
           array("values"));
     m.def("violated_triangles", violated_triangles, array("matrix"), "floor"_a, array("others"),

@@ -34,6 +34,7 @@ void bind_constants(nb::module_ &m) {
     m.attr("MAX_QUANTA") = max_quanta;
     m.attr("MAX_NARROW_CENTERS") = max_narrow_centers;
     m.attr("TILE_ROWS") = Tiles<double>::n_rows;
+    m.attr("DOT_SPAN") = dot_span;
     m.attr("MAX_NONZEROS") = max_nonzeros;
 }
 

@@ -104,6 +104,18 @@ struct ConstSquareMatrix {
     std::int64_t n;
 };
 
+// The number of sums that the products of a dot product go to. Each has few terms, so that their
+// rounding stays small.
+constexpr int dot_span = 512;
+
+// Two arrays of rows for dot products. Columns that are not stored hold zeros only.
+struct DotShape {
+    std::int64_t n_rows;
+    std::int64_t n_columns;
+    std::int64_t n_stored;        // columns of the arrays
+    const std::int64_t *columns;  // the number of each stored column, ascending; null if all are
+};
+
 // The place of an entry in a block; -1 and -1 where there is none.
 struct Position {
     std::int64_t row;

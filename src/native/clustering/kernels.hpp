@@ -150,6 +150,9 @@ template <class C>
 void weigh_candidates(Tiles<C> tiles, Centers<C> centers, const C *nearest, const C *shares,
                       C *after, double *sums, int n_threads);
 
+// out[row] <- the dot product of row `row` of both arrays.
+void dot_rows(const double *left, const double *right, DotShape shape, double *out);
+
 // minimum and maximum (in/out, one value for each column) are widened to hold all rows; *norm
 // (in/out) is raised to the largest squared norm of a row. Returns the first entry that is NaN or
 // infinite.

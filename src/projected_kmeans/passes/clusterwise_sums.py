@@ -81,8 +81,9 @@ class RowReferences:
     def bound(self, ranges: ColumnRanges) -> ReferenceBounds:
         """Return the bounds of all points, which lie in the column ranges of the source."""
         points, squares = self.find(slice(None)), [0.0]
+        indices = points.indices.astype(np.int64)
         for start, stop in itertools.pairwise(points.indptr):
-            columns = SomeColumns(points.indices[start:stop], points.shape[1])
+            columns = SomeColumns(indices[start:stop], points.shape[1])
             values = points.data[None, start:stop]
             squares.extend(dot_rows(values, values, columns).tolist())
         return ReferenceBounds(ranges.minimum, ranges.maximum, max(squares))

@@ -1,24 +1,26 @@
 """Dot products of rows in float64 that zeros do not change, so that sparse and dense rows agree.
 
 Products of columns whose numbers have the same rest modulo `SPAN` are added in the order of the
-columns, and then these `SPAN` sums. A zero adds nothing to its sum. So vectors that are stored
-without most of their zeros have the dot products of the dense vectors, to the bit.
+columns, and then these `SPAN` sums, two and two. A zero adds nothing to its sum. So vectors that
+are stored without most of their zeros have the dot products of the dense vectors, to the bit.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from projected_kmeans import _native
 from projected_kmeans.results import Floats
 
 # Half a unit in the last place of 1.0.
 ROUNDING = 2.0**-53
 
-# The number of sums that products go to. Each has few terms, so that their rounding stays small.
-SPAN = 512
+# The number of sums that products go to: a power of two.
+SPAN = _native.DOT_SPAN
 
 
 @dataclass(frozen=True)
@@ -52,33 +54,16 @@ def dot_rows(left: Floats, right: Floats, columns: SomeColumns | None = None) ->
     >>> dot_rows(np.array([[1.0, 2.0]]), np.array([[3.0, 5.0]]), SomeColumns(np.array([4, 9]), 10))
     array([13.])
     """
-    n_columns = left.shape[1] if columns is None else columns.n_columns
-    if n_columns < SPAN:
-        if columns is not None:
-            left, right = (_fill(some, columns) for some in (left, right))
-        return np.asarray(np.einsum("ij,ij->i", left, right))
-    sums = np.zeros((len(left), SPAN))
-    if columns is not None:
-        places = columns.indices % SPAN
-        for i, products in enumerate(left * right):
-            sums[i] = np.bincount(places, products, SPAN)
-        return np.asarray(np.einsum("ij->i", sums))
-    n_spans = n_columns // SPAN
-    whole = n_spans * SPAN
-    for i in range(len(left)):
-        products = left[i] * right[i]
-        np.add.reduce(products[:whole].reshape(n_spans, SPAN), axis=0, out=sums[i])
-        sums[i, : n_columns - whole] += products[whole:]
-    return np.asarray(np.einsum("ij->i", sums))
+    left, right = np.ascontiguousarray(left), np.ascontiguousarray(right)
+    out = np.empty(len(left))
+    if columns is None:
+        _native.dot_rows(left, right, None, left.shape[1], out)
+    else:
+        _native.dot_rows(left, right, columns.indices, columns.n_columns, out)
+    return out
 
 
 def dot_error(n_columns: int) -> float:
     """Return the relative error of `dot_rows`, with some roundings of its result."""
-    return (min(n_columns, SPAN) + n_columns // SPAN + 8) * ROUNDING
-
-
-def _fill(some: Floats, columns: SomeColumns) -> Floats:
-    """Return vectors with all their zeros."""
-    dense = np.zeros((len(some), columns.n_columns))
-    dense[:, columns.indices] = some
-    return dense
+    n_additions = n_columns // SPAN + math.log2(SPAN)
+    return (n_additions + 10) * ROUNDING

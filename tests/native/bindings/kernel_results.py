@@ -60,6 +60,8 @@ def compute_dense(rows: Any, centers: Any, name: str) -> Results:
     moved, reaches, high = prices.astype(np.float64), np.full(N_CENTERS, np.inf), int(wanted.max())
     _native.repair_sizes(priced, reaches, 1, high, repaired, moved, wanted, excess)
     found["repaired labels"] = repaired
+    found["dots"] = np.empty(N_CENTERS)
+    _native.dot_rows(centers, centers[::-1].copy(), None, N_COLUMNS, found["dots"])
     ranges = scan_columns(source)
     found["minimum"], found["maximum"] = ranges.minimum, ranges.maximum
     moments = ClusterSums(source, centers, None, ranges).update(labels)

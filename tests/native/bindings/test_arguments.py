@@ -139,6 +139,18 @@ def call_weigh_candidates(**changes: Any) -> None:
     _native.weigh_candidates(**(arguments | changes))
 
 
+def call_dot_rows(**changes: Any) -> None:
+    """Call the dot products with right arguments but for the changes."""
+    arguments = {
+        "left": np.ones((2, 3)),
+        "right": np.ones((2, 3)),
+        "columns": np.array([0, 4, 6]),
+        "n_columns": 7,
+        "out": np.empty(2),
+    }
+    _native.dot_rows(**(arguments | changes))
+
+
 def call_nearest_listed(**changes: Any) -> None:
     """Call the choice among listed centers with right arguments but for the changes."""
     arguments = {
@@ -410,6 +422,14 @@ def test_a_stride_inside_a_row_is_refused(call: Any) -> None:
         (call_weigh_candidates, {"after": np.empty((1, 64))}),
         (call_weigh_candidates, {"after": np.empty((2, 32))}),
         (call_weigh_candidates, {"sums": np.empty(3)}),
+        (call_dot_rows, {"left": np.ones((2, 2))}),
+        (call_dot_rows, {"right": np.ones((1, 3))}),
+        (call_dot_rows, {"out": np.empty(3)}),
+        (call_dot_rows, {"columns": np.array([0, 4])}),
+        (call_dot_rows, {"columns": np.array([-1, 4, 6])}),
+        (call_dot_rows, {"columns": np.array([0, 4, 4])}),
+        (call_dot_rows, {"columns": np.array([0, 4, 7])}),
+        (call_dot_rows, {"columns": None}),
         (call_nearest_listed, {"origin": np.zeros(2)}),
         (call_nearest_listed, {"exact_centers": CENTERS[:1].copy()}),
         (call_nearest_listed, {"groups": np.zeros(3, np.int32)}),
@@ -543,6 +563,8 @@ def test_a_wrong_size_is_refused(call: Any, changes: dict[str, Any]) -> None:
         (call_repair_sizes, {"prices": np.zeros(2, np.float32)}),
         (call_repair_sizes, {"excess": np.array([2, -2, 0], np.int32)}),
         (call_weigh_candidates, {"sums": np.empty(2, np.float32)}),
+        (call_dot_rows, {"left": np.ones((2, 3), np.float32)}),
+        (call_dot_rows, {"columns": np.zeros(3, np.int32)}),
         (call_weigh_candidates, {"shares": np.ones(64, np.float32)}),
         (call_nearest_listed, {"groups": np.zeros(4, np.int64)}),
         (call_nearest_listed, {"centers": CENTERS.astype(np.float32)}),

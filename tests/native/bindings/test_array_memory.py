@@ -18,6 +18,7 @@ from tests.support.blobs import assert_same_fit, draw_blobs
 CALLS = (
     *right.CALLS,
     right.call_weigh_candidates,
+    right.call_dot_rows,
     right.call_center_neighbours,
     right.call_halve_clusters,
     right.call_race_centers,
