@@ -19,9 +19,10 @@ namespace projected_kmeans::PK_INSTRUCTION_SET {
 // their sums in registers. Lists that fit into one vector or two meet more rows at once, so that
 // additions do not wait for each other.
 constexpr int listed_vectors = 4;
-template <int vectors> constexpr int rows_with = PK_VECTOR_BYTES == 64 ? 6 : 3;
-template <> constexpr int rows_with<1> = 7;
-template <> constexpr int rows_with<2> = PK_VECTOR_BYTES == 64 ? 8 : 4;
+template <int vectors>
+constexpr int rows_with = vectors == 1            ? 7
+                          : PK_VECTOR_BYTES == 64 ? (vectors == 2 ? 8 : 6)
+                                                  : (vectors == 2 ? 4 : 3);
 constexpr int listed_rows = rows_with<listed_vectors>;
 
 // Centers of a chunk of a list.
