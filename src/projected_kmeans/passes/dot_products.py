@@ -66,4 +66,4 @@ def dot_rows(left: Floats, right: Floats, columns: SomeColumns | None = None) ->
 def dot_error(n_columns: int) -> float:
     """Return the relative error of `dot_rows`, with some roundings of its result."""
     n_additions = n_columns // SPAN + math.log2(SPAN)
-    return (n_additions + 10) * ROUNDING
+    return (n_additions + 10) * ROUNDING  # one for the product, nine for what callers do with it

@@ -216,6 +216,7 @@ class MapTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         check_is_fitted(self)
         check_threads(self.n_threads)
         source = open_blocks(check_rows(self, X, reset=False, accept_sparse=True))
+        # Rows that are not finite have a sketch that is not, and the sketch is smaller.
         with np.errstate(invalid="ignore", over="ignore"):
             sketch = sketch_rows(self, source)
             suspicious = not np.isfinite(sketch.sum())
