@@ -1,9 +1,9 @@
 // Chooses the instruction set for this process. Compiled for the lowest instruction set only.
 #include <cstdlib>
-#include <cstring>
 #include <iterator>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #if defined(PK_X86)
 #include <cpuid.h>
 #endif
@@ -23,31 +23,31 @@ bool has_f16c() {
 }
 #endif
 
-// How many of `instruction_sets`, counted from the first, this machine runs.
-int count_supported() {
+// Whether this machine runs the kernels of an instruction set.
+bool is_supported([[maybe_unused]] std::string_view name) {
 #if defined(PK_X86)
     __builtin_cpu_init();
     const bool has_avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
                           has_f16c() && __builtin_cpu_supports("bmi");
-#if defined(PK_AVX512)
-    const bool has_avx512 =
-        has_avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
-        __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl");
-    if (has_avx512) return 3;
+    if (name == "avx2" || name == "wide") return has_avx2;
+    if (name == "avx512")
+        return has_avx2 && __builtin_cpu_supports("avx512f") &&
+               __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512bw") &&
+               __builtin_cpu_supports("avx512vl");
 #endif
-    return has_avx2 ? 2 : 1;
-#else
-    return 1;
-#endif
+    return true;
 }
 
 int choose() {
-    const int n_supported = count_supported();
-    const char *name = std::getenv("PROJECTED_KMEANS_INSTRUCTION_SET");
-    if (!name || *name == '\0') return n_supported - 1;
-    for (int i = 0; i < n_supported; ++i)
-        if (std::strcmp(name, instruction_sets[i]) == 0) return i;
-    throw std::runtime_error(std::string("PROJECTED_KMEANS_INSTRUCTION_SET=") + name +
+    const char *variable = std::getenv("PROJECTED_KMEANS_INSTRUCTION_SET");
+    const std::string_view wanted = variable ? variable : "";
+    int chosen = -1;
+    for (int i = 0; i < static_cast<int>(std::size(instruction_sets)); ++i) {
+        const std::string_view name = instruction_sets[i];
+        if ((wanted.empty() ? name != "wide" : name == wanted) && is_supported(name)) chosen = i;
+    }
+    if (chosen >= 0) return chosen;
+    throw std::runtime_error("PROJECTED_KMEANS_INSTRUCTION_SET=" + std::string(wanted) +
                              " is not an instruction set of this build and machine; use "
                              "portable, avx2 or avx512, or unset it");
 }

@@ -41,8 +41,8 @@ template <class C> inline void store(C *to, Lanes<C> lanes) {
 
 // The minimum and the maximum of two numbers or vectors; b if they are equal or either is
 // NaN. Written so that the compiler uses one instruction.
-template <class V> inline V smaller(V a, V b) { return a < b ? a : b; }
-template <class V> inline V larger(V a, V b) { return a > b ? a : b; }
+template <class V> constexpr V smaller(V a, V b) { return a < b ? a : b; }
+template <class V> constexpr V larger(V a, V b) { return a > b ? a : b; }
 
 // Adds the lanes from first to last.
 template <class C> inline C sum_lanes(Lanes<C> lanes) {
@@ -90,12 +90,12 @@ template <class C> inline IndexLanes<C> lane_numbers() {
 
 // One bit for each lane of a that is at most the same lane of b.
 template <class C> inline unsigned lanes_at_most(Lanes<C> a, Lanes<C> b) {
-#if defined(__AVX512F__)
+#if defined(__AVX512F__) && PK_VECTOR_BYTES == 64
     if constexpr (sizeof(C) == sizeof(float))
         return _mm512_cmp_ps_mask((__m512)a, (__m512)b, _CMP_LE_OQ);
     else
         return _mm512_cmp_pd_mask((__m512d)a, (__m512d)b, _CMP_LE_OQ);
-#elif defined(__AVX2__)
+#elif defined(__AVX2__) && PK_VECTOR_BYTES == 32
     if constexpr (sizeof(C) == sizeof(float))
         return static_cast<unsigned>(
             _mm256_movemask_ps(_mm256_cmp_ps((__m256)a, (__m256)b, _CMP_LE_OQ)));
@@ -112,12 +112,12 @@ template <class C> inline unsigned lanes_at_most(Lanes<C> a, Lanes<C> b) {
 
 // Whether any lane of a is less than the same lane of b.
 template <class C> inline bool any_below(Lanes<C> a, Lanes<C> b) {
-#if defined(__AVX512F__)
+#if defined(__AVX512F__) && PK_VECTOR_BYTES == 64
     if constexpr (sizeof(C) == sizeof(float))
         return _mm512_cmp_ps_mask((__m512)a, (__m512)b, _CMP_LT_OQ) != 0;
     else
         return _mm512_cmp_pd_mask((__m512d)a, (__m512d)b, _CMP_LT_OQ) != 0;
-#elif defined(__AVX2__)
+#elif defined(__AVX2__) && PK_VECTOR_BYTES == 32
     if constexpr (sizeof(C) == sizeof(float))
         return _mm256_movemask_ps(_mm256_cmp_ps((__m256)a, (__m256)b, _CMP_LT_OQ)) != 0;
     else

@@ -17,7 +17,7 @@ from tests import reference
 
 VARIABLE = "PROJECTED_KMEANS_INSTRUCTION_SET"
 ROOT = Path(__file__).parents[3]
-NAMES = ("portable", "avx2", "avx512")
+NAMES = _native.INSTRUCTION_SETS
 
 Run = Callable[[str], "dict[str, np.ndarray]"]
 
