@@ -25,6 +25,9 @@ constexpr int rows_with = vectors == 1            ? 7
                                                   : (vectors == 2 ? 4 : 3);
 constexpr int listed_rows = rows_with<listed_vectors>;
 
+// The most rows that meet a list at once, however long it is.
+constexpr int most_listed_rows = larger(larger(rows_with<1>, rows_with<2>), listed_rows);
+
 // Centers of a chunk of a list.
 template <class C> constexpr std::int64_t chunk_centers = listed_vectors * n_lanes<C>;
 

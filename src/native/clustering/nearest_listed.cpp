@@ -49,7 +49,7 @@ template <class C> struct Scratch {
     Buffer<double> settling;
 
     Scratch(std::int64_t longest, std::int64_t n_columns)
-        : list(longest, n_columns), rows(rows_with<1> * n_columns),
+        : list(longest, n_columns), rows(most_listed_rows * n_columns),
           settling(settle_scratch(n_columns)) {}
 };
 
@@ -99,6 +99,7 @@ template <class C> struct Assignment {
     void assign(const std::int64_t *which, int n_rows, std::int32_t group,
                 Scratch<C> &scratch) const {
         constexpr int together = rows_with<vectors>;
+        static_assert(together <= most_listed_rows, "scratch.rows has no room for more rows");
         C norms[together] = {};
         for (int i = 0; i < together; ++i) {
             const std::int64_t row = which[i < n_rows ? i : 0];
