@@ -21,6 +21,8 @@ template <class C> class Repair {
           before_(n_clusters + 1), is_settled_(n_clusters + 1), targets_(n_clusters + 1),
           path_(n_clusters + 2), begun_(n_clusters), raised_(n_clusters) {
         std::fill_n(heads_.data(), k_, -1);
+        // Also clusters without rows, so that `find_cheapest` says that no move leaves them.
+        std::fill_n(is_changed_.data(), k_, true);
         for (std::int64_t row = n_rows_ - 1; row >= 0; --row) enter(row, state_.labels[row]);
         std::fill_n(rounds_.data(), n_rows_, std::int64_t{0});
         std::copy_n(state_.prices, k_, begun_.data());

@@ -60,6 +60,14 @@ def compute_dense(rows: Any, centers: Any, name: str) -> Results:
     moved, reaches, high = prices.astype(np.float64), np.full(N_CENTERS, np.inf), int(wanted.max())
     _native.repair_sizes(priced, reaches, 1, high, repaired, moved, wanted, excess)
     found["repaired labels"] = repaired
+    # Nine rows, each in a cluster of its own: most clusters are empty at first.
+    lonely, sizes = first[:9].copy(), np.bincount(first[:9], minlength=N_CENTERS)
+    wanted = np.minimum(sizes, 1)
+    excess = np.append(sizes - wanted, np.sum(wanted - sizes))
+    _native.repair_sizes(
+        priced[:9].copy(), reaches, 0, 1, lonely, np.zeros(N_CENTERS), wanted, excess
+    )
+    found["lonely labels"], found["lonely excess labels"] = lonely, excess
     found["dots"] = np.empty(N_CENTERS)
     _native.dot_rows(centers, centers[::-1].copy(), None, N_COLUMNS, found["dots"])
     ranges = scan_columns(source)
