@@ -83,7 +83,7 @@ template <class C> struct Scatter {
             const Lanes<C> high = load(packed + i * tile + n_lanes<C>);
             for (int j = 0; j < s; ++j, ++target) {
                 const C sign = plus_minus<C>[*target & 1];
-                C *to = totals + (*target >> 1) * tile;
+                C *to = totals + std::int64_t{*target >> 1} * tile;
                 const Lanes<C> low_total = load(to) + low * sign;
                 const Lanes<C> high_total = load(to + n_lanes<C>) + high * sign;
                 store(to, low_total);
@@ -121,7 +121,7 @@ template <class C> struct Gather {
     Gather(Map the_map, std::int64_t n_columns, int threads)
         : map(the_map), stretches{map.n_components, map.n_nonzeros}, n_threads(threads),
           n_quads((map.n_components + columns_together - 1) / columns_together),
-          max_sources(width * map.n_nonzeros / columns_together + width),
+          max_sources(count_sources(map.n_nonzeros)),
           panel(panel_length(
               (n_columns + width - 1) / width,
               static_cast<std::int64_t>(n_quads * sizeof(Quad) + max_sources * sizeof(Sources)))),
@@ -157,6 +157,14 @@ template <class C> struct Gather {
     }
 
   private:
+    // The most sources that `list_sources` makes of a section. A quad is as long as the longest of
+    // its lists, which is at most `width`, because a coordinate is in a list once. Lists ascend, so
+    // a quad is at most as long as the mean of the next four lists. Two quads may have no four
+    // lists after them: the last one, and the one before if the last one is not full.
+    static std::int64_t count_sources(int n_nonzeros) {
+        return width * n_nonzeros / columns_together + 2 * width;
+    }
+
     static void gather(const C *packed, const Sources *sources, const Quad &quad, C *totals) {
         Lanes<C> low[columns_together], high[columns_together];
         for (int c = 0; c < columns_together; ++c) {

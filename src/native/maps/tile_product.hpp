@@ -30,6 +30,7 @@ template <int tile, class Sum, class C>
 void store_totals(const Sum *totals, const C *factor, std::int64_t n_rows,
                   std::int64_t n_components, C *out) {
     constexpr int side = square<C>;
+    static_assert(tile % side == 0, "squares fill a tile exactly");
     std::int64_t column = 0;
     for (; n_rows == tile && column + side <= n_components; column += side)
         for (int base = 0; base < tile; base += side) {
@@ -152,6 +153,7 @@ void multiply_by_tiles(const Rows &rows, Map map, Method &method, C *out, int n_
         {
             Buffer<Value> &packed = all_packed.own();
             Buffer<Sum> &totals = all_totals.own();
+            for (int i = 0; i < tile; ++i) totals[t * tile + i] = 0;  // the column of padding
             Buffer<C> &sketch = all_sketches.own();
             typename Method::Scratch &scratch = all_scratch.own();
 #pragma omp for schedule(dynamic, Method::together)

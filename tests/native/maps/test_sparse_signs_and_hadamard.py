@@ -123,7 +123,13 @@ def test_hadamard_of_sparse_rows_equals_the_twin(
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64", "uint8"])
-@pytest.mark.parametrize(("t", "s"), [(3, 3), (18, 3), (70, 8), (640, 8), (641, 8), (2100, 64)])
+@pytest.mark.parametrize(
+    ("t", "s"),
+    [
+        *((3, 3), (18, 3), (70, 8), (640, 8), (641, 8), (2100, 64)),
+        *((9, 6), (13, 8), (21, 14)),  # the last quad of columns has one, and all lists are long
+    ],
+)
 def test_sparse_signs_have_the_same_bits_in_large_blocks(dtype: str, t: int, s: int) -> None:
     """Many rows are summed column by column, few row by row: the bits are the same."""
     X = draw_rows(4, 131, 700, dtype)
