@@ -23,13 +23,14 @@ template <class C> constexpr C trusted = C{1} / 64;
 // Centers in the frame: data[group][column][seeds_together], padded with centers at an infinite
 // distance. If there is no frame, the given centers are inside it already.
 template <class C> struct SeedCenters {
-    std::int64_t n_groups;
+    std::int64_t n_centers, n_groups;
     std::int64_t n_columns;
     Buffer<C> data;
     Buffer<C> norms;
 
     SeedCenters(Centers<C> centers, std::int64_t width, const Frame<C> *frame)
-        : n_groups((centers.n_centers + seeds_together - 1) / seeds_together), n_columns(width),
+        : n_centers(centers.n_centers),
+          n_groups((centers.n_centers + seeds_together - 1) / seeds_together), n_columns(width),
           data(n_groups * width * seeds_together), norms(n_groups * seeds_together) {
         for (std::int64_t j = 0; j < n_groups * seeds_together; ++j) {
             const bool real = j < centers.n_centers;
@@ -90,10 +91,12 @@ template <class C> struct SeedGaps {
     }
 
     // Replaces distances that are too small to be trusted by difference(center, row of the tile).
+    // Leaves out the padding, which has a distance of 0 to rows that hold an infinity, because
+    // `difference` would read a center that does not exist.
     template <class Difference>
     void repair(const SeedTile<C> &tile, const SeedCenters<C> &centers, std::int64_t group,
                 Difference difference) {
-        for (int j = 0; j < seeds_together; ++j)
+        for (int j = 0; j < seeds_together && group * seeds_together + j < centers.n_centers; ++j)
             for (int row = 0; row < tile_rows<C>; ++row) {
                 const int half = row / n_lanes<C>, lane = row % n_lanes<C>;
                 const C norms = tile.norms[half][lane] + centers.norms[group * seeds_together + j];

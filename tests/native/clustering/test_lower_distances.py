@@ -92,3 +92,11 @@ def test_rows_are_lowered_each_by_itself(dtype: str) -> None:
     for size in (1, 7, 333):
         parts = [lower(X[i : i + size], X[::90], 128.0) for i in range(0, 100, size)]
         np.testing.assert_array_equal(np.concatenate(parts)[:100], whole[:100])
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_a_row_with_an_infinity_leaves_the_others_alone(dtype: str) -> None:
+    """One center is padded to four. `make sanitize` sees a read of the three that do not exist."""
+    X = np.ones((2, 40), dtype)
+    X[1, 3] = np.inf
+    assert lower(X, X[:1])[0] == 0
