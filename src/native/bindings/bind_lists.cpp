@@ -24,11 +24,18 @@ void require_starts(const In<std::int64_t, 1> &starts, std::size_t length) {
 CenterLists lists_of(const In<std::int64_t, 1> &starts, const In<std::int32_t, 1> &members,
                      std::int64_t n_centers, std::int64_t least) {
     require_starts(starts, members.shape(0));
-    for (std::size_t i = 1; i < starts.shape(0); ++i)
-        require(starts.data()[i] - starts.data()[i - 1] >= least, "a list is too short");
-    for (std::size_t i = 0; i < members.shape(0); ++i)
-        require(members.data()[i] >= 0 && members.data()[i] < n_centers,
-                "members name a center each");
+    std::vector<std::size_t> last_list(static_cast<std::size_t>(n_centers));  // counted from 1
+    for (std::size_t list = 1; list < starts.shape(0); ++list) {
+        const std::int64_t begin = starts.data()[list - 1], end = starts.data()[list];
+        require(end - begin >= least, "a list is too short");
+        for (std::int64_t i = begin; i < end; ++i) {
+            const std::int32_t name = members.data()[i];
+            require(name >= 0 && name < n_centers, "members name a center each");
+            require(last_list[static_cast<std::size_t>(name)] != list,
+                    "the centers that a list names are different");
+            last_list[static_cast<std::size_t>(name)] = list;
+        }
+    }
     return {starts.data(), members.data(), static_cast<std::int64_t>(starts.shape(0)) - 1};
 }
 

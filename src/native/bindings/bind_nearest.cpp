@@ -26,6 +26,8 @@ void nearest_center(B block, In<C, 1> origin, double scale, In<C, 2> centers,
     const auto n_rows = static_cast<std::size_t>(rows.n_rows);
     require(labels.shape(0) == n_rows && nearest.shape(0) == n_rows && second.shape(0) == n_rows,
             "labels and distances have an entry for every row");
+    // The present label stays if no distance is a number, so it has to name a center.
+    if (keep_ties) require_labels(rows.n_rows, labels.data(), labels.shape(0), exact.n_centers);
     KernelFor<B, PK_KERNEL(nearest_center<C>), PK_KERNEL(nearest_center_sparse<C>)>::chosen()(
         rows, frame, packed, exact, keep_ties, labels.data(), nearest.data(), second.data(),
         thread_count(n_threads, work_of(rows, exact.n_centers)));
