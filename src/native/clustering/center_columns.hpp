@@ -45,6 +45,7 @@ template <class C> class CenterColumns {
         for (std::int64_t chunk = 0; chunk * most < n_vectors_; ++chunk) {
             const C *from = data_.data() + begin_of(chunk);
             C *to = products + chunk * most * lanes;
+            static_assert(most == 4, "the cases are all numbers of vectors below `most`");
             switch (n_in(chunk)) {
             case 1: add<1>(from, values, indices, begin, end, fetched, scale, to); break;
             case 2: add<2>(from, values, indices, begin, end, fetched, scale, to); break;

@@ -11,6 +11,7 @@ namespace {
 
 // The number of sums that can get a product, rounded up to a power of two.
 int used_sums(std::int64_t n_columns) {
+    static_assert((dot_span & (dot_span - 1)) == 0, "rounded up, it is not above dot_span");
     int n_sums = 1;
     while (n_sums < dot_span && n_sums < n_columns) n_sums *= 2;
     return n_sums;

@@ -20,6 +20,7 @@ template <class C> struct Weighing {
     C *after;
 
     static constexpr std::int64_t per_tile = Tiles<C>::n_rows / tile_rows<C>;
+    static_assert(Tiles<C>::n_rows % tile_rows<C> == 0, "parts fill a tile exactly");
 
     // Adds the terms of tile `index` to sums[center], lane by lane.
     void weigh(std::int64_t index, Lanes<C> *sums) const {

@@ -13,6 +13,7 @@ template <class C, int tile, int stride, class T>
 void pack_tile_of(const Rows &rows, std::int64_t first_row, std::int64_t n_rows, std::int64_t first,
                   std::int64_t n_columns, C *out) {
     constexpr int side = square<C>;
+    static_assert(tile % side == 0, "squares fill a tile exactly");
     for (int base = 0; base < tile; base += side) {
         const int there = n_rows - base < side ? static_cast<int>(n_rows - base) : side;
         const T *from[side] = {};

@@ -74,6 +74,8 @@ inline void transpose(const Vector<C, n> (&in)[n], C *out, std::int64_t stride) 
 }
 template <class C> constexpr int square = 16 / sizeof(C);  // rows and columns of a square
 #endif
+// Tiles and lists are written square by square, and have no room for half a square at their end.
+static_assert(n_lanes<double> % square<double> == 0, "squares fill a vector of any type exactly");
 
 // Copies rows to out[column][row]; output rows are `stride` numbers apart.
 template <class C>

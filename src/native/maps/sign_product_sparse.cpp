@@ -68,6 +68,7 @@ template <class C> struct Nonzeros {
 // Neighbouring columns of R that lie in one cell, as vectors.
 template <class C, int n_vectors> struct Stretch {
     static constexpr int size = n_vectors * n_lanes<C>, a_word = SignLanes<C>::n_vectors;
+    static_assert(columns_per_cell % size == 0, "no stretch goes on in the next cell");
     SignLanes<C> lanes;
     int word, at;  // the word of the cell, and the place of the first vector in that word
 

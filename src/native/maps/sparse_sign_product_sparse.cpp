@@ -47,6 +47,7 @@ template <class C, class T> class SparseTargets {
             return;
         }
         constexpr std::int64_t together = 1024;  // targets that are made at once
+        static_assert(max_nonzeros <= together, "there is room for a row of R");
         T made[together];
         for (std::int64_t first = begin; first < end; first += together / s) {
             const std::int64_t n = end - first < together / s ? end - first : together / s;
