@@ -61,6 +61,11 @@ PK_PLANTED void read_past_scratch() {
     result = scratch[count];
 }
 
+PK_PLANTED void write_past_scratch() {
+    Buffer<float> scratch(count);
+    scratch[count] = 1;
+}
+
 PK_PLANTED void read_freed_array() {
     float *array = allocate();
     std::free(array);
@@ -77,6 +82,14 @@ PK_PLANTED void overflow_integer() {
 PK_PLANTED void convert_large_number() {
     volatile double large = 1e30;
     result = static_cast<std::int32_t>(large);
+}
+
+// -------------------------------------------------------------------------- memcheck
+
+PK_PLANTED void branch_on_unwritten_value() {
+    Buffer<float> scratch(count);
+    scratch[0] = 1;
+    result = scratch[count - 1] > 0 ? 1 : 2;
 }
 
 // --------------------------------------------------------------------- LeakSanitizer

@@ -12,17 +12,19 @@ import time
 from collections.abc import Mapping
 from pathlib import Path
 
-from sanitizer_runs import Run, Sanitizer, list_findings, list_leaks
+from sanitizer_runs import Run, Sanitizer, list_leaks
 
 # Functions with a defect, and what the report of each must say.
 OF_ADDRESSES = {
     "read_past_array": "AddressSanitizer: heap-buffer-overflow",
     "write_past_array": "AddressSanitizer: heap-buffer-overflow",
     "read_past_scratch": "AddressSanitizer: use-after-poison",
+    "write_past_scratch": "AddressSanitizer: use-after-poison",
     "read_freed_array": "AddressSanitizer: heap-use-after-free",
     "overflow_integer": "runtime error: signed integer overflow",
     "convert_large_number": "is outside the range of representable values",
 }
+OF_VALUES = {"branch_on_unwritten_value": "depends on uninitialised value"}
 OF_THREADS = {
     "race_on_sum": "ThreadSanitizer: data race",
     "race_without_barrier": "ThreadSanitizer: data race",
@@ -71,12 +73,12 @@ def find_planted(
         command = ["-c", CALL, str(library), function]
         code, report = sanitizer.run(label, command, extra)
         words = expected.get(function)
-        lines = list_findings(report)
+        lines = sanitizer.list_findings(report)
         if words is None:
             failures += [f"{function}, which has no defect: {line}" for line in lines]
             if code and not lines:
                 failures.append(f"{function}, which has no defect, ended with {code}")
-        elif any(words in line for line in lines) and SOURCE in report:
+        elif any(words in line for line in lines) and SOURCE in "\n".join([report, *lines]):
             found[function] = words
         else:
             failures.append(f"{function} was planted and not reported")

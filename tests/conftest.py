@@ -18,6 +18,9 @@ from tests.support.commands import ROWS, Call, Run, store_model
 # Threads that wait for one another in a loop are slow beyond measure where cores are shared.
 os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 
+# Kernels that write beside their scratch memory end the process; see lanes/buffer_checks.hpp.
+os.environ.setdefault("PROJECTED_KMEANS_FILL_BUFFERS", "165")
+
 # A program that a shell starts in the background ignores Ctrl-C, and so do those that it starts.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
