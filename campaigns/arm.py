@@ -31,7 +31,7 @@ from pathlib import Path
 
 import emulated
 import machine_results
-from emulated import PLANTED_FILE, PLANTED_TEST, ROOT, TESTS, TOOLS, CannotRunError, run
+from emulated import FILL, ROOT, TESTS, TOOLS, WRONG_DISTANCE, CannotRunError, run
 
 HOME = ROOT / "build" / "arm"
 SYSTEM, SITE = HOME / "root", HOME / "site"
@@ -121,6 +121,7 @@ def emulate(python: Path, module: Path, *words: str | Path) -> subprocess.Comple
     places = (ROOT / "campaigns" / "sanitized", ROOT / "src", ROOT, SITE)
     environment = {
         **os.environ,
+        **FILL,
         "PYTHONPATH": os.pathsep.join(map(str, places)),
         "PROJECTED_KMEANS_NATIVE_BUILD": str(module),
         "PYTHONDONTWRITEBYTECODE": "",
@@ -134,11 +135,12 @@ def emulate(python: Path, module: Path, *words: str | Path) -> subprocess.Comple
 
 def judge_planted(python: Path, module: Path) -> None:
     """Stop if the tests do not see the deliberate error."""
-    planted = emulated.build_planted(HOME, module.name, HOME / "planted", "portable")
-    done = emulate(python, planted, *PYTEST, PLANTED_TEST)
+    error = WRONG_DISTANCE
+    planted = emulated.build_planted(HOME, module.name, HOME / "planted", "portable", error)
+    done = emulate(python, planted, *PYTEST, error.test)
     if done.returncode != 1 or "AssertionError" not in done.stdout:
-        sys.exit(f"a deliberate error in {PLANTED_FILE} was not found: {done.stdout}{done.stderr}")
-    print(f"a deliberate error in {PLANTED_FILE} is found", flush=True)
+        sys.exit(f"a deliberate error in {error.file} was not found: {done.stdout}{done.stderr}")
+    print(f"a deliberate error in {error.file} is found", flush=True)
 
 
 def judge_tests(python: Path, module: Path, tests: Sequence[str]) -> None:

@@ -2,12 +2,13 @@
 
 ``make test-avx512`` does this on a Debian machine with an x86 processor:
 
-1. A module with a deliberate error in the AVX-512 build of one kernel is linked.
+1. Two modules with a deliberate error in the AVX-512 build of one kernel are linked: a wrong
+   distance, and a buffer that is overrun by one value.
 2. The checks (`avx512_checks`) run here. This gives the results of this machine's instruction set,
    and the list of files that the checks read.
 3. A disk with Debian's kernel and these files is written to ``build/avx512`` (`boot_disk`).
-4. Bochs starts it, once with a processor that has VNNI and once with one that has not. The test of
-   the wrong kernel has to fail, and the tests of all kernels against their twins to pass.
+4. Bochs starts it, once with a processor that has VNNI and once with one that has not. The tests of
+   the wrong kernels have to fail, and the tests of all kernels against their twins to pass.
    The sign product has to equal plain loops bit by bit (`wide_vectors`). Then all kernels run: what
    has to have the same bits on every machine is compared bit by bit with the results of step 2,
    the rest up to rounding (`machine_results`).
@@ -21,6 +22,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import signal
 import subprocess
 import sys
 import sysconfig
@@ -35,12 +37,12 @@ import boot_disk
 import emulated
 import emulated_pc
 import wide_vectors
-from emulated import PLANTED_FILE, PLANTED_TEST, ROOT
+from emulated import FILL, OVERRUN, ROOT, WRONG_DISTANCE
 from emulated_pc import LINUX, MEMORY, PROCESSORS
 
 HOME = ROOT / "build" / "avx512"
 CHECKS = ROOT / "campaigns" / "avx512_checks.py"
-CHECKED = ("processor", "planted", "tests", "wide", "bits")
+CHECKED = ("processor", "planted", "overrun", "tests", "wide", "bits")
 # Files of tests that would take many minutes. The sign product is compared by `wide_vectors`.
 LONG = {"cluster_moments_sparse", "nearest_center_sparse", "sign_product", "signs"}
 LONG |= {"sparse_signs_and_hadamard"}
@@ -68,6 +70,7 @@ def settings_for_python() -> dict[str, str]:
         "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
         "HYPOTHESIS_NO_PLUGINS": "1",
         "JOBLIB_MULTIPROCESSING": "0",
+        **FILL,
         "OMP_NUM_THREADS": "1",
         "OPENBLAS_NUM_THREADS": "1",
         "PATH": "/usr/bin:/bin",
@@ -76,11 +79,12 @@ def settings_for_python() -> dict[str, str]:
     }
 
 
-def words_for_checks(module: Path, planted: Path, tests: Sequence[str]) -> list[str]:
+def words_for_checks(module: Path, planted: Path, overrun: Path, tests: Sequence[str]) -> list[str]:
     """Return the command of the checks, the same on both machines but for its last words."""
     python = Path(sys.executable).resolve()
-    words = [python, "-S", CHECKS, "--module", module, "--planted", planted]
-    words += ["--planted-test", PLANTED_TEST, "--tests", *tests, "--ours", HOME / "ours.npz"]
+    words = [python, "-S", CHECKS, "--module", module]
+    words += ["--planted", planted, WRONG_DISTANCE.test, "--overrun", overrun, OVERRUN.test]
+    words += ["--tests", *tests, "--ours", HOME / "ours.npz"]
     words += ["--wide", HOME / "wide_vectors"]
     return [str(word) for word in words]
 
@@ -143,7 +147,9 @@ def judge(findings: dict[str, dict[str, Any]], has_vnni: bool) -> list[str]:
     if tests["instruction_set"] != "avx512":
         failures.append(f"the instruction set {tests['instruction_set']} was chosen")
     if planted["code"] != 1 or "AssertionError" not in planted["error"]:
-        failures.append(f"a deliberate error in {PLANTED_FILE} was not found")
+        failures.append(f"a deliberate error in {WRONG_DISTANCE.file} was not found")
+    if findings["overrun"]["signal"] != signal.SIGABRT:
+        failures.append(f"a deliberate overrun in {OVERRUN.file} was not found")
     if tests["code"] or tests["failed"] or not tests["passed"]:
         failures.append(f"{tests['failed']} tests fail: {tests['error']}")
     if findings["wide"]["code"]:
@@ -163,7 +169,7 @@ def check_there(processor: str) -> list[str]:
         return [f"on {processor}:", *failures, text[-3000:]]
     lines = [
         f"{processor}, {'with' if has_vnni else 'without'} VNNI: avx512 is chosen",
-        f"a deliberate error in {PLANTED_FILE} is found",
+        f"deliberate errors in {WRONG_DISTANCE.file} and {OVERRUN.file} are found",
         f"{findings['tests']['passed']} tests passed",
         f"the sign product equals plain loops: {findings['wide']['sentence']}",
         findings["bits"]["sentence"],
@@ -188,9 +194,12 @@ def main() -> None:
         return
     build = find_build()
     (module,) = build.glob("_native*.so")
-    planted = emulated.build_planted(build, module.name, HOME / "planted", "avx512")
+    planted, overrun = (
+        emulated.build_planted(build, module.name, HOME / folder, "avx512", error)
+        for folder, error in (("planted", WRONG_DISTANCE), ("overrun", OVERRUN))
+    )
     wide_vectors.compile_program(HOME, wide_vectors.AS_SHIPPED, "g++", "-static")
-    words = words_for_checks(module, planted, options.tests)
+    words = words_for_checks(module, planted, overrun, options.tests)
     check_here(words)
     write_files(words)
     boot_disk.assemble_rom(HOME)

@@ -85,14 +85,19 @@ def note_opened(event: str, arguments: tuple[Any, ...]) -> None:
         OPENED.add(os.path.abspath(arguments[0]))
 
 
-def run_apart(check: Callable[..., None], module: str, *values: Any, noted: Path | None) -> None:
-    """Run a check in a process of its own with one build of the native module."""
+def run_apart(
+    check: Callable[..., None], module: str, *values: Any, noted: Path | None, may_die: bool = False
+) -> int:
+    """Run a check in a process of its own with one build of the native module.
+
+    Returns the signal that ended the process, which is a finding unless it may die; else 0.
+    """
     child = os.fork()
     if child:
         _, status = os.waitpid(child, 0)
-        if status:
+        if status and not may_die:
             report("process", name=check.__name__, status=status)
-        return
+        return os.WTERMSIG(status)
     code = 1
     try:
         os.environ["PROJECTED_KMEANS_NATIVE_BUILD"] = module
@@ -160,8 +165,9 @@ def main() -> None:
     """Run all checks."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--module", required=True, help="the build of the native module")
-    parser.add_argument("--planted", required=True, help="the build with a deliberate error")
-    parser.add_argument("--planted-test", required=True, help="the test that has to fail there")
+    build_and_test = {"required": True, "nargs": 2, "metavar": ("BUILD", "TEST")}
+    parser.add_argument("--planted", help="with a deliberate error", **build_and_test)
+    parser.add_argument("--overrun", help="with an overrun buffer", **build_and_test)
     parser.add_argument("--tests", nargs="+", required=True)
     parser.add_argument("--wide", required=True, help="the program of wide_vectors.py")
     parser.add_argument("--ours", required=True, help="results of the other machine")
@@ -176,8 +182,13 @@ def main() -> None:
     os.chdir(ROOT)
     report("processor", vnni="avx512_vnni" in Path("/proc/cpuinfo").read_text())
     import_packages()
-    planted, sound = options.planted, options.module
-    run_apart(check_tests, planted, "planted", [options.planted_test], noted=options.note)
+    (planted, planted_test), sound = options.planted, options.module
+    run_apart(check_tests, planted, "planted", [planted_test], noted=options.note)
+    overrun, overrun_test = options.overrun
+    ended_by = run_apart(
+        check_tests, overrun, "lost", [overrun_test], noted=options.note, may_die=True
+    )
+    report("overrun", signal=ended_by)
     run_apart(check_tests, sound, "tests", options.tests, noted=options.note)
     run_apart(check_wide, sound, options.wide, noted=options.note)
     run_apart(check_bits, sound, options.ours, options.theirs, noted=options.note)

@@ -284,6 +284,7 @@ def halve_cluster(rows: Array, weights: Array, point: float, n_passes: int) -> A
     """Return halves of a cluster, their means and what these gain; the mean of the rows is zero."""
     chances = weights * (rows**2).sum(axis=1)
     drawn = int(np.searchsorted(np.cumsum(chances), point * chances.sum(), side="right"))
+    drawn = min(drawn, len(rows) - 1)  # all rows may lie at the mean
     pair = np.array([rows[drawn], -rows[drawn]])
     for _ in range(n_passes):
         half = squared_distances(rows, pair).argmin(axis=0)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import arm
@@ -53,9 +55,12 @@ def test_rounding_passes(tmp_path: Path) -> None:
     assert found.sentence.startswith("1 of 2 results")
 
 
-def test_the_deliberate_error_can_be_planted() -> None:
-    """The line that is replaced stands in the kernel once."""
-    assert (emulated.ROOT / emulated.PLANTED_FILE).read_text().count(emulated.SOUND) == 1
+@pytest.mark.parametrize("planted", [emulated.WRONG_DISTANCE, emulated.OVERRUN])
+def test_deliberate_errors_can_be_planted(planted: emulated.Planted) -> None:
+    """The line that is replaced stands in the kernel once, and the test that must fail exists."""
+    assert (emulated.ROOT / planted.file).read_text().count(planted.sound) == 1
+    words = [sys.executable, "-m", "pytest", "--collect-only", "-q", planted.test]
+    assert subprocess.run(words, cwd=emulated.ROOT, capture_output=True).returncode == 0
 
 
 def test_every_test_is_in_one_share() -> None:
@@ -74,5 +79,5 @@ def test_every_test_is_in_one_share() -> None:
 def test_a_kernel_gives_what_its_twin_gives_on_arm() -> None:
     """The module that make test-arm has built agrees with a twin under the emulator."""
     (module,) = arm.HOME.glob("_native*.so")
-    done = arm.emulate(arm.unpack_python(), module, *arm.PYTEST, arm.PLANTED_TEST)
+    done = arm.emulate(arm.unpack_python(), module, *arm.PYTEST, arm.WRONG_DISTANCE.test)
     assert done.returncode == 0, done.stdout + done.stderr

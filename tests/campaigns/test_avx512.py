@@ -20,6 +20,7 @@ import pytest
 SOUND: dict[str, dict[str, Any]] = {
     "processor": {"vnni": True},
     "planted": {"code": 1, "error": "AssertionError: arrays differ"},
+    "overrun": {"signal": 6},
     "tests": {"code": 0, "passed": 40, "failed": 0, "instruction_set": "avx512", "error": ""},
     "wide": {"code": 0, "sentence": "0 numbers differ in all"},
     "bits": {"sentence": "all have the same bits", "failures": []},
@@ -43,6 +44,7 @@ def test_sound_findings_pass() -> None:
         ("processor", {"vnni": False}, "VNNI is missing"),
         ("planted", {"code": 0}, "a deliberate error in"),
         ("planted", {"error": "ImportError"}, "a deliberate error in"),
+        ("overrun", {"signal": 0}, "a deliberate overrun in"),
         ("tests", {"instruction_set": "avx2"}, "the instruction set avx2 was chosen"),
         ("tests", {"code": 1, "failed": 1, "error": "3 != 4"}, "1 tests fail: 3 != 4"),
         ("tests", {"passed": 0}, "0 tests fail"),
@@ -69,7 +71,7 @@ def test_the_pc_runs_all_twins_and_leaves_out_what_exists() -> None:
 def test_a_silent_pc_fails() -> None:
     """A PC that does not start tells nothing, which is a failure."""
     assert avx512.judge({}, has_vnni=False) == [
-        "the PC told nothing of: processor, planted, tests, wide, bits"
+        "the PC told nothing of: processor, planted, overrun, tests, wide, bits"
     ]
 
 
