@@ -1,10 +1,12 @@
 """Run the tests of the native module under sanitizers; fail if one of them finds anything.
 
 AddressSanitizer and UndefinedBehaviorSanitizer run the tests once for each instruction set of this
-machine; tests of threads and processes run with the best one only. LeakSanitizer looks at calls of
-every kernel, with right and with wrong arguments (`kernel_calls`). ThreadSanitizer runs the tests
-with the best instruction set on two threads; clang's OpenMP and its library Archer tell it what
-barriers and locks order. `LEFT_OUT` names the tests that no sanitizer runs.
+machine, and once for "wide": vectors of 64 bytes, as AVX-512 has them, that the compiler makes from
+two of AVX2. Tests of threads and processes run with the best one only. LeakSanitizer looks at calls
+of every kernel, with right and with wrong arguments (`kernel_calls`). ThreadSanitizer runs the
+tests with the best instruction set on two threads; clang's OpenMP and its library Archer tell it
+what barriers and locks order. valgrind's memcheck looks at calls of every kernel with AVX2 for
+decisions by values that nobody wrote. `LEFT_OUT` names the tests that no sanitizer runs.
 
 Every sanitizer must first report known defects, and must not report sound code (`planted_defects`).
 If it misses one, its tests do not run, and that is a failure.
@@ -23,28 +25,56 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from xml.etree import ElementTree
 
-from planted_defects import OF_ADDRESSES, OF_THREADS, find_planted, judge_leaks, library_of
+from planted_defects import (
+    OF_ADDRESSES,
+    OF_LEAKS,
+    OF_THREADS,
+    OF_VALUES,
+    SOUND,
+    find_planted,
+    judge_leaks,
+    library_of,
+)
 from recording import store_campaign
-from sanitizer_builds import ROOT, Toolchain, build_early_start, build_module, find_toolchain
-from sanitizer_runs import FRAME, Run, Sanitizer, list_findings, list_leaks
+from sanitizer_builds import (
+    ROOT,
+    Toolchain,
+    build_early_start,
+    build_module,
+    find_toolchain,
+    find_valgrind,
+)
+from sanitizer_runs import FRAME, Run, Sanitizer, list_leaks, list_unwritten
+
+from projected_kmeans import _native
 
 TESTS = (
     "tests/native",
     "tests/passes",
     "tests/projections",
     "tests/solvers",
+    "tests/certificates",
     "tests/test_blas_threads.py",
     "tests/test_threads.py",
 )
-INSTRUCTION_SETS = ("portable", "avx2", "avx512")
+INSTRUCTION_SETS = ("portable", "avx2", "avx512", "wide")
 PYTEST = ("-q", "-p", "no:cacheprovider", "-p", "no:faulthandler", "-n2", "--dist=worksteal")
 # Python's own allocator would hide where one object ends and the next begins.
 EACH_OBJECT_ALONE = {"PYTHONMALLOC": "malloc"}
 CALLS = Path(__file__).parent / "kernel_calls.py"
+# Leaks are looked for by LeakSanitizer. With XML, memcheck cannot be told not to count them.
+MEMCHECK = (
+    "--show-leak-kinds=none",
+    "--error-limit=no",
+    "--xml=yes",
+    "--xml-file=%q{REPORTS}/%p.xml",
+)
 
 # Tests that no sanitizer runs: statistics over many draws and one search of all clusterings. They
-# take a fifth of the time of all tests, and other tests of tests/solvers call the same kernels.
+# take a fifth of the time of all tests, and other tests of tests/solvers call the same kernels. The
+# first file is about what builds without a sanitizer check.
 LEFT_OUT = (
+    "tests/native/bindings/test_buffer_checks.py",
     "tests/solvers/test_breathing.py::test_small_instances_are_solved",
     "tests/solvers/test_kmeans_plus_plus.py::test_a_sample_judges_nearly_as_well",
     "tests/solvers/test_kmeans_plus_plus.py::test_every_draw_follows_the_centers_of_its_moment",
@@ -80,7 +110,7 @@ def run_tests(
         results.unlink(missing_ok=True)
         command = ["-m", "pytest", *PYTEST, f"--junitxml={results}", *tests]
         code, report = sanitizer.run(label, command, extra)
-        failures = list_findings(report)
+        failures = sanitizer.list_findings(report)
         if code and not failures:
             failures.append(f"{label}: pytest ended with {code}")
         if failures:
@@ -101,8 +131,8 @@ def count_tests(results: Path) -> dict[str, int]:
     return counts
 
 
-def supported_sets(sanitizer: Sanitizer) -> list[str]:
-    """Return the instruction sets that the module is built for and that this machine runs.
+def best_set(sanitizer: Sanitizer) -> str:
+    """Return the instruction set that the module chooses on this machine.
 
     This is also the check that the sanitized module is the one that processes load.
     """
@@ -116,18 +146,26 @@ def supported_sets(sanitizer: Sanitizer) -> list[str]:
     done = subprocess.run(command, env=environment, capture_output=True, text=True)
     if done.returncode:
         sys.exit(f"the module built with sanitizers does not load: {done.stderr}")
-    return list(INSTRUCTION_SETS[: INSTRUCTION_SETS.index(done.stdout.strip()) + 1])
+    return done.stdout.strip()
+
+
+def further_sets() -> list[str]:
+    """Return the instruction sets to compile for that this machine can run, beyond AVX2."""
+    best = _native.instruction_set()
+    return {"avx2": ["wide"], "avx512": ["avx512", "wide"]}.get(best, [])
 
 
 def check_addresses(toolchain: Toolchain, tests: Sequence[str]) -> list[Run]:
     """Run tests under AddressSanitizer and UndefinedBehaviorSanitizer, and look for leaks."""
     sanitizers = "address,undefined,float-cast-overflow"
-    module = build_module(toolchain, sanitizers, ROOT / "build" / "sanitize-address")
+    folder = ROOT / "build" / "sanitize-address"
+    module = build_module(toolchain, sanitizers, further_sets(), folder)
     options = {"UBSAN_OPTIONS": "print_stacktrace=1"}
     sanitizer = Sanitizer(module, toolchain.symbolizer, (toolchain.runtime("asan"),), options)
     runs = []
-    *others, best = supported_sets(sanitizer)
-    for name in (*others, best):
+    best = best_set(sanitizer)
+    ordinary = INSTRUCTION_SETS[: INSTRUCTION_SETS.index(best) + 1]
+    for name in (*ordinary, *({"wide"} & {*further_sets()})):
         extra = {
             "ASAN_OPTIONS": "detect_leaks=0:allocator_may_return_null=1",
             "PROJECTED_KMEANS_INSTRUCTION_SET": name,
@@ -151,28 +189,44 @@ def check_leaks(sanitizer: Sanitizer, instruction_set: str) -> Run:
         "LSAN_OPTIONS": "use_tls=0:exitcode=0",
         **EACH_OBJECT_ALONE,
     }
+    label, library = f"leak-{instruction_set}", library_of(sanitizer, instruction_set)
+    run, report = call_kernels(sanitizer, label, library, "5", "small", (*OF_LEAKS, *SOUND), extra)
+    run["planted"], failures = judge_leaks(report, library.name)
+    run["failures"] += [*failures, *list_leaks(report, sanitizer.module.name)]
+    return run
+
+
+def call_kernels(
+    sanitizer: Sanitizer,
+    label: str,
+    library: Path,
+    rounds: str,
+    shapes: str,
+    functions: Sequence[str],
+    extra: Mapping[str, str],
+) -> tuple[Run, str]:
+    """Call all kernels in one process (`kernel_calls`); return what was found, and the report."""
     start = time.monotonic()
-    label = f"leak-{instruction_set}"
-    library = library_of(sanitizer, instruction_set)
     counts = sanitizer.module.parent / f"{label}.json"
     counts.unlink(missing_ok=True)
-    command = [str(CALLS), str(library), str(counts)]
+    command = [str(CALLS), str(library), str(counts), rounds, shapes, *functions]
     code, report = sanitizer.run(label, command, extra)
-    found, failures = judge_leaks(report, library.name)
-    failures += [*list_findings(report), *list_leaks(report, sanitizer.module.name)]
+    failures = sanitizer.list_findings(report)
     if code:
         failures.append(f"{label}: the calls ended with {code}")
     if failures:
-        print(report, file=sys.stderr)
+        print(report[-100_000:], file=sys.stderr)
     done = json.loads(counts.read_text()) if counts.exists() else {"tests": 0}
     seconds = round(time.monotonic() - start)
-    return {"run": label, **done, "seconds": seconds, "planted": found, "failures": failures}
+    return {"run": label, **done, "seconds": seconds, "failures": failures}, report
 
 
 def check_threads(toolchain: Toolchain, tests: Sequence[str]) -> list[Run]:
     """Run tests under ThreadSanitizer with Archer."""
     folder = ROOT / "build" / "sanitize-thread"
-    module = build_module(toolchain, "thread", folder)
+    # Not "wide", because threads divide the work in the same way whatever the vectors are.
+    further = [name for name in further_sets() if name != "wide"]
+    module = build_module(toolchain, "thread", further, folder)
     preloaded = (build_early_start(toolchain, folder), toolchain.runtime("tsan"))
     options = {
         "OMP_TOOL_LIBRARIES": str(toolchain.archer),
@@ -182,10 +236,30 @@ def check_threads(toolchain: Toolchain, tests: Sequence[str]) -> list[Run]:
         ":allocator_may_return_null=1",
     }
     sanitizer = Sanitizer(module, toolchain.symbolizer, preloaded, options)
-    name = supported_sets(sanitizer)[-1]
+    name = best_set(sanitizer)
     planted = find_planted(sanitizer, name, OF_THREADS, "sound_threads", {})
     chosen = [*tests, *deselect(LEFT_OUT)]
     return [run_tests(sanitizer, f"thread-{name}", chosen, {}, planted)]
+
+
+def check_values(toolchain: Toolchain, _: Sequence[str]) -> list[Run]:
+    """Call all kernels under valgrind's memcheck, which finds uses of values that nobody wrote."""
+    name = "avx2"  # valgrind does not know AVX-512
+    module = build_module(toolchain, "valgrind", [], ROOT / "build" / "sanitize-values")
+    options = {
+        "PROJECTED_KMEANS_INSTRUCTION_SET": name,
+        "PROJECTED_KMEANS_FILL_BUFFERS": "",  # what is filled counts as written
+        **EACH_OBJECT_ALONE,
+    }
+    checker = (find_valgrind(), *MEMCHECK)
+    sanitizer = Sanitizer(module, toolchain.symbolizer, (), options, checker, list_unwritten)
+    planted = find_planted(sanitizer, name, OF_VALUES, "sound_memory", {})
+    run, _ = call_kernels(
+        sanitizer, f"values-{name}", library_of(sanitizer, name), "1", "narrow", (), {}
+    )
+    run["planted"] = planted["found"]
+    run["failures"] += planted["failures"]
+    return [run]
 
 
 def deselect(names: Sequence[str]) -> list[str]:
@@ -202,7 +276,8 @@ def describe_sets(runs: Sequence[Run]) -> dict[str, list[str]]:
 def parse_arguments() -> argparse.Namespace:
     """Return the options of the command line."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
-    parser.add_argument("--only", choices=("address", "thread"), help="run one kind of check")
+    kinds = ("address", "thread", "values")
+    parser.add_argument("--only", choices=kinds, help="run one kind of check")
     parser.add_argument("--tests", nargs="+", default=TESTS, help="tests or folders of tests")
     parser.add_argument("--results", type=Path, help="folder of the results; campaigns/results")
     return parser.parse_args()
@@ -212,13 +287,14 @@ def main() -> None:
     """Build, run and store; exit with 1 if anything was found."""
     arguments = parse_arguments()
     toolchain = find_toolchain()
-    checks = {"address": check_addresses, "thread": check_threads}
+    checks = {"address": check_addresses, "thread": check_threads, "values": check_values}
     chosen = [arguments.only] if arguments.only else list(checks)
     runs = [run for name in chosen for run in checks[name](toolchain, tuple(arguments.tests))]
     failures = [failure for run in runs for failure in run["failures"]]
     counts = {
         "compiler": f"clang {toolchain.major}",
         "instruction_sets": describe_sets(runs),
+        "tests": arguments.tests,
         "left_out": LEFT_OUT,
         "runs": runs,
         "failures": failures,

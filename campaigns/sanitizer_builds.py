@@ -6,10 +6,9 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-
-from projected_kmeans import _native
 
 ROOT = Path(__file__).parents[1]
 
@@ -87,10 +86,17 @@ def find_toolchain() -> Toolchain:
     return toolchain
 
 
-def build_module(toolchain: Toolchain, sanitizers: str, folder: Path) -> Path:
+def find_valgrind() -> str:
+    """Return the program valgrind, which is installed first where it is missing."""
+    if shutil.which("valgrind") is None:
+        install_packages(["valgrind"])
+    return shutil.which("valgrind") or "valgrind"
+
+
+def build_module(toolchain: Toolchain, sanitizers: str, sets: Sequence[str], folder: Path) -> Path:
     """Compile the native module with sanitizers in a folder of its own; return the module.
 
-    Kernels for AVX-512 are left out where they cannot run, because compiling takes minutes.
+    `sets` are the instruction sets that it is compiled for, beside portable and avx2.
     """
     tools = Path(sys.executable).parent
     nanobind = [sys.executable, "-m", "nanobind", "--cmake_dir"]
@@ -99,8 +105,9 @@ def build_module(toolchain: Toolchain, sanitizers: str, folder: Path) -> Path:
         "CMAKE_BUILD_TYPE": "Release",
         "CMAKE_CXX_COMPILER": toolchain.compiler,
         "CMAKE_MAKE_PROGRAM": tools / "ninja",
-        "PK_AVX512": "ON" if _native.instruction_set() == "avx512" else "OFF",
+        "PK_AVX512": "ON" if "avx512" in sets else "OFF",
         "PK_SANITIZE": sanitizers,
+        "PK_WIDE": "ON" if "wide" in sets else "OFF",
         "Python_EXECUTABLE": sys.executable,
         "SKBUILD_DATA_DIR": folder / "data",
         "nanobind_ROOT": found,

@@ -7,10 +7,11 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 from sanitizer_builds import ROOT
 
@@ -25,18 +26,52 @@ FINDING = re.compile(
 )
 LEAK = re.compile(r"leak of \d+ byte\(s\)")
 
+# What memcheck writes about one error, and the libraries whose errors are looked at.
+MEMCHECK_ERROR = re.compile(r"<error>.*?</error>", re.DOTALL)
+OWN = re.compile(r"/(_native\.|libplanted_|libomp)")
+
 # A line of a stack: number, function, source, and the file that holds the code.
 FRAME = "'    #%n %f %L (%m)'"
 
 
+def list_findings(report: str) -> list[str]:
+    """Return the first line of everything that a sanitizer reported, without paths of machines."""
+    lines = report.replace(f"{ROOT}/", "").splitlines()
+    return [line.strip() for line in lines if FINDING.search(line)]
+
+
+def list_unwritten(report: str) -> list[str]:
+    """Return what valgrind's memcheck reported of the module or of the planted defects.
+
+    Python, NumPy and the OpenMP runtime are left out: they are optimised in ways that memcheck does
+    not follow. A report belongs to the library that the first line of its stack names, of these.
+    """
+    findings = []
+    for text in MEMCHECK_ERROR.findall(report):
+        error = ElementTree.fromstring(text)
+        frames = error.findall("stack[1]/frame")
+        frames = [frame for frame in frames if OWN.search(frame.findtext("obj", ""))]
+        if frames and "libomp" not in frames[0].findtext("obj", ""):
+            what = error.findtext("what") or error.findtext("xwhat/text") or "an error"
+            place = ":".join(frames[0].findtext(part, "?") for part in ("file", "line"))
+            findings.append(f"memcheck: {what} in {frames[0].findtext('fn', '?')} {place}")
+    return findings
+
+
 @dataclass(frozen=True)
 class Sanitizer:
-    """One build of the module with sanitizers, and what its processes need."""
+    """One build of the module with sanitizers, and what its processes need.
+
+    `checker` is the command of a program that runs Python, such as valgrind's. It may write files
+    to the folder that the environment variable REPORTS names.
+    """
 
     module: Path
     symbolizer: Path
     preloaded: tuple[Path, ...]
     options: Mapping[str, str]
+    checker: tuple[str, ...] = ()
+    list_findings: Callable[[str], list[str]] = list_findings
 
     def command(self, arguments: Sequence[str]) -> list[str]:
         """Return the command that runs Python with the runtime of the sanitizer.
@@ -44,7 +79,8 @@ class Sanitizer:
         `setarch` gets no such runtime, because it starts at random addresses itself.
         """
         preloaded = ":".join(map(str, self.preloaded))
-        return [*without_aslr(), "env", f"LD_PRELOAD={preloaded}", sys.executable, *arguments]
+        started = [*without_aslr(), "env", f"LD_PRELOAD={preloaded}"] if preloaded else []
+        return [*started, *self.checker, sys.executable, *arguments]
 
     def environment(self, extra: Mapping[str, str]) -> dict[str, str]:
         """Return the environment of processes that load the module."""
@@ -64,7 +100,7 @@ class Sanitizer:
         reports = self.module.parent / "reports" / label
         shutil.rmtree(reports, ignore_errors=True)
         reports.mkdir(parents=True)
-        environment = self.environment(extra)
+        environment = self.environment(extra) | {"REPORTS": str(reports)}
         shared = f"log_path={reports / 'report'}:external_symbolizer_path={self.write_symbolizer()}"
         for name in ("ASAN_OPTIONS", "UBSAN_OPTIONS", "TSAN_OPTIONS", "LSAN_OPTIONS"):
             environment[name] = ":".join(filter(None, [environment.get(name, ""), shared]))
@@ -91,12 +127,6 @@ def without_aslr() -> list[str]:
     prefix = ["setarch", os.uname().machine, "--addr-no-randomize"]
     works = shutil.which("setarch") and subprocess.run([*prefix, "true"]).returncode == 0
     return prefix if works else []
-
-
-def list_findings(report: str) -> list[str]:
-    """Return the first line of everything that a sanitizer reported, without paths of machines."""
-    lines = report.replace(f"{ROOT}/", "").splitlines()
-    return [line.strip() for line in lines if FINDING.search(line)]
 
 
 def list_leaks(report: str, library: str) -> list[str]:

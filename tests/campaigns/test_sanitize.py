@@ -12,8 +12,16 @@ import kernel_calls
 import planted_defects
 import pytest
 import sanitize
-from planted_defects import OF_ADDRESSES, OF_LEAKS, OF_THREADS, SOUND, find_planted, judge_leaks
-from sanitizer_runs import Sanitizer, list_findings, list_leaks
+from planted_defects import (
+    OF_ADDRESSES,
+    OF_LEAKS,
+    OF_THREADS,
+    OF_VALUES,
+    SOUND,
+    find_planted,
+    judge_leaks,
+)
+from sanitizer_runs import Sanitizer, list_findings, list_leaks, list_unwritten
 
 ROOT = Path(__file__).parents[2]
 STORED = ROOT / "campaigns" / "results" / "sanitize.json"
@@ -55,6 +63,22 @@ def test_leaks_of_the_module_are_found() -> None:
         assert str(ROOT) not in leak
 
 
+def test_unwritten_values_of_the_module_are_found() -> None:
+    """A report of memcheck counts if the module used the value, but not if OpenMP or Python did."""
+
+    def report(*objects: str) -> str:
+        frames = "".join(
+            f"<frame><obj>/lib/{name}</obj><fn>f</fn><file>a.cpp</file><line>7</line></frame>"
+            for name in objects
+        )
+        return f"<error><what>Use of x</what><stack>{frames}</stack></error>\n"
+
+    others = report("python3.11", "numpy.so") + report("libc.so", "libomp.so.5", MODULE)
+    assert list_unwritten(others) == []
+    for own in (report(MODULE, "libomp.so.5"), report("libc.so", MODULE, "python3.11")):
+        assert list_unwritten(others + own) == ["memcheck: Use of x in f a.cpp:7"]
+
+
 def test_planted_leaks_must_be_reported() -> None:
     """Every planted leak is asked for by name, and a leak of sound code is a failure."""
     frames = {name: OWN.replace("bind_maps ", f"{place} ") for name, place in OF_LEAKS.items()}
@@ -72,6 +96,7 @@ class Reports:
     """Stands for a sanitizer: gives the reports that it was made with."""
 
     module = Path("folder") / MODULE
+    list_findings = staticmethod(list_findings)
 
     def __init__(self, reports: Mapping[str, str]) -> None:
         self.reports = reports
@@ -102,12 +127,15 @@ def test_planted_functions_exist() -> None:
     """The functions that are called are those of planted_defects.cpp."""
     source = Path(planted_defects.__file__).with_suffix(".cpp").read_text()
     defined = set(re.findall(r"PK_PLANTED .*void (\w+)\(", source))
-    assert defined == {*OF_ADDRESSES, *OF_THREADS, *OF_LEAKS, *OF_LEAKS.values(), *SOUND}
+    named = {*OF_ADDRESSES, *OF_VALUES, *OF_THREADS, *OF_LEAKS, *OF_LEAKS.values(), *SOUND}
+    assert defined == named
 
 
 def test_kernels_are_called_with_right_and_wrong_arguments() -> None:
     """The program of LeakSanitizer calls every kernel, and as many wrong ones as pytest does."""
-    assert kernel_calls.call_with_right_arguments() > len(kernel_calls.test_twins.KERNELS)
+    small = kernel_calls.call_with_right_arguments()
+    assert small > len(kernel_calls.test_twins.KERNELS)
+    assert kernel_calls.SHAPES.keys() == {"small", "narrow"}
     refusals = kernel_calls.test_arguments.test_a_wrong_size_is_refused
     assert len(list(kernel_calls.list_parameters(refusals))) > 50
     assert kernel_calls.call_with_wrong_arguments() > 150
@@ -119,9 +147,15 @@ def test_the_stored_result_is_of_a_whole_run() -> None:
     assert not re.search(r"[\" (]/\w", text)
     stored: dict[str, Any] = json.loads(text)
     assert stored["failures"] == []
+    assert stored["tests"] == list(sanitize.TESTS)
+    assert "wide" in stored["instruction_sets"]["ran"]
     planted = {run["run"].partition("-")[0]: set(run["planted"]) for run in stored["runs"]}
-    names = {"address": set(OF_ADDRESSES), "leak": set(OF_LEAKS), "thread": set(OF_THREADS)}
-    assert planted == names
+    assert planted == {
+        "address": set(OF_ADDRESSES),
+        "leak": set(OF_LEAKS),
+        "thread": set(OF_THREADS),
+        "values": set(OF_VALUES),
+    }
     assert all(run["tests"] > 200 for run in stored["runs"])
 
 
