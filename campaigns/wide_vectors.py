@@ -21,6 +21,7 @@ SOURCES = (
     "campaigns/wide_vectors.cpp",
     "src/native/maps/sign_product.cpp",
     "src/native/maps/sign_product_sparse.cpp",
+    "src/native/bindings/buffer_checks.cpp",
 )
 # As in CMakeLists.txt.
 OPTIONS = (
