@@ -1,7 +1,8 @@
 """A PC that Bochs emulates: its processors, its kernel, and one run of it.
 
 Bochs is the emulator of Debian that knows AVX-512. Its PC has one processor, one disk and a serial
-port, which prints to a file.
+port, which prints to a file. It has no sound, because Bochs ends where the machine has no sound
+card.
 """
 
 from __future__ import annotations
@@ -42,6 +43,7 @@ romimage: file="{rom}"
 vgaromimage: file=/usr/share/bochs/VGABIOS-lgpl-latest
 ata0-master: type=disk, path="{folder}/disk.img", mode=flat, cylinders=0
 com1: enabled=1, mode=file, dev="{folder}/serial.txt"
+sound: waveoutdrv=dummy, waveindrv=dummy, midioutdrv=dummy
 log: "{folder}/bochs.txt"
 panic: action=fatal
 error: action=ignore
