@@ -149,23 +149,23 @@ def best_set(sanitizer: Sanitizer) -> str:
     return done.stdout.strip()
 
 
-def further_sets() -> list[str]:
-    """Return the instruction sets to compile for that this machine can run, beyond AVX2."""
+def list_sets() -> list[str]:
+    """Return the instruction sets that this machine runs. "wide" needs AVX2."""
     best = _native.instruction_set()
-    return {"avx2": ["wide"], "avx512": ["avx512", "wide"]}.get(best, [])
+    wide = [] if best == "portable" else ["wide"]
+    return [*INSTRUCTION_SETS[: INSTRUCTION_SETS.index(best) + 1], *wide]
 
 
 def check_addresses(toolchain: Toolchain, tests: Sequence[str]) -> list[Run]:
     """Run tests under AddressSanitizer and UndefinedBehaviorSanitizer, and look for leaks."""
     sanitizers = "address,undefined,float-cast-overflow"
     folder = ROOT / "build" / "sanitize-address"
-    module = build_module(toolchain, sanitizers, further_sets(), folder)
+    module = build_module(toolchain, sanitizers, list_sets(), folder)
     options = {"UBSAN_OPTIONS": "print_stacktrace=1"}
     sanitizer = Sanitizer(module, toolchain.symbolizer, (toolchain.runtime("asan"),), options)
     runs = []
     best = best_set(sanitizer)
-    ordinary = INSTRUCTION_SETS[: INSTRUCTION_SETS.index(best) + 1]
-    for name in (*ordinary, *({"wide"} & {*further_sets()})):
+    for name in list_sets():
         extra = {
             "ASAN_OPTIONS": "detect_leaks=0:allocator_may_return_null=1",
             "PROJECTED_KMEANS_INSTRUCTION_SET": name,
@@ -225,8 +225,8 @@ def check_threads(toolchain: Toolchain, tests: Sequence[str]) -> list[Run]:
     """Run tests under ThreadSanitizer with Archer."""
     folder = ROOT / "build" / "sanitize-thread"
     # Not "wide", because threads divide the work in the same way whatever the vectors are.
-    further = [name for name in further_sets() if name != "wide"]
-    module = build_module(toolchain, "thread", further, folder)
+    sets = [name for name in list_sets() if name != "wide"]
+    module = build_module(toolchain, "thread", sets, folder)
     preloaded = (build_early_start(toolchain, folder), toolchain.runtime("tsan"))
     options = {
         "OMP_TOOL_LIBRARIES": str(toolchain.archer),
@@ -245,7 +245,7 @@ def check_threads(toolchain: Toolchain, tests: Sequence[str]) -> list[Run]:
 def check_values(toolchain: Toolchain, _: Sequence[str]) -> list[Run]:
     """Call all kernels under valgrind's memcheck, which finds uses of values that nobody wrote."""
     name = "avx2"  # valgrind does not know AVX-512
-    module = build_module(toolchain, "valgrind", [], ROOT / "build" / "sanitize-values")
+    module = build_module(toolchain, "valgrind", [name], ROOT / "build" / "sanitize-values")
     options = {
         "PROJECTED_KMEANS_INSTRUCTION_SET": name,
         "PROJECTED_KMEANS_FILL_BUFFERS": "",  # what is filled counts as written

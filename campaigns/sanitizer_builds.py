@@ -96,7 +96,7 @@ def find_valgrind() -> str:
 def build_module(toolchain: Toolchain, sanitizers: str, sets: Sequence[str], folder: Path) -> Path:
     """Compile the native module with sanitizers in a folder of its own; return the module.
 
-    `sets` are the instruction sets that it is compiled for, beside portable and avx2.
+    It is compiled for portable and avx2, and for avx512 and wide if `sets` names them.
     """
     tools = Path(sys.executable).parent
     nanobind = [sys.executable, "-m", "nanobind", "--cmake_dir"]
