@@ -91,7 +91,8 @@ def run_apart(
 ) -> int:
     """Run a check in a process of its own with one build of the native module.
 
-    Returns the signal that ended the process, which is a finding unless it may die; else 0.
+    Returns the signal that ended the process, or 0. A process that ends badly is a finding of its
+    own, unless it may die.
     """
     child = os.fork()
     if child:

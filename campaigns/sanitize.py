@@ -72,7 +72,7 @@ MEMCHECK = (
 
 # Tests that no sanitizer runs: statistics over many draws and one search of all clusterings. They
 # take a fifth of the time of all tests, and other tests of tests/solvers call the same kernels. The
-# first file is about what builds without a sanitizer check.
+# first file tests a check that builds with AddressSanitizer do not have.
 LEFT_OUT = (
     "tests/native/bindings/test_buffer_checks.py",
     "tests/solvers/test_breathing.py::test_small_instances_are_solved",

@@ -44,7 +44,7 @@ def list_unwritten(report: str) -> list[str]:
     """Return what valgrind's memcheck reported of the module or of the planted defects.
 
     Python, NumPy and the OpenMP runtime are left out: they are optimised in ways that memcheck does
-    not follow. A report belongs to the library that the first line of its stack names, of these.
+    not follow. If both the module and the OpenMP runtime are on a stack, the inner one counts.
     """
     findings = []
     for text in MEMCHECK_ERROR.findall(report):
