@@ -36,8 +36,8 @@ from whole_runs import bench_whole_runs
 
 from projected_kmeans.keys import SEEDING, open_stream
 from projected_kmeans.passes.problem import Problem
-from projected_kmeans.solvers.lloyd import run_lloyd
-from projected_kmeans.solvers.seeding import seed_centers
+from projected_kmeans.search.lloyd import run_lloyd
+from projected_kmeans.search.seeding import seed_centers
 
 # Seconds of rest in a quick run, after which threads have mostly stopped spinning.
 QUICK_REST = 0.05

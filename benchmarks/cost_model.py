@@ -11,6 +11,8 @@ import random
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from projected_kmeans.search.swaps import count_split_rows
+
 ITEMSIZE = 4
 
 # The planner takes 64 principal directions from 20 clusters on; they are found and judged from a
@@ -18,15 +20,12 @@ ITEMSIZE = 4
 N_COMPONENTS = 64
 SAMPLE_ROWS = 80 * N_COMPONENTS + 1024
 
-# Candidates that a polish pass compares each row with, of two bytes each.
-N_CANDIDATES = 16
+# Walks over the sketch in a round of swaps: distances to the second nearest centers, what removals
+# cost, the farthest rows, labels, and what all rows say of halves.
+WALKS_OF_SWAPS = 6
 
-# Rows of the sketch that tell whether tails are heavy, at most.
-TAIL_ROWS = 2**18
-
-# Bytes of a row that the last labelling needs of a sketch at the client: eight listed centers and
-# three bounds.
-SHADOW_BYTES = 40
+# Near centers that a pass over the original rows compares each row with.
+N_CANDIDATES = 32
 
 # Bytes of messages of Dask through the client for each block of a walk, both ways, as
 # `bench_client.py` measures them.
@@ -82,8 +81,10 @@ class Job:
         Bytes of a block of rows.
     passes, polish_passes : int
         Passes of Lloyd's method on the sketch, and on the rows.
-    subsample : int
-        Rows of the sketch on which restarts compete.
+    sampled : int
+        Rows of the sketch on the levels before the last.
+    swap_rounds : int
+        Rounds of swaps on all rows of the sketch.
     gathered : bool
         Whether the sketch is brought to the client rather than kept by the workers.
     client_cores : int
@@ -98,7 +99,8 @@ class Job:
     block_bytes: float = 2**26
     passes: int = 30
     polish_passes: int = 1
-    subsample: int = 0
+    sampled: int = 0
+    swap_rounds: int = 0
     gathered: bool = True
     client_cores: int = 2
 
@@ -123,8 +125,8 @@ class Job:
 
         With the sketch at the client also the sketch, labels, bounds, and what is sent of each row.
         """
-        samples = SAMPLE_ROWS * self.d + (TAIL_ROWS + self.subsample) * N_COMPONENTS
-        state = 8 + 34 + 2 * N_CANDIDATES + SHADOW_BYTES
+        samples = SAMPLE_ROWS * self.d + self.sampled * N_COMPONENTS
+        state = 8 + 34
         of_rows = self.n * (N_COMPONENTS * ITEMSIZE + state) if self.gathered else 0
         return samples * ITEMSIZE + 8 * 8 * self.k * self.d + of_rows
 
@@ -165,9 +167,7 @@ def _predict(job: Job, rates: Constants) -> Iterator[Cost]:
     references = job.k * job.d * ITEMSIZE
     yield _predict_walk(job, rates, "lift", rates.lift, references + labels + sums)
     # The passes, and the last labelling, which measures a row about as often as a pass.
-    lists = job.n * 2 * N_CANDIDATES if job.gathered else 0
-    shadow = job.n * SHADOW_BYTES if job.gathered else 0
-    passes = job.polish_passes * (lists + 2 * labels + sums) + shadow + 2 * labels + sums
+    passes = (job.polish_passes + 1) * (2 * labels + sums)
     walks = [
         _predict_walk(job, rates, "polish", rates.polish, passes / (job.polish_passes + 1))
         for _ in range(job.polish_passes + 1)
@@ -200,17 +200,17 @@ def _predict_walk(
 def _predict_cluster(job: Job, rates: Constants) -> Cost:
     """Return the cost of Lloyd's passes. Bounds, which save some of it, are left out.
 
-    If the sketch stays on the workers, samples of it come to the client: one that tells of tails,
-    or the distances of all rows if these are few, and one on which restarts compete.
+    If the sketch stays on the workers, samples of it come to the client: those of the first levels,
+    and in every round of swaps one on which clusters are divided.
     """
     products = job.n * N_COMPONENTS * job.k
     if job.gathered:
         return Cost("cluster", 0, 0, job.passes * products / rates.lloyd / job.client_cores)
     sums = 16 * job.k * (N_COMPONENTS + 2)
     row = N_COMPONENTS * ITEMSIZE
-    tails = 8 * job.n if job.n <= TAIL_ROWS else TAIL_ROWS * row
-    walks = job.passes + 6
-    moved = job.passes * sums + tails + job.subsample * row + walks * MESSAGE_BYTES * job.n_blocks
+    walks = job.passes + 6 + WALKS_OF_SWAPS * job.swap_rounds
+    sampled = job.sampled + job.swap_rounds * count_split_rows(job.n, job.k)
+    moved = job.passes * sums + sampled * row + walks * MESSAGE_BYTES * job.n_blocks
     handing_out = rates.block * job.n_blocks
     working = max(products / rates.lloyd / (job.machines * job.cores), handing_out)
     seconds = job.passes * working + 6 * handing_out + walks * rates.walk + moved / rates.network

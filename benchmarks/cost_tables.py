@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from cost_model import Constants, Job, Network, predict, simulate_walk
+from cost_model import N_CANDIDATES, Constants, Job, Network, predict, simulate_walk
 from measuring import format_table, replace_section
 from provenance import describe
 
@@ -25,7 +25,10 @@ PREDICTED = (
     (10**10, 100, 2**30),
     (10**10, 256, 2**30),
 )
-N_COLUMNS, N_CLUSTERS, CORES, SUBSAMPLE = 1024, 400, 16, 256 * 400
+N_COLUMNS, N_CLUSTERS, CORES = 1024, 400, 16
+
+# Rows of the levels before the last, and rounds of swaps on the last level of the sketch.
+SAMPLED, SWAP_ROUNDS = 200 * N_CLUSTERS, 2
 
 # Rows, bytes of a block, and seconds that a message takes.
 SIMULATED = (
@@ -77,10 +80,10 @@ def render_costs(
     parts = [
         HEADING,
         machine,
-        "A default fit (64 principal directions, one polish pass over 16 candidates a row) of "
-        "float32 rows. `benchmarks/cost_model.py` computes its costs from these constants, "
-        "measured by `python benchmarks/dask_costs.py`; `python benchmarks/render.py` draws this "
-        "section.",
+        f"A fit (64 principal directions, one pass over the original rows among {N_CANDIDATES} "
+        "near centers, the last labels) of float32 rows. `benchmarks/cost_model.py` computes its "
+        "costs from these constants, measured by `python benchmarks/dask_costs.py`; `python "
+        "benchmarks/render.py` draws this section.",
         constants_table(constants, document["assumed_network"]),
         f"**The model beside fits here**: {document['columns']:,} columns, "
         f"{document['clusters']} clusters, two worker processes, files in the system's cache, the "
@@ -111,10 +114,10 @@ def render_costs(
         "times above, messages that take as long as the table says, and blocks whose times differ "
         "by 30 %. *Alone* is the time of the workers without any of that.",
         simulation_table(constants, workers),
-        f"**Up to 10^10 rows** of {N_COLUMNS:,} columns, {N_CLUSTERS:,} clusters, 30 passes on the "
-        f"sketch, machines of {CORES} cores like those here, each with the disk measured here. The "
-        "sketch stays on the workers. The scheduler takes the time above for each block, beside "
-        "the workers. The network is an assumption: "
+        f"**Up to 10^10 rows** of {N_COLUMNS:,} columns, {N_CLUSTERS:,} clusters, 30 passes and "
+        f"{SWAP_ROUNDS} rounds of swaps on the sketch, machines of {CORES} cores like those here, "
+        "each with the disk measured here. The sketch stays on the workers. The scheduler takes "
+        "the time above for each block, beside the workers. The network is an assumption: "
         f"{document['assumed_network'] / 1.25e8:.0f} Gbit/s at the client. *Moved* is what passes "
         "through the client, either way; memory is that beside the programs. All of it is "
         "predicted; nothing of this size was run.",
@@ -131,7 +134,10 @@ def constants_table(constants: Constants, network: float) -> str:
         ["reading a file that is not cached, GB/s a machine", f"{constants.read * giga:.2f}"],
         ["check and reduce, GB/s a core", f"{constants.reduce * giga:.2f}"],
         ["lift, GB/s a core", f"{constants.lift * giga:.2f}"],
-        ["polish pass, 16 candidates a row, GB/s a core", f"{constants.polish * giga:.2f}"],
+        [
+            f"polish pass, {N_CANDIDATES} near centers, GB/s a core",
+            f"{constants.polish * giga:.2f}",
+        ],
         ["pass on the sketch, 10^9 products/s a core", f"{constants.lloyd * giga:.1f}"],
         ["directions from 5,461 rows of 1,024 columns, s", f"{constants.directions:.2f}"],
         ["a walk, ms", f"{1e3 * constants.walk:.0f}"],
@@ -169,7 +175,8 @@ def predictions_table(constants: Constants) -> str:
             machines,
             CORES,
             block_bytes,
-            subsample=SUBSAMPLE,
+            sampled=SAMPLED,
+            swap_rounds=SWAP_ROUNDS,
             gathered=False,
         )
         costs = predict(job, constants)

@@ -34,11 +34,11 @@ from projected_kmeans.blocks.dask.walks import Arrays
 from projected_kmeans.blocks.dask.workers import Workers
 from projected_kmeans.blocks.memory_blocks import ArrayBlocks
 from projected_kmeans.blocks.tasks import Block, Task
-from projected_kmeans.passes.bounded_search import NearestSearch
-from projected_kmeans.passes.candidate_search import CandidateSearch
+from projected_kmeans.passes.nearest import NearestSearch
 from projected_kmeans.passes.problem import Problem
-from projected_kmeans.planning import memory_plan
 from projected_kmeans.projections.map_protocol import sketch_rows
+from projected_kmeans.search import level, memory_plan
+from projected_kmeans.search.swaps import Swaps
 from projected_kmeans.sources.open_rows import open_rows
 
 N_COLUMNS = 1024
@@ -67,11 +67,9 @@ def measure_rates(n_rows: int, n_columns: int, n_clusters: int, repeats: int) ->
     problem = Problem(source, scan_columns(source), n_threads=1)
     small = Problem(ArrayBlocks(sketch), scan_columns(ArrayBlocks(sketch)), n_threads=1)
     centers, near = rows[:n_clusters].astype(float), sketch[:n_clusters].astype(float)
-    lists = stream.integers(n_clusters, size=(n_rows, N_CANDIDATES)).astype(np.uint16)
-    lists[:, 0] = labels
 
     def polish() -> None:
-        search, now = CandidateSearch(problem, lists), labels.copy()
+        search, now = NearestSearch(problem, n_clusters, N_CANDIDATES), labels.copy()
         adding = problem.open_sums(centers).adding(now)
         search.assign(centers, now, keep_ties=True, then=[adding])
 
@@ -158,6 +156,21 @@ def count_moved() -> Iterator[list[int]]:
         yield moved
 
 
+@contextmanager
+def count_rounds(n_rows: int) -> Iterator[list[int]]:
+    """List the rounds of swaps that divide clusters of all rows while inside."""
+    rounds: list[int] = []
+    propose = level.propose_swaps
+
+    def propose_counted(problem: Problem, *known: Any) -> Swaps:
+        if problem.source.shape[0] == n_rows and known[-1] is not None:
+            rounds.append(1)
+        return propose(problem, *known)
+
+    with mock.patch.object(level, "propose_swaps", propose_counted):
+        yield rounds
+
+
 def check_fit(
     client: Any, path: Path, n_clusters: int, constants: Constants, *, gathered: bool = True
 ) -> dict[str, Any]:
@@ -166,7 +179,11 @@ def check_fit(
     n_rows, n_columns = rows.shape
     model = ProjectedKMeans(n_clusters, projection="svd", polish_iter=1, random_state=0)
     largest = memory_plan.MAX_SKETCH_BYTES if gathered else 0
-    with count_moved() as moved, mock.patch.object(memory_plan, "MAX_SKETCH_BYTES", largest):
+    with (
+        count_moved() as moved,
+        count_rounds(n_rows) as rounds,
+        mock.patch.object(memory_plan, "MAX_SKETCH_BYTES", largest),
+    ):
         model.fit(rows, client=client)
     approach = model.approach_
     job = Job(
@@ -175,7 +192,8 @@ def check_fit(
         n_clusters,
         passes=model.n_iter_,
         polish_passes=approach.polish_iter,
-        subsample=approach.subsample_rows,
+        sampled=sum(approach.level_rows[:-1]),
+        swap_rounds=sum(rounds),
         gathered=gathered,
     )
     # The file was written just before and is in the page cache.

@@ -144,8 +144,6 @@ SYSTEMS: Mapping[str, System] = MappingProxyType(
                 **set_option("polish_iter", 0),
                 DEFAULT: {},
                 **set_option("n_init", 10),
-                # Both phases share max_iter; with fewer passes the local search ends early.
-                "solver='breathing'": {"solver": "breathing", "max_iter": 3000},
             },
             main=DEFAULT,
             package="projected_kmeans",

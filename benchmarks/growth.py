@@ -17,7 +17,7 @@ from fit_process import forget_peak, peak_kilobytes
 from measuring import Effort
 from sketches import draw_centers, make_cloud, open_problem
 
-from projected_kmeans.solvers.lloyd import run_lloyd
+from projected_kmeans.search.lloyd import run_lloyd
 
 N_PASSES = 10
 

@@ -22,6 +22,7 @@ from many_tables import render_many, render_predictions
 from measuring import RESULTS, format_table
 from provenance import describe
 from readme_figures import render_readme
+from search_tables import render_search
 from size_tables import render_sizes
 from storage_tables import render_storage
 from stream_tables import render_stream
@@ -37,7 +38,8 @@ INTRODUCTION = """# Benchmarks
 
 All systems are measured side by side on the same number of threads. Times on a shared machine
 vary; ratios of times vary less. A line below each heading says when, where and by which command its
-tables were measured. `make bench` repeats the first three sections, and `make figures` all of them.
+tables were measured. `make bench` repeats the first three sections, and `make figures` all that
+need no other build of the package.
 """
 
 
@@ -136,6 +138,7 @@ def render_page(folder: Path) -> str:
         ("many_clusters", render_many),
         ("predict", render_predictions),
         ("field", render_field),
+        ("search", render_search),
     ):
         path = folder / f"{name}.json"
         if path.is_file():

@@ -14,9 +14,9 @@ from measuring import Effort
 from peers import Rows, Runner, pick_runners
 from sketches import draw_centers, measure_inertia, open_problem, sketch_rows
 
-from projected_kmeans.passes.bounded_search import NearestSearch
+from projected_kmeans.passes.nearest import NearestSearch
 from projected_kmeans.results import Clustering
-from projected_kmeans.solvers import lloyd
+from projected_kmeans.search import lloyd
 
 N_PASSES = 25
 

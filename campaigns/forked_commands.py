@@ -176,8 +176,8 @@ def _serve(work: str, folder: Path) -> None:
     """Read requests, one list a line, and answer each with a line of outcomes."""
     for name in IMPORTED:  # once, and not in each of the processes
         import_module(name)
-    from projected_kmeans.planning import forecast
     from projected_kmeans.running import checkpoint
+    from projected_kmeans.search import forecast
 
     # Every process would time the machine, for a forecast that nobody reads.
     forecast.measure_speed = lambda n_threads: forecast.Speed(1e9, 1e9)  # type: ignore[assignment]

@@ -32,7 +32,7 @@ from tests.native.bindings import test_arguments, test_sparse_arguments
 from projected_kmeans import _native
 from projected_kmeans.blocks.column_scan import scan_columns
 from projected_kmeans.blocks.memory_blocks import SparseBlocks
-from projected_kmeans.passes.cluster_sums import ClusterSums
+from projected_kmeans.passes.sums import ClusterSums
 
 SHAPES = {"small": (test_twins.SMALL,), "narrow": test_twins.NARROW}
 LOSSES = 20

@@ -52,7 +52,7 @@ TESTS = (
     "tests/native",
     "tests/passes",
     "tests/projections",
-    "tests/solvers",
+    "tests/search",
     "tests/certificates",
     "tests/test_blas_threads.py",
     "tests/test_threads.py",
@@ -71,19 +71,18 @@ MEMCHECK = (
 )
 
 # Tests that no sanitizer runs: statistics over many draws and one search of all clusterings. They
-# take a fifth of the time of all tests, and other tests of tests/solvers call the same kernels. The
+# take a fifth of the time of all tests, and other tests of tests/search call the same kernels. The
 # first file tests a check that builds with AddressSanitizer do not have.
 LEFT_OUT = (
     "tests/native/bindings/test_buffer_checks.py",
-    "tests/solvers/test_breathing.py::test_small_instances_are_solved",
-    "tests/solvers/test_kmeans_plus_plus.py::test_a_sample_judges_nearly_as_well",
-    "tests/solvers/test_kmeans_plus_plus.py::test_every_draw_follows_the_centers_of_its_moment",
-    "tests/solvers/test_kmeans_plus_plus.py::test_greedy_is_as_good_as_scikit_learns",
-    "tests/solvers/test_sampled_seeding.py::test_chains_are_as_good_as_single_draws",
-    "tests/solvers/test_sampled_seeding.py::test_chains_end_where_k_means_plus_plus_draws",
-    "tests/solvers/test_sampled_seeding.py::test_oversampling_is_as_good_as_greedy",
-    "tests/solvers/test_seeding.py::test_the_first_row_is_drawn_by_weight",
-    "tests/solvers/test_seeding.py::test_the_second_row_is_the_better_of_two_drawn_by_distance",
+    "tests/search/test_kmeans_plus_plus.py::test_a_sample_judges_nearly_as_well",
+    "tests/search/test_kmeans_plus_plus.py::test_every_draw_follows_the_centers_of_its_moment",
+    "tests/search/test_kmeans_plus_plus.py::test_greedy_is_as_good_as_scikit_learns",
+    "tests/search/test_sampled_seeding.py::test_chains_are_as_good_as_single_draws",
+    "tests/search/test_sampled_seeding.py::test_chains_end_where_k_means_plus_plus_draws",
+    "tests/search/test_sampled_seeding.py::test_oversampling_is_as_good_as_greedy",
+    "tests/search/test_seeding.py::test_the_first_row_is_drawn_by_weight",
+    "tests/search/test_seeding.py::test_the_second_row_is_the_better_of_two_drawn_by_distance",
 )
 # Tests of threads and of processes that choose an instruction set themselves. They run only with
 # the best instruction set of the machine.

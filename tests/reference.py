@@ -204,14 +204,6 @@ def plus_plus_chances(X: Array, weights: Array, chosen: tuple[int, ...]) -> Arra
     return chances / chances.sum()
 
 
-def candidate_centers(X: Array, centers: Array, labels: Array, n_candidates: int) -> Array:
-    """Return the nearest centers of every row, ties by index; its own last if it is missing."""
-    order = np.argsort(squared_distances(X, centers).T, axis=1, kind="stable")[:, :n_candidates]
-    missing = ~(order == labels[:, None]).any(axis=1)
-    order[missing, -1] = labels[missing]
-    return order
-
-
 def nearest_candidate(X: Array, centers: Array, candidates: Array, labels: Array) -> Array:
     """Return the nearest candidate of every row: the present one among ties, else the lowest."""
     rows = np.arange(len(X))
@@ -348,7 +340,7 @@ def swap_center(X: Array, centers: Array, seed: int, index: int) -> Array:
     return np.array(trials[int(np.argmin(sums))])
 
 
-def scout_centers(
+def search_few_rows(
     X: Array, centers: Array, seed: int, patience: int, tol: float
 ) -> tuple[float, Array]:
     """Return inertia and labels after Lloyd's method and swaps that lower it within four passes."""

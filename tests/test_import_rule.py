@@ -23,10 +23,8 @@ ORDER = (
     "passes",
     "projections",
     "running",
-    "solvers",
+    "search",
     "certificates",
-    "planning",
-    "fit",
     "streaming",
     "estimator",
     "reports",
@@ -128,4 +126,4 @@ def test_every_exception_is_in_use() -> None:
 def test_an_upward_import_is_found() -> None:
     """The rule can fail: a solver that imports the estimator is reported, lazy or not."""
     code = "def late():\n    from projected_kmeans.estimator import projected_kmeans\n"
-    assert find_violations(f"{PACKAGE}.solvers.lloyd", ast.parse(code)) == [f"{PACKAGE}.estimator"]
+    assert find_violations(f"{PACKAGE}.search.lloyd", ast.parse(code)) == [f"{PACKAGE}.estimator"]

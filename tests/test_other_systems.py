@@ -22,11 +22,11 @@ from projected_kmeans import ProjectedKMeans, open_rows
 from projected_kmeans.blocks.stored_blocks import StoredBlocks, release
 from projected_kmeans.commands import data
 from projected_kmeans.file_locks import Locked, try_lock
-from projected_kmeans.fit import sketch_file
-from projected_kmeans.fit.sketch_file import new_array_file, new_unnamed_array
 from projected_kmeans.output_files import sync_folder
 from projected_kmeans.paper.experiments import experiment
-from projected_kmeans.planning import memory_plan
+from projected_kmeans.search import memory_plan
+from projected_kmeans.search import storage as sketch_file
+from projected_kmeans.search.storage import new_array_file, new_unnamed_array
 from projected_kmeans.sources import memory_at_hand, memory_shortage, reader_buffers, reader_limits
 from projected_kmeans.sources.isolated_source import IsolatedRows
 from projected_kmeans.sources.memory_at_hand import available_memory, machine_memory

@@ -12,7 +12,8 @@ cores:
     predict       2    kmeans         6
     wide          3                        all of them  120
 
-``versions`` takes 12 minutes more. It runs with --before only, because it needs another build.
+``versions`` takes 12 minutes more and ``search`` 20. They run with --before only, because they need
+another build.
 
 What a program prints goes to build/figures. A program that fails or takes too long does not stop
 the others; the exit code is then 1. To go on after an evening that was cut short, name its start:
@@ -227,7 +228,8 @@ def choose_steps(options: argparse.Namespace) -> list[Step]:
     known = list(STEPS)
     if options.before:
         words = ("--before", options.before)
-        known.insert(0, bench("versions", "compare_versions", *words, minutes=12))
+        versions = bench("versions", "compare_versions", *words, minutes=12)
+        known = [versions, *known, bench("search", "bench_search", *words, minutes=20)]
     steps = [step for step in known if not options.only or step.name in options.only]
     if options.since is None:
         return steps
@@ -243,7 +245,7 @@ def read_options(arguments: Sequence[str] | None) -> argparse.Namespace:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     names = [step.name for step in STEPS]
-    parser.add_argument("--only", nargs="+", choices=[*names, "versions"], metavar="NAME")
+    parser.add_argument("--only", nargs="+", choices=[*names, "versions", "search"], metavar="NAME")
     parser.add_argument("--since", type=read_time, help="leave out what was measured since (UTC)")
     parser.add_argument("--minutes", type=float, help="end a benchmark after this many minutes")
     parser.add_argument("--wait", type=float, default=5.0, help="minutes to wait while others work")

@@ -148,17 +148,8 @@ def weigh_candidates(
 def dot_rows(
     left: _F64, right: _F64, columns: NDArray[np.int64] | None, n_columns: int, out: _F64
 ) -> None: ...
-def candidate_centers(
-    block: _Block,
-    origin: _Real[_C],
-    scale: float,
-    centers: _Real[_C],
-    labels: NDArray[np.int32],
-    out: NDArray[np.uint16] | NDArray[np.int32],
-    n_threads: int,
-) -> None: ...
 def nearest_candidate(
-    block: _Block | _Csr,
+    block: _Csr,
     origin: _Real[_C],
     scale: float,
     centers: _Real[_C],
@@ -289,7 +280,7 @@ def halve_clusters(
     gains: _F64,
     n_threads: int,
 ) -> None: ...
-def scout_centers(
+def search_few_rows(
     rows: _F64,
     weights: _F64 | None,
     seed: int,

@@ -11,7 +11,7 @@ METRICS = ("euclidean", "cosine")
 ON_MISSING = ("error", "skip")
 
 # Solvers that start from first centers and may restart, and those that get the sketch as a whole.
-SOLVERS = ("lloyd", "cells", "hartigan", "breathing")
+SOLVERS = ("lloyd", "hartigan")
 SKETCH_SOLVERS = ("orss06", "kss04", "exact")
 
 MAP_NAMES = ("sign", "sparse-sign", "hadamard", "gaussian", "svd", "columns")

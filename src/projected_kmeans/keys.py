@@ -19,7 +19,6 @@ RandomState: TypeAlias = int | np.random.RandomState | np.random.Generator | Non
 
 # The first number of a path given to `open_stream`: one for each purpose, never reused.
 SEEDING = 1
-LOCAL_SEARCH = 2
 CERTIFICATE = 4
 SPECTRAL_ROWS = 5
 SAMPLED_COLUMNS = 6
@@ -32,9 +31,8 @@ DEAL = 16
 SWAPS = 17
 SOLVER = 18
 TRIMMING = 19
-LIMITED_SIZES = 20
 REPORT_ROWS = 21
-SCOUTING = 22
+FEW_ROWS = 22
 CENTER_DIRECTIONS = 23
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -47,11 +47,6 @@ class Clustering:
         Whether every row is known to have the label of a nearest center.
     gamma : float or None
         The inertia is proven to be at most this many times the lowest possible; None if unknown.
-    cells : ndarray of int32 (k,) or None
-        The coarse cell of every cluster, if the solver has found clusters in cells.
-    scattered : bool
-        Whether the solver found that the nearest center of many rows is none of those around their
-        cluster.
     total_inertia : float
         The inertia of all rows about the best single center; NaN if unknown.
     center_weights : ndarray of float64 (k,) or None
@@ -70,14 +65,11 @@ class Clustering:
     inertia_error: float = math.inf
     settled: bool = False
     gamma: float | None = None
-    cells: Labels | None = None
-    scattered: bool = False
     total_inertia: float = math.nan
     center_weights: Floats | None = None
 
 
-@dataclass(frozen=True)
-class Lifted:
+class Lifted(NamedTuple):
     """One partition with its centers and inertia in two spaces: the sketch and the original."""
 
     sketched: Clustering

@@ -158,7 +158,7 @@ def test_labels_are_written_block_by_block(
     call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """All formats of labels hold the same, and a failure in the middle leaves no file."""
-    monkeypatch.setattr("projected_kmeans.planning.memory_plan.MIN_BLOCK_BYTES", 2**10)
+    monkeypatch.setattr("projected_kmeans.search.memory_plan.MIN_BLOCK_BYTES", 2**10)
     rows = draw_eighths(4, 3000, 24, 3)
     model = store_model(rows, tmp_path)
     expected = load_model(model).predict(rows)

@@ -123,7 +123,7 @@ def open_children(process: int) -> list[int]:
     return [os.pidfd_open(int(child)) for child in children]
 
 
-SPILLED = ("--memory-limit", "22MB", "--projection", "sign", "--components", "150")
+SPILLED = ("--memory-limit=22MB", "--projection=sign", "--components=150", "--solver=lloyd")
 
 
 @pytest.mark.parametrize("options", [SPILLED, ("--dask-workers", "1")])

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from projected_kmeans import ProjectedKMeans, as_row_source, plan_fit
-from projected_kmeans.planning.sizes import Sizes
+from projected_kmeans.search.settings import Sizes
 from tests.support.blobs import draw_blobs
 from tests.support.stored_rows import SpyRows
 
@@ -21,7 +21,9 @@ def test_a_plan_does_what_fit_does() -> None:
     assert [option.name for option in plan.alternatives] == ["sign", "sparse-sign", "none"]
     assert plan.alternatives[-1].inertia_change == 0.0
     assert all(-0.5 < option.inertia_change < 0.5 for option in (plan.chosen, *plan.alternatives))
-    assert plan.describe().startswith("cluster in 14 dimensions (svd), as 14 principal directions")
+    assert plan.describe().startswith(
+        "cluster in 14 dimensions (svd), as 14 of 100 directions keep"
+    )
     blind = plan_fit(X, 4, probe=False)
     assert (blind.chosen.inertia_change, blind.sample_rows) == (None, 0)
 

@@ -57,7 +57,6 @@ def test_a_converged_fit_predicts_its_labels() -> None:
         {"init": "random"},
         {"init": "random", "metric": "cosine"},
         {"solver": "hartigan"},
-        {"solver": "breathing"},
         {"solver": "lloyd", "polish_iter": 1},
     ],
     ids=str,
@@ -67,7 +66,7 @@ def test_a_fit_that_ends_early_predicts_its_labels(
 ) -> None:
     """Without a projection, labels_ and inertia_ are those of the nearest centers, as predict's."""
     X = np.random.default_rng(1).normal(size=(500, 4)).astype(dtype)
-    searches = options.get("solver") in ("hartigan", "breathing")  # which take dense rows only
+    searches = options.get("solver") == "hartigan"  # which takes dense rows only
     for rows in (X,) if searches else (X, scipy.sparse.csr_array(X)):
         model = ProjectedKMeans(
             6, projection=None, max_iter=max_iter, random_state=0, **options

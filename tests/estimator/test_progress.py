@@ -72,7 +72,7 @@ def test_inertia_falls_along_the_passes() -> None:
     assert clustered == model.history_
 
 
-@pytest.mark.parametrize("solver", ["lloyd", "hartigan", "breathing"])
+@pytest.mark.parametrize("solver", ["auto", "lloyd", "hartigan"])
 def test_a_true_answer_stops_the_fit_anywhere(solver: str) -> None:
     """Wherever the callback asks to stop, the fit ends soon with a whole and consistent result."""
     X, _ = draw_blobs(n=60, d=40, k=3, gap=0.2)

@@ -81,7 +81,7 @@ def test_seeding_is_on_a_sketch(caplog: pytest.LogCaptureFixture) -> None:
         assert other.inertia_ == pytest.approx(model.inertia_, rel=0.3)
 
 
-@pytest.mark.parametrize("solver", ["hartigan", "breathing"])
+@pytest.mark.parametrize("solver", ["hartigan"])
 def test_other_solvers_need_dense_rows_or_a_projection(solver: str) -> None:
     """They move rows one at a time, which needs dense rows: an error says so."""
     rows = draw_topics(3, 300, 200, 4)

@@ -19,10 +19,10 @@ from sklearn.decomposition import PCA
 
 from projected_kmeans import ProjectedKMeans, as_row_source, open_rows
 from projected_kmeans.blocks.stored_blocks import StoredBlocks
-from projected_kmeans.fit import storage
-from projected_kmeans.fit.sketch_file import new_unnamed_array
-from projected_kmeans.planning import memory_plan as memory_limits
 from projected_kmeans.projections.direction_sample import draw_direction_sample
+from projected_kmeans.search import memory_plan as memory_limits
+from projected_kmeans.search import storage
+from projected_kmeans.search.storage import new_unnamed_array
 from projected_kmeans.sources.protocol import RowSource, UnreadableFile
 from tests.support.blobs import assert_same_fit
 from tests.support.stored_rows import SpyRows, draw_eighths, reading_threads
@@ -280,7 +280,7 @@ def test_a_bad_entry_in_the_middle_is_named(options: str, sparse: bool) -> None:
     rows = ROWS.copy()
     rows[7001, 5], rows[9000, 4] = np.nan, np.inf
     source = as_row_source(scipy.sparse.csr_array(rows) if sparse else rows)
-    model = ProjectedKMeans(K, random_state=3, memory_limit="12MB", **OPTIONS[options])
+    model = ProjectedKMeans(K, random_state=3, memory_limit="16MB", **OPTIONS[options])
     with pytest.raises(ValueError, match="NaN at row 7001, column 5"):
         model.fit(source)
     assert not hasattr(model, "labels_")

@@ -74,7 +74,7 @@ SLOW = {
     # Its twin adds fractions one by one.
     "cluster_moments": (Shape(9, 2049, 1), Shape(9, 3073, 17)),
     # Its twin tries every swap of a row for a center.
-    "scout_centers": (Shape(9, 2048, 17), Shape(9, 3073, 17)),
+    "search_few_rows": (Shape(9, 2048, 17), Shape(9, 3073, 17)),
 }
 
 # The parts of a shape that matter, where not all do. No two problems then agree in these.
@@ -94,7 +94,7 @@ PRECISION = {
     "sign_rectangle": "float64",
     "word_rectangle": "float64",
     "dot_rows": "float64",
-    "scout_centers": "float64",
+    "search_few_rows": "float64",
     "sweep_cuts": "float32",
     "violated_triangles": "float32",
 }
@@ -349,22 +349,12 @@ def compare_repaired(kernel: Any, twin: Any, problem: Problem) -> Outcome:
     return labels, twin(distances.astype(np.float64), *limits)
 
 
-def compare_lists(kernel: Any, twin: Any, problem: Problem, most: int, dtype: Any) -> Outcome:
-    """List the nearest centers of every row."""
-    n, _, k = problem.shape
-    out = np.full((n, min(most, k)), 77, dtype)
-    kernel(problem.X, problem.origin, 1.0, problem.inside, problem.labels, out, N_THREADS)
-    return out, twin(problem.X, problem.centers, problem.labels, out.shape[1])
-
-
-def compare_candidates(
-    kernel: Any, twin: Any, problem: Problem, most: int, dtype: Any, is_sparse: bool = False
-) -> Outcome:
+def compare_candidates(kernel: Any, twin: Any, problem: Problem, most: int, dtype: Any) -> Outcome:
     """Choose among candidates, the present center among them."""
     k, labels = problem.shape.n_centers, problem.labels.copy()
     lists = ((labels[:, None] - np.arange(min(most, k))) % k).astype(dtype)
     known = problem.origin, 1.0, problem.inside, problem.exact, lists
-    kernel(problem.rows(is_sparse), *known, labels, N_THREADS)
+    kernel(problem.sparse, *known, labels, N_THREADS)
     return labels, twin(problem.X, problem.centers, lists, problem.labels)
 
 
@@ -489,7 +479,7 @@ def compare_halving(kernel: Any, twin: Any, problem: Problem) -> Outcome:
     return halves, expected
 
 
-def compare_scouts(kernel: Any, twin: Any, problem: Problem) -> Outcome:
+def compare_few_rows(kernel: Any, twin: Any, problem: Problem) -> Outcome:
     """Search for clusters by Lloyd's method and swaps of centers."""
     n, _, k = problem.shape
     first, labels = problem.rough[: min(k, n)], np.full(n, -7, np.int32)
@@ -597,15 +587,9 @@ COMPARES: dict[str, list[Compare]] = {
     "bounded_assignment": [compare_bounded],
     "squared_distances": [compare_distances, partial(compare_distances, is_sparse=True)],
     "own_distances": [compare_own, partial(compare_own, is_sparse=True)],
-    "candidate_centers": [
-        partial(compare_lists, most=65, dtype=np.int32),
-        partial(compare_lists, most=3, dtype=np.uint16),
-    ],
     "nearest_candidate": [
         partial(compare_candidates, most=65, dtype=np.int32),
         partial(compare_candidates, most=3, dtype=np.uint16),
-        partial(compare_candidates, most=65, dtype=np.int32, is_sparse=True),
-        partial(compare_candidates, most=3, dtype=np.uint16, is_sparse=True),
     ],
     "nearest_listed": [compare_stairs, compare_one_list, compare_short_lists, compare_own_lists],
     "nearest_by_sketch": [
@@ -619,7 +603,7 @@ COMPARES: dict[str, list[Compare]] = {
     ],
     "race_centers": [compare_race],
     "halve_clusters": [compare_halving],
-    "scout_centers": [compare_scouts],
+    "search_few_rows": [compare_few_rows],
     "lower_distances": [compare_lowered],
     "priced_clusters": [compare_priced],
     "repair_sizes": [compare_repaired],

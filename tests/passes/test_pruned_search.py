@@ -13,12 +13,7 @@ from projected_kmeans.passes import pruned_search
 from projected_kmeans.passes.center_sketch import CenterSketch
 from projected_kmeans.passes.frame import Frame
 from projected_kmeans.passes.labelling import label_blocks
-from projected_kmeans.passes.pruned_search import (
-    PrunedCenters,
-    PrunedSearch,
-    is_moderate,
-    is_worthwhile,
-)
+from projected_kmeans.passes.pruned_search import PrunedCenters, is_moderate, is_worthwhile
 from tests.support.problems import make_problem
 
 D = 140
@@ -114,19 +109,6 @@ def test_noise_is_compared_with_all_centers_after_a_few_rows(
     assert pruned.label(rows, frame, labels) == 3000 * 300
     assert sum(sketched) < 700
     np.testing.assert_array_equal(labels, label_fully(rows, centers))
-
-
-def test_a_search_gives_the_labels_of_a_full_pass() -> None:
-    """Rows in blocks on two threads get the labels of all centers, with few distances."""
-    rows, centers = draw("tree", n=5000)
-    expected = label_fully(rows, centers)
-    for block_rows in (5000, 1700):
-        problem = make_problem(rows, n_threads=2)
-        search = PrunedSearch(type(problem)(ArrayBlocks(rows, block_rows), problem.ranges, None, 2))
-        labels = expected.copy()
-        search.assign(centers, labels, keep_ties=False)
-        np.testing.assert_array_equal(labels, expected)
-        assert search.n_distances < 5000 * 60
 
 
 def test_sketches_are_made_where_they_save_work() -> None:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from projected_kmeans import ProjectedKMeans, SpectralProjection, clustering_accuracy
 from projected_kmeans.blocks.memory_blocks import ArrayBlocks
+from projected_kmeans.projections.spectral import EXPECTED_COMPONENTS, MAX_NEXT_BEYOND
 from projected_kmeans.results import Floats
 from tests.support.blobs import assert_consistent, assert_same_fit, draw_blobs
 from tests.support.layouts import TYPES
@@ -224,6 +225,108 @@ def test_auto_components() -> None:
     for k, eps, t in ((2, 0.3, 7), (10, 0.3, 34), (100, 0.3, 64), (None, 0.3, 64), (3, 0.1, 30)):
         assert SpectralProjection(n_clusters=k, eps=eps).fit(X).n_components_ == t
     assert SpectralProjection().fit(X[:, :5]).n_components_ == 5
+
+
+def draw_spectrum(variances: NDArray[Any], n: int = 1000, seed: int = 0) -> Floats:
+    """Return centred rows whose variances along their principal directions are exactly these."""
+    stream = np.random.default_rng(seed)
+    d = len(variances)
+    noise = stream.normal(size=(n, d))
+    left = np.linalg.qr(noise - noise.mean(axis=0))[0]
+    right = np.linalg.qr(stream.normal(size=(d, d)))[0]
+    rows: Floats = (left * np.sqrt(variances)) @ right.T
+    return rows
+
+
+def draw_plateau(d: int, n_equal: int = 150) -> NDArray[np.float64]:
+    """Return variances: one large, many equal, and next to nothing in the other directions."""
+    return np.concatenate([[20.0], np.ones(n_equal - 1), np.full(d - n_equal, 1e-4)])
+
+
+def share_of(variances: NDArray[Any], first: int, last: int) -> float:
+    """Return the share of some directions in the variance."""
+    return float(variances[first:last].sum() / variances.sum())
+
+
+def test_auto_takes_few_directions_where_the_spectrum_falls() -> None:
+    """Where the first directions hold nearly everything, no more are looked at."""
+    variances = 0.9 ** np.arange(300)
+    found = SpectralProjection(n_clusters=100, random_state=0).fit(draw_spectrum(variances))
+    assert found.n_components_ == EXPECTED_COMPONENTS
+    lost = share_of(variances, EXPECTED_COMPONENTS, 300)
+    assert found.lost_variance_ == pytest.approx(lost, rel=1e-6)
+    assert lost * (1 - 1e-6) <= found.next_variance_ <= 1
+
+
+def test_auto_takes_few_directions_where_none_stands_out() -> None:
+    """In noise further directions would help little, so that there are no more."""
+    found = SpectralProjection(n_clusters=100, random_state=0).fit(draw_spectrum(np.ones(300)))
+    assert found.n_components_ == EXPECTED_COMPONENTS
+
+
+@pytest.mark.parametrize("n_equal", [120, 150])
+def test_auto_takes_as_many_directions_as_the_spectrum_asks_for(n_equal: int) -> None:
+    """After t directions the next k hold little, after 16 fewer they hold too much."""
+    variances, k = draw_plateau(300, n_equal), 100
+    found = SpectralProjection(n_clusters=k, random_state=0).fit(draw_spectrum(variances))
+    t = found.n_components_
+    assert EXPECTED_COMPONENTS < t <= 150
+    assert share_of(variances, t, t + k) <= MAX_NEXT_BEYOND
+    assert share_of(variances, t - 16, t - 16 + k) > MAX_NEXT_BEYOND
+    assert found.components_.shape == (t, 300)
+    assert len(found.singular_values_) == t
+    assert found.lost_variance_ == pytest.approx(share_of(variances, t, 300), rel=1e-6)
+    assert share_of(variances, t, t + k) * (1 - 1e-6) <= found.next_variance_ <= MAX_NEXT_BEYOND
+
+
+def test_auto_takes_nearly_as_many_directions_from_a_sample() -> None:
+    """Of many rows a sample tells the number of directions, up to one step."""
+    variances, k = draw_plateau(600), 100
+    exact = SpectralProjection(n_clusters=k, random_state=0)
+    exact.fit(draw_spectrum(draw_plateau(300)))
+    stream = np.random.default_rng(1)
+    X = (stream.normal(size=(24_000, 600)) * np.sqrt(variances)).astype(np.float32)
+    found = SpectralProjection(n_clusters=k, random_state=0).fit(X)
+    assert found.n_sampled_rows_ < len(X) / 2
+    assert abs(found.n_components_ - exact.n_components_) <= 16
+    again = SpectralProjection(n_clusters=k, random_state=0, n_threads=2).fit(X)
+    assert again.n_components_ == found.n_components_
+    np.testing.assert_array_equal(again.components_, found.components_)
+
+
+@pytest.mark.parametrize("k", [1, 5, 15])
+def test_auto_asks_for_no_more_than_the_theorem(k: int) -> None:
+    """For few clusters ceil(k / eps) directions are enough, whatever the spectrum is."""
+    for variances in (draw_plateau(300), np.ones(300), 0.9 ** np.arange(300)):
+        found = SpectralProjection(n_clusters=k, random_state=0).fit(draw_spectrum(variances))
+        assert found.n_components_ == math.ceil(k / 0.3)
+
+
+def test_auto_takes_at_most_half_of_the_columns() -> None:
+    """More directions than that save nothing, though the spectrum may ask for them."""
+    variances = np.concatenate([[20.0], np.ones(199)])
+    found = SpectralProjection(n_clusters=100, random_state=0).fit(draw_spectrum(variances))
+    assert EXPECTED_COMPONENTS <= found.n_components_ <= 100
+
+
+def test_a_number_that_is_given_is_kept() -> None:
+    """The spectrum decides only if t is open."""
+    X = draw_spectrum(draw_plateau(300))
+    assert SpectralProjection(9, n_clusters=100, random_state=0).fit(X).n_components_ == 9
+    assert SpectralProjection(random_state=0).fit(X).n_components_ == EXPECTED_COMPONENTS
+    assert np.isnan(SpectralProjection(random_state=0).fit(X).next_variance_)
+
+
+def test_weights_change_the_spectrum() -> None:
+    """Rows without weight do not count among the variances by which t is chosen."""
+    X, k = draw_spectrum(draw_plateau(300)), 100
+    noise = 3 * np.random.default_rng(1).normal(size=(500, 300))
+    both, weights = np.concatenate([X, noise]), np.repeat([1.0, 0.0], [1000, 500])
+    expected = SpectralProjection(n_clusters=k, random_state=0).fit(X)
+    found = SpectralProjection(n_clusters=k, random_state=0).fit(both, sample_weight=weights)
+    assert found.n_components_ == expected.n_components_
+    free = SpectralProjection(n_clusters=k, random_state=0).fit(both)
+    assert free.n_components_ != expected.n_components_
 
 
 @pytest.mark.parametrize(

@@ -6,10 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from projected_kmeans.running.checkpoint import Checkpoint
+from projected_kmeans.running.checkpoint import Checkpoint, Run
 from projected_kmeans.running.checkpoint_folder import CheckpointFolder
 from projected_kmeans.running.monitor import Monitor
-from projected_kmeans.running.run import Run
 
 
 def open_run(folder: Path, monitor: Monitor | None = None) -> Run:

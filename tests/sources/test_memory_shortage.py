@@ -99,7 +99,7 @@ def test_a_fit_without_memory_is_a_memory_error(monkeypatch: pytest.MonkeyPatch)
     def fail(*arguments: object, **options: object) -> None:
         raise MemoryError
 
-    monkeypatch.setattr("projected_kmeans.estimator.projected_kmeans.cluster_sketch", fail)
+    monkeypatch.setattr("projected_kmeans.estimator.projected_kmeans.search_sketch", fail)
     with pytest.raises(
         MemoryError, match=r"more memory was asked for than .* at hand; set"
     ) as told:

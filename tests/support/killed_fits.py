@@ -25,8 +25,8 @@ import numpy as np
 
 import projected_kmeans.commands.fit_job  # noqa: F401 - imported once, before the processes are
 from projected_kmeans.commands.main import main
-from projected_kmeans.planning import forecast
 from projected_kmeans.running import checkpoint
+from projected_kmeans.search import forecast
 
 
 def run(

@@ -6,9 +6,9 @@ from typing import Any
 
 from projected_kmeans import ProjectedKMeans
 from projected_kmeans.blocks.block_source import BlockSource
-from projected_kmeans.planning.approach import Sizes
-from projected_kmeans.planning.recipe import Recipe, resolve_recipe
-from projected_kmeans.planning.settings import Settings
+from projected_kmeans.search.approach import Sizes
+from projected_kmeans.search.recipe import Recipe, resolve_recipe
+from projected_kmeans.search.settings import Settings
 
 
 def make_recipe(rows: BlockSource, **options: Any) -> Recipe:

@@ -13,7 +13,7 @@ import pytest
 from tests.support.origins import MACHINE, MEASURED
 
 MAX_MINUTES = 120
-ELSEWHERE = {"versions"}  # needs another build
+ELSEWHERE = {"versions", "search"}  # need another build
 
 
 def make_step(path: Path, code: str, minutes: float = 1) -> figures.Step:

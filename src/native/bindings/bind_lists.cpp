@@ -48,6 +48,11 @@ void require_groups(const In<std::int32_t, 1> &groups, std::int64_t n_rows, std:
                 "groups name a list each");
 }
 
+// How many centers a list has on average, rounded up.
+std::int64_t mean_size(const CenterLists &lists) {
+    return lists.starts[lists.n_groups] / lists.n_groups + 1;
+}
+
 template <class C>
 void nearest_listed(Block block, In<C, 1> origin, double scale, In<C, 2> centers,
                     In<double, 2> exact_centers, std::optional<In<std::int32_t, 1>> groups,
@@ -72,9 +77,9 @@ void nearest_listed(Block block, In<C, 1> origin, double scale, In<C, 2> centers
         require_groups(*groups, rows.n_rows, lists.n_groups, -1);
     else
         require(lists.n_groups == packed.n_centers, "without groups, every center has a list");
-    PK_KERNEL(nearest_listed<C>)::chosen()(rows, frame, packed, exact,
-                                           groups ? groups->data() : nullptr, lists, labels.data(),
-                                           nearest.data(), second.data(), thread_count(n_threads));
+    PK_KERNEL(nearest_listed<C>)::chosen()(
+        rows, frame, packed, exact, groups ? groups->data() : nullptr, lists, labels.data(),
+        nearest.data(), second.data(), thread_count(n_threads, work_of(rows, mean_size(lists))));
 }
 
 // The sketch of rows and centers; every center is in one list.
@@ -153,7 +158,10 @@ void center_neighbours(In<C, 2> centers, In<std::int32_t, 1> groups, In<std::int
     require_groups(groups, n_centers, lists.n_groups);
     PK_KERNEL(center_neighbours<C>)::chosen()(
         {centers.data(), n_centers}, static_cast<std::int64_t>(centers.shape(1)), groups.data(),
-        lists, n_neighbours, out.data(), thread_count(n_threads));
+        lists, n_neighbours, out.data(),
+        thread_count(n_threads, static_cast<double>(n_centers) *
+                                    static_cast<double>(centers.shape(1)) *
+                                    static_cast<double>(mean_size(lists))));
 }
 
 template <class C>
@@ -208,15 +216,17 @@ void halve_clusters(In<C, 2> rows, std::optional<In<double, 1>> weights, double 
     const nb::gil_scoped_release unlocked;
     require_groups(labels, n_rows, n_clusters);
     const Element element = sizeof(C) == sizeof(float) ? Element::float32 : Element::float64;
+    const Rows all{rows.data(), element, n_rows, n_columns, n_columns};
+    // A pass measures two distances of a row and adds it up.
+    const double work = work_of(all, 3 * n_passes);
     PK_KERNEL(halve_clusters<C>)::chosen()(
-        {rows.data(), element, n_rows, n_columns, n_columns}, weights ? weights->data() : nullptr,
-        scale, labels.data(), {means.data(), n_clusters}, seed, n_passes, halves.data(),
-        centers.data(), gains.data(), thread_count(n_threads));
+        all, weights ? weights->data() : nullptr, scale, labels.data(), {means.data(), n_clusters},
+        seed, n_passes, halves.data(), centers.data(), gains.data(), thread_count(n_threads, work));
 }
 
-double scout_centers(In<double, 2> rows, std::optional<In<double, 1>> weights, std::uint64_t seed,
-                     std::int64_t patience, std::int64_t max_iter, double tol,
-                     Out<std::int32_t, 1> labels, Out<double, 2> centers) {
+double search_few_rows(In<double, 2> rows, std::optional<In<double, 1>> weights, std::uint64_t seed,
+                       std::int64_t patience, std::int64_t max_iter, double tol,
+                       Out<std::int32_t, 1> labels, Out<double, 2> centers) {
     ArrayMemory().reads(rows, weights).writes(labels, centers);
     require(rows.shape(0) > 0 && rows.shape(1) > 0, "there is at least one row and one column");
     require(!weights || weights->shape(0) == rows.shape(0), "weights have an entry for every row");
@@ -227,7 +237,7 @@ double scout_centers(In<double, 2> rows, std::optional<In<double, 1>> weights, s
     require(patience >= 0 && max_iter >= 1 && tol >= 0,
             "patience and tol are not negative, and there is at least one pass");
     const nb::gil_scoped_release unlocked;
-    return PK_KERNEL(scout_centers)::chosen()(
+    return PK_KERNEL(search_few_rows)::chosen()(
         rows.data(), static_cast<std::int64_t>(rows.shape(0)),
         static_cast<std::int64_t>(rows.shape(1)), weights ? weights->data() : nullptr, seed,
         patience, max_iter, tol, static_cast<std::int64_t>(centers.shape(0)), labels.data(),
@@ -258,7 +268,7 @@ template <class C> void bind_lists_of(nb::module_ &m) {
 void bind_lists(nb::module_ &m) {
     bind_lists_of<float>(m);
     bind_lists_of<double>(m);
-    m.def("scout_centers", scout_centers, array("rows"), array("weights").none(), "seed"_a,
+    m.def("search_few_rows", search_few_rows, array("rows"), array("weights").none(), "seed"_a,
           "patience"_a, "max_iter"_a, "tol"_a, array("labels"), array("centers"));
 }
 

@@ -104,30 +104,11 @@ void own_distances(B block, In<std::int32_t, 1> labels, In<double, 2> centers, d
         thread_count(n_threads, work_of(rows, work_per_entry)));
 }
 
-// Candidates for reading or for writing: kernels use one type for both.
 template <class I, class Array> Candidates candidates_of(std::int64_t n_rows, const Array &lists) {
     require(static_cast<std::int64_t>(lists.shape(0)) == n_rows && lists.shape(1) > 0,
             "candidates are n_rows x n_candidates, at least one");
     return {const_cast<I *>(lists.data()), sizeof(I) == sizeof(std::int32_t),
             static_cast<std::int64_t>(lists.shape(1))};
-}
-
-template <class C, class I>
-void candidate_centers(Block block, In<C, 1> origin, double scale, In<C, 2> centers,
-                       In<std::int32_t, 1> labels, Out<I, 2> out, int n_threads) {
-    ArrayMemory().reads(block, origin, centers, labels).writes(out);
-    const Rows rows = rows_of(block);
-    const auto frame = frame_of<C>(rows, origin, scale);
-    const auto packed = centers_of<C>(rows, centers);
-    const Candidates lists = candidates_of<I>(rows.n_rows, out);
-    require(lists.n_candidates <= packed.n_centers, "there are at most n_centers candidates");
-    require(lists.wide || packed.n_centers <= max_narrow_centers,
-            "uint16 holds at most 65536 centers");
-    const nb::gil_scoped_release unlocked;
-    require_labels(rows.n_rows, labels.data(), labels.shape(0), packed.n_centers);
-    PK_KERNEL(candidate_centers<C>)::chosen()(
-        rows, frame, packed, labels.data(), lists,
-        thread_count(n_threads, work_of(rows, packed.n_centers)));
 }
 
 template <class C, class I, class B>
@@ -146,19 +127,13 @@ void nearest_candidate(B block, In<C, 1> origin, double scale, In<C, 2> centers,
     for (std::size_t i = 0; i < candidates.size(); ++i)
         require(candidates.data()[i] >= 0 && candidates.data()[i] < packed.n_centers,
                 "candidates name a center each");
-    KernelFor<B, PK_KERNEL(nearest_candidate<C>), PK_KERNEL(nearest_candidate_sparse<C>)>::chosen()(
+    PK_KERNEL(nearest_candidate_sparse<C>)::chosen()(
         rows, frame, packed, exact, lists, labels.data(),
         thread_count(n_threads, work_of(rows, lists.n_candidates)));
 }
 
 // For blocks of one kind (dense, or sparse with one type of index) that are computed in type C.
 template <class C, class B> void bind_rows(nb::module_ &m) {
-    m.def("nearest_candidate", nearest_candidate<C, std::uint16_t, B>, array("block"),
-          array("origin"), "scale"_a, array("centers"), array("exact_centers"), array("candidates"),
-          array("labels"), "n_threads"_a);
-    m.def("nearest_candidate", nearest_candidate<C, std::int32_t, B>, array("block"),
-          array("origin"), "scale"_a, array("centers"), array("exact_centers"), array("candidates"),
-          array("labels"), "n_threads"_a);
     m.def("nearest_center", nearest_center<C, B>, array("block"), array("origin"), "scale"_a,
           array("centers"), array("exact_centers"), "keep_ties"_a, array("labels"),
           array("nearest"), array("second"), "n_threads"_a);
@@ -172,9 +147,13 @@ template <class C, class B> void bind_exact(nb::module_ &m) {
           "scale"_a, array("out"), "n_threads"_a);
 }
 
-template <class C, class I> void bind_candidates(nb::module_ &m) {
-    m.def("candidate_centers", candidate_centers<C, I>, array("block"), array("origin"), "scale"_a,
-          array("centers"), array("labels"), array("out"), "n_threads"_a);
+template <class C, class B> void bind_candidates(nb::module_ &m) {
+    m.def("nearest_candidate", nearest_candidate<C, std::uint16_t, B>, array("block"),
+          array("origin"), "scale"_a, array("centers"), array("exact_centers"), array("candidates"),
+          array("labels"), "n_threads"_a);
+    m.def("nearest_candidate", nearest_candidate<C, std::int32_t, B>, array("block"),
+          array("origin"), "scale"_a, array("centers"), array("exact_centers"), array("candidates"),
+          array("labels"), "n_threads"_a);
 }
 
 template <class C> void bind_nearest_of(nb::module_ &m) {
@@ -183,8 +162,8 @@ template <class C> void bind_nearest_of(nb::module_ &m) {
     bind_rows<C, CsrBlock<C, std::int64_t>>(m);
     bind_exact<C, CsrBlock<C, std::int32_t>>(m);
     bind_exact<C, CsrBlock<C, std::int64_t>>(m);
-    bind_candidates<C, std::uint16_t>(m);
-    bind_candidates<C, std::int32_t>(m);
+    bind_candidates<C, CsrBlock<C, std::int32_t>>(m);
+    bind_candidates<C, CsrBlock<C, std::int64_t>>(m);
     m.def("bounded_assignment", bounded_assignment<C>, array("block"), array("origin"), "scale"_a,
           array("centers"), array("exact_centers"), array("groups"), array("drifts"),
           array("group_drifts"), "quantum"_a, "keep_ties"_a, array("labels"), array("upper"),

@@ -45,16 +45,8 @@ template <class C>
 void own_distances_sparse(const SparseRows<C> &rows, const std::int32_t *labels,
                           Centers<double> centers, double scale, double *out, int n_threads);
 
-// out[row] <- the nearest centers of a row, ascending by distance. The row's own center takes the
-// last place if it is not among them.
-template <class C>
-void candidate_centers(const Rows &rows, Frame<C> frame, Centers<C> centers,
-                       const std::int32_t *labels, Candidates out, int n_threads);
-
-// labels (in/out) <- the nearest of each row's candidates, the present one among equally near ones.
-template <class C>
-void nearest_candidate(const Rows &rows, Frame<C> frame, Centers<C> centers, Centers<double> exact,
-                       Candidates candidates, std::int32_t *labels, int n_threads);
+// labels (in/out) <- the nearest of each sparse row's candidates, the present one among equally
+// near ones.
 template <class C>
 void nearest_candidate_sparse(const SparseRows<C> &rows, Frame<C> frame, Centers<C> centers,
                               Centers<double> exact, Candidates candidates, std::int32_t *labels,
@@ -117,10 +109,10 @@ void halve_clusters(const Rows &rows, const double *weights, double scale,
 // `max_iter` passes. centers (in/out) <- the best that were found; labels <- their nearest ones,
 // the lowest of equally near ones. Returns the inertia of these labels about these centers. `seed`
 // fixes the draws; `weights` may be null. One thread, because it is meant for few rows.
-double scout_centers(const double *rows, std::int64_t n_rows, std::int64_t n_columns,
-                     const double *weights, std::uint64_t seed, std::int64_t patience,
-                     std::int64_t max_iter, double tol, std::int64_t n_centers,
-                     std::int32_t *labels, double *centers);
+double search_few_rows(const double *rows, std::int64_t n_rows, std::int64_t n_columns,
+                       const double *weights, std::uint64_t seed, std::int64_t patience,
+                       std::int64_t max_iter, double tol, std::int64_t n_centers,
+                       std::int32_t *labels, double *centers);
 
 // nearest[row] (in/out) <- the minimum of itself and the squared distances to the centers, in frame
 // units. Centers are outside the frame.

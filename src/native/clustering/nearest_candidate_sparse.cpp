@@ -1,5 +1,4 @@
-// The nearest of a few candidates for every sparse row, with the labels of the kernel for dense
-// rows.
+// The nearest of a few candidates for every sparse row: the centers around its cluster.
 //
 // The products with candidates are sums over the nonzeros (see center_columns.hpp); where scores
 // are too close, referee.hpp decides.

@@ -21,17 +21,16 @@ from projected_kmeans.choosing_k.gap_statistic import N_REFERENCES, draw_sample,
 from projected_kmeans.choosing_k.proven_intervals import Intervals, choose_effort, prove_intervals
 from projected_kmeans.choosing_k.sweep import Sweep, sweep_counts
 from projected_kmeans.estimator.projected_kmeans import ProjectedKMeans
-from projected_kmeans.fit.reduction import reduce_rows
-from projected_kmeans.fit.storage import open_storage
 from projected_kmeans.keys import RandomState
 from projected_kmeans.passes.problem import Problem
-from projected_kmeans.planning.recipe import resolve_recipe
-from projected_kmeans.planning.settings import Settings, check_parameters
-from projected_kmeans.planning.sizes import Sizes
-from projected_kmeans.projections.spectral import MAX_AUTO_COMPONENTS, SpectralProjection
+from projected_kmeans.projections.spectral import EXPECTED_COMPONENTS, SpectralProjection
 from projected_kmeans.results import FitState, Floats
+from projected_kmeans.running.checkpoint import Run
 from projected_kmeans.running.monitor import Monitor
-from projected_kmeans.running.run import Run
+from projected_kmeans.search.recipe import resolve_recipe
+from projected_kmeans.search.reduction import reduce_rows
+from projected_kmeans.search.settings import Settings, Sizes, check_parameters
+from projected_kmeans.search.storage import open_storage
 from projected_kmeans.sources.protocol import RowSource
 
 # Up to this number of rows a sweep uses one thread, because several would mostly wait for one
@@ -116,7 +115,7 @@ def choose_n_clusters(
     rows: BlockSource = opened.rows
     wanted = _check_counts(counts, rows.shape[0])
     check_count("n_components", n_components, word="auto")
-    width = MAX_AUTO_COMPONENTS if isinstance(n_components, str) else int(n_components)
+    width = EXPECTED_COMPONENTS if isinstance(n_components, str) else int(n_components)
     is_reduced = width < rows.shape[1]
     settings = replace(
         settings,

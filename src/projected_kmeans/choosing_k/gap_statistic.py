@@ -19,7 +19,7 @@ from projected_kmeans.choosing_k.sweep import Sweep, sweep_counts
 from projected_kmeans.keys import REFERENCE_ROWS, open_stream
 from projected_kmeans.passes.problem import Problem
 from projected_kmeans.results import Floats
-from projected_kmeans.solvers.kmeans_plus_plus import mass_of
+from projected_kmeans.search.kmeans_plus_plus import mass_of
 from projected_kmeans.thread_pool import ThreadPool
 
 # Random rows are drawn 8 times.

@@ -17,10 +17,9 @@ from projected_kmeans.passes.assignment import Nearness, measure_rows
 from projected_kmeans.passes.frame import Frame
 from projected_kmeans.passes.problem import Problem
 from projected_kmeans.results import Floats
-from projected_kmeans.solvers.dropped_centers import measure_drop_costs
-from projected_kmeans.solvers.kmeans_plus_plus import count_trials, draw_rows, mass_of
-from projected_kmeans.solvers.lloyd import run_lloyd
-from projected_kmeans.solvers.seeding import seed_centers
+from projected_kmeans.search.kmeans_plus_plus import count_trials, draw_rows, mass_of
+from projected_kmeans.search.lloyd import run_lloyd
+from projected_kmeans.search.seeding import seed_centers
 
 # A fresh seeding is tried besides the warm start up to 20 clusters, and then for every fifth
 # number, because warm starts alone would carry a bad center along.
@@ -169,3 +168,15 @@ def _measure_silhouette(near: Nearness, mass: Floats) -> float:
     apart = to_next > 0
     ratios = np.sqrt(np.divide(to_own, to_next, out=np.ones_like(to_own), where=apart))
     return float(np.sum((1 - np.minimum(ratios, 1.0)) * mass) / mass.sum())
+
+
+def measure_drop_costs(problem: Problem, centers: Floats) -> Floats:
+    """Return by how much the inertia rises for each center if that one alone is dropped.
+
+    The rows of a dropped center go to their second nearest one. A center without rows costs 0.
+    """
+    labels = np.zeros(problem.source.shape[0], dtype=np.int32)
+    near = problem.assign(centers, labels, keep_ties=False)
+    losses = (near.second - near.nearest) * mass_of(problem)
+    costs = np.bincount(labels, weights=losses, minlength=len(centers))
+    return np.asarray(costs, dtype=np.float64)

@@ -73,14 +73,13 @@ from projected_kmeans.commands.row_options import representative_options, side_o
     type=click.Choice(["auto", *SOLVERS, *SKETCH_SOLVERS, "sdp"]),
     default="auto",
     show_default=True,
-    help="How to improve the clusters: Lloyd's iterations alone (lloyd), followed by moves of "
-    "single rows (hartigan), or followed by adding and removing centers (breathing). cells is for "
-    "hundreds of clusters and more. orss06, kss04 (up to 4 clusters) and exact are the methods of "
-    "the literature that the paper builds on. sdp improves what auto finds, and proves how good it "
-    "is; for up to 2,000 rows.",
+    help="How to find the clusters: Lloyd's iterations with swaps of centers (auto), alone "
+    "(lloyd), or followed by moves of single rows (hartigan). orss06, kss04 (up to 4 clusters) "
+    "and exact are the methods of the literature that the paper builds on. sdp improves what auto "
+    "finds, and proves how good it is; for up to 2,000 rows.",
 )
 @click.option(
-    "--n-init", metavar="N|auto", **AUTO_COUNT, help="Number of restarts; the best one is kept."
+    "--n-init", metavar="N|auto", **AUTO_COUNT, help="Number of starts; the best one is kept."
 )
 @click.option(
     "--max-iter",

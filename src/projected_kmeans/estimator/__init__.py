@@ -14,11 +14,14 @@ of its methods is a few lines that call a function of another module.
 `representatives`        the rows nearest to each center, in one walk
 `cluster_descriptions`   what each cluster is: size, spread, columns that stand out, nearest rows
 `partial_fit`            the steps of ``partial_fit``: check, begin and extend a stream of rows
-`hierarchy`              the coarse cells over very many clusters
 `exports`                scikit-learn's KMeans, a FAISS index, an ONNX graph
 `label_series`           labels as a Series if the rows came as a table
 `notebook_display`       an estimator as HTML, for notebooks
 `plan_fit`               what a fit would do and cost, and what else could be done
+`fit_checkpoint`         to which fit a checkpoint belongs, and the end of a fit
+`fit_warnings`           warnings after a fit that found fewer clusters or proved less than asked
+`proving`                proofs and further clusterings in turn, until a guarantee is met
+`sketch_solvers`         the paper's solvers and those of the caller, which get the whole sketch
 `fit_document`           the document of a fit, which is result.json and the source of reports
 `model_files`            save_model and load_model: centers.npy and model.json
 `model_document`         what the files of a stored model say, each field checked

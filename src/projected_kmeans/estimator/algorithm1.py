@@ -6,7 +6,7 @@ about the result stands in `theorem1`. `ProjectedKMeans` has the same steps and 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import scipy.sparse
@@ -15,24 +15,26 @@ from sklearn.base import BaseEstimator
 
 from projected_kmeans.blocks.block_source import BlockSource
 from projected_kmeans.blocks.inputs import open_input, open_weights
+from projected_kmeans.estimator.fit_warnings import warn_of_fit, warn_of_gamma
+from projected_kmeans.estimator.sketch_solvers import open_solver
 from projected_kmeans.estimator.theorem1 import (
     AS_IN_PAPER,
     Theorem1,
     choose_dimensions,
     warn_of_dimensions,
 )
-from projected_kmeans.fit.fit_warnings import warn_of_fit, warn_of_gamma
-from projected_kmeans.fit.pipeline import cluster_sketch, lift_partition
-from projected_kmeans.fit.reduction import reduce_rows
-from projected_kmeans.fit.storage import open_storage
 from projected_kmeans.keys import RandomState
-from projected_kmeans.passes.scoring import indicator_matrix, normalize
-from projected_kmeans.planning.recipe import Recipe, describe_place, resolve_recipe
-from projected_kmeans.planning.settings import Settings, check_parameters, check_sizes
-from projected_kmeans.planning.sizes import Sizes
+from projected_kmeans.passes.moments import normalize
+from projected_kmeans.passes.scoring import indicator_matrix
 from projected_kmeans.results import Clustering, Labels
-from projected_kmeans.running.run import Run
-from projected_kmeans.solvers.own_solvers import name_solver
+from projected_kmeans.running.checkpoint import Run
+from projected_kmeans.search.approach import Approach, choose_approach
+from projected_kmeans.search.levels import search_original, search_sketch
+from projected_kmeans.search.own_solvers import name_solver
+from projected_kmeans.search.recipe import Recipe, describe_place, resolve_recipe
+from projected_kmeans.search.reduction import reduce_rows
+from projected_kmeans.search.settings import Settings, Sizes, check_parameters, check_sizes
+from projected_kmeans.search.storage import open_storage
 from projected_kmeans.sources.memory_shortage import explain_shortage
 from projected_kmeans.sources.protocol import RowSource
 
@@ -161,29 +163,33 @@ def random_projection_kmeans(
     dimensions = choose_dimensions(n_clusters, eps, constant, n_components, rows.shape[1])
     # 2. Compute a random d x t matrix R. The recipe has it as a key and a size.
     options = {"random_state": random_state, "n_threads": n_threads}
-    recipe = _draw_signs(rows, n_clusters, dimensions.t, solver=solver, **options)
+    recipe, approach = _draw_signs(rows, n_clusters, dimensions.t, solver=solver, **options)
     weights, run = open_weights(sample_weight, rows), Run()
     with open_storage(recipe.memory, run) as storage:
         # 3. Compute the product A R.
         opened = storage.open_rows(rows)
         original, sketch = reduce_rows(recipe, opened, weights, run, storage)
         # 4. Run the gamma-approximation algorithm on A R; return the indicator matrix.
-        (best,) = cluster_sketch(recipe, original, sketch, run)
-        found = lift_partition(original, sketch, [best], run).original
+        best = search_sketch(recipe, approach, original, sketch, run)
+        found = search_original(recipe, approach, original, sketch, best, run).original
     warn_of_dimensions(dimensions)
     warn_of_fit(best, found, recipe, None)
-    warn_of_gamma(recipe.approach.solver, best.gamma)
-    theorem = Theorem1.of(dimensions, recipe.approach.solver, best.gamma)
+    warn_of_gamma(approach.solver, best.gamma)
+    theorem = Theorem1.of(dimensions, approach.solver, best.gamma)
     return _describe(found, theorem, name_solver(solver), recipe.key)
 
 
-def _draw_signs(rows: BlockSource, n_clusters: int, t: int, **options: Any) -> Recipe:
+def _draw_signs(
+    rows: BlockSource, n_clusters: int, t: int, **options: Any
+) -> tuple[Recipe, Approach]:
     """Return the recipe of the paper: t signs, one run of the solver, and nothing after it."""
     settings = Settings(n_clusters, n_components=t, **AS_IN_PAPER, **options)
     check_parameters(settings)
     check_sizes(settings, *rows.shape)
     sizes = Sizes.of(rows, n_clusters)
-    return resolve_recipe(settings, sizes, limits=None, **describe_place(rows))
+    recipe = resolve_recipe(settings, sizes, limits=None, **describe_place(rows))
+    recipe = replace(recipe, solve=open_solver(settings, recipe))
+    return recipe, choose_approach(settings, sizes)
 
 
 def _describe(found: Clustering, theorem: Theorem1, solver: str, key: int) -> Algorithm1Result:

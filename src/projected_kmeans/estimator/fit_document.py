@@ -19,7 +19,7 @@ from projected_kmeans import _native
 from projected_kmeans.estimator.fitted_model import FittedModel
 from projected_kmeans.estimator.projected_kmeans import ProjectedKMeans, read_fitted_model
 from projected_kmeans.output_files import hash_array
-from projected_kmeans.solvers.own_solvers import name_function
+from projected_kmeans.search.own_solvers import name_function
 
 RESULT_FORMAT = "projected_kmeans result"
 FORMAT_VERSION = 1

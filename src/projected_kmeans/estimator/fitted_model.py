@@ -15,8 +15,8 @@ from sklearn.base import BaseEstimator
 
 from projected_kmeans.certificates.certificate import Certificate
 from projected_kmeans.checks import check_threads
-from projected_kmeans.planning.settings import Settings
 from projected_kmeans.results import Floats
+from projected_kmeans.search.settings import Settings
 
 
 @dataclass(frozen=True)

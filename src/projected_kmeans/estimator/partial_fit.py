@@ -11,12 +11,12 @@ from projected_kmeans.blocks.block_source import BlockSource
 from projected_kmeans.blocks.column_scan import ColumnScan
 from projected_kmeans.blocks.element_types import compute_type
 from projected_kmeans.checks import check_components
-from projected_kmeans.fit.storage import open_storage
 from projected_kmeans.keys import resolve_key
-from projected_kmeans.planning.memory_plan import plan_labels
-from projected_kmeans.planning.settings import Settings, limits_sizes
 from projected_kmeans.results import Floats
-from projected_kmeans.solvers.own_solvers import check_weighted_solver
+from projected_kmeans.search.memory_plan import plan_labels
+from projected_kmeans.search.own_solvers import check_weighted_solver
+from projected_kmeans.search.settings import Settings, limits_sizes
+from projected_kmeans.search.storage import open_storage
 from projected_kmeans.streaming.continued_model import ModelSummary
 from projected_kmeans.streaming.row_stream import RowStream
 
@@ -33,7 +33,6 @@ STREAM_ATTRIBUTES = (
     "gamma_",
     "cluster_centers_",
     "explained_variance_ratio_",
-    "hierarchy_",
     "history_",
     "inertia_",
     "n_components_",

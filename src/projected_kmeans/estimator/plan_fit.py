@@ -20,14 +20,14 @@ from projected_kmeans.blocks.inputs import open_input
 from projected_kmeans.blocks.memory_blocks import open_blocks
 from projected_kmeans.estimator.projected_kmeans import ProjectedKMeans
 from projected_kmeans.keys import PROBE, open_stream
-from projected_kmeans.planning.approach import Approach
-from projected_kmeans.planning.forecast import Forecast, forecast
-from projected_kmeans.planning.memory_plan import MemoryPlan
-from projected_kmeans.planning.recipe import Recipe, resolve_recipe
-from projected_kmeans.planning.settings import Settings, check_parameters
-from projected_kmeans.planning.sizes import Sizes
+from projected_kmeans.projections.map_protocol import RandomMap
 from projected_kmeans.projections.named_maps import MAPS
 from projected_kmeans.result_tables import ResultTable
+from projected_kmeans.search.approach import Approach, choose_approach
+from projected_kmeans.search.forecast import Forecast, forecast_fit
+from projected_kmeans.search.memory_plan import MemoryPlan
+from projected_kmeans.search.recipe import Recipe, resolve_recipe
+from projected_kmeans.search.settings import Settings, Sizes, check_parameters
 from projected_kmeans.sources.protocol import RowSource
 
 # What is compared: principal directions, the paper's signs, a cheaper map, and no map at all.
@@ -181,18 +181,23 @@ def plan_fit(
     stored = not (rows.resident or rows.distant)
     sizes = Sizes.of(rows, model.n_clusters)
     recipe = resolve_recipe(settings, sizes, stored=stored)
-    recipes = [recipe, *_list_alternatives(settings, sizes, recipe.approach, stored)]
-    ways = [each.approach for each in recipes]
     sample: Any = np.empty((0, sizes.n_columns))
+    learnt = None
     if probe:
         sample = _draw_sample(rows, sizes, recipe.key)
         if settings.on_missing == "skip":
             sample = sample[find_holes(open_blocks(sample)).complete]
+        if isinstance(recipe.projection, RandomMap) and sample.shape[0]:
+            learnt = recipe.projection
+            learnt.learn(open_blocks(sample), None)
+    chosen = choose_approach(settings, sizes, learnt)
+    tried = [(settings, recipe, chosen), *_list_alternatives(settings, sizes, chosen, stored)]
+    ways = [approach for _, _, approach in tried]
     n_few = min(model.n_clusters, max(1, sample.shape[0] // ROWS_PER_PROBE_CLUSTER))
     changes = _measure_changes(model, sample, n_few, ways) if probe else [None] * len(ways)
     options = [
-        Option(each.approach, _forecast(sizes, each), each.memory, change)
-        for each, change in zip(recipes, changes, strict=True)
+        Option(approach, _forecast(other, sizes, each), each.memory, change)
+        for (other, each, approach), change in zip(tried, changes, strict=True)
     ]
     return Plan(sizes, stored, options[0], tuple(options[1:]), sample.shape[0], n_few)
 
@@ -210,16 +215,16 @@ def _list_cells(option: Option) -> tuple[str, ...]:
     )
 
 
-def _forecast(sizes: Sizes, recipe: Recipe) -> Forecast:
+def _forecast(settings: Settings, sizes: Sizes, recipe: Recipe) -> Forecast:
     """Return the cost of a recipe; with a memory limit, its memory is what counts against it."""
-    cost, counted = forecast(sizes, recipe.approach, recipe.n_threads), recipe.memory.total_bytes
+    cost, counted = forecast_fit(settings, sizes), recipe.memory.total_bytes
     return cost if counted is None else replace(cost, megabytes=counted / 2**20)
 
 
 def _list_alternatives(
     settings: Settings, sizes: Sizes, chosen: Approach, stored: bool
-) -> list[Recipe]:
-    """Return the recipes with other maps that have fewer dimensions than there are columns."""
+) -> list[tuple[Settings, Recipe, Approach]]:
+    """Return what other maps, with fewer dimensions than columns, would be."""
     found = []
     for name in ALTERNATIVES:
         if name == chosen.projection:
@@ -229,8 +234,9 @@ def _list_alternatives(
             recipe = resolve_recipe(other, sizes, stored=stored)
         except ValueError:  # the memory limit is too small for this map
             continue
-        if name is None or recipe.approach.n_components < sizes.n_columns:
-            found.append(recipe)
+        approach = choose_approach(other, sizes)
+        if name is None or approach.n_components < sizes.n_columns:
+            found.append((other, recipe, approach))
     return found
 
 

@@ -1,7 +1,7 @@
 """`ProjectedKMeans`, the estimator. ``fit`` is the table of contents of the algorithm.
 
 Each method calls a function of another module, so that this one computes nothing itself. It is
-longer than 300 lines because the documentation of all parameters and attributes is here.
+long because the documentation of all parameters and attributes is here.
 """
 
 from __future__ import annotations
@@ -26,16 +26,24 @@ from sklearn.base import (
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
+from projected_kmeans.blocks.block_source import BlockSource
 from projected_kmeans.blocks.element_types import compute_type
 from projected_kmeans.blocks.inputs import CompleteInput, open_complete, open_input, skip_holes
 from projected_kmeans.certificates.certificate import Certificate
 from projected_kmeans.checks import check_centers
 from projected_kmeans.estimator.cluster_descriptions import describe_model, to_frame
 from projected_kmeans.estimator.exports import make_faiss, make_onnx, make_sklearn
+from projected_kmeans.estimator.fit_checkpoint import Finished, finish_run, open_run, recall_result
+from projected_kmeans.estimator.fit_warnings import (
+    warn_of_client,
+    warn_of_fit,
+    warn_of_gamma,
+    warn_of_guarantee,
+    warn_of_init,
+)
 from projected_kmeans.estimator.fitted_attributes import FittedAttribute, list_unset_attributes
 from projected_kmeans.estimator.fitted_model import FittedModel
 from projected_kmeans.estimator.foreign_parameters import explain_foreign_parameters
-from projected_kmeans.estimator.hierarchy import Hierarchy, describe_hierarchy
 from projected_kmeans.estimator.label_series import label_like
 from projected_kmeans.estimator.notebook_display import show_html
 from projected_kmeans.estimator.partial_fit import (
@@ -52,44 +60,35 @@ from projected_kmeans.estimator.prediction import (
     measure_nearest,
     sum_distances,
 )
+from projected_kmeans.estimator.proving import certify_partition, check_proof_size, check_proofs
 from projected_kmeans.estimator.representatives import Representatives, find_representatives
-from projected_kmeans.fit.fit_checkpoint import Finished, finish_run, open_run, recall_result
-from projected_kmeans.fit.fit_warnings import (
-    warn_of_client,
-    warn_of_fit,
-    warn_of_gamma,
-    warn_of_guarantee,
-    warn_of_init,
-)
-from projected_kmeans.fit.limited_sizes import limit_sizes
-from projected_kmeans.fit.pipeline import (
-    adapt_recipe,
-    cluster_sketch,
-    lift_partition,
-    watch_tails,
-)
-from projected_kmeans.fit.polishing import polish_partition
-from projected_kmeans.fit.proving import certify_partition
-from projected_kmeans.fit.reduction import forget_sketch, reduce_rows
-from projected_kmeans.fit.setting_aside import renumber_init, trim_partition, weigh_near_rows
-from projected_kmeans.fit.storage import open_storage
+from projected_kmeans.estimator.sketch_solvers import open_solver
 from projected_kmeans.keys import RandomState
-from projected_kmeans.passes.cluster_sums import KeptSums
-from projected_kmeans.passes.scoring import largest_inertia, normalize
-from projected_kmeans.passes.total_inertia import explain_share
-from projected_kmeans.planning.approach import Approach
-from projected_kmeans.planning.forecast import Forecast, forecast
-from projected_kmeans.planning.recipe import (
+from projected_kmeans.passes.moments import explain_share, largest_inertia, normalize
+from projected_kmeans.results import FitState, Floats
+from projected_kmeans.running.interrupts import catch_interrupts
+from projected_kmeans.running.monitor import Monitor
+from projected_kmeans.search.approach import Approach, choose_approach
+from projected_kmeans.search.forecast import Forecast, forecast_fit
+from projected_kmeans.search.levels import search_original, search_sketch
+from projected_kmeans.search.recipe import (
     Recipe,
     describe_place,
     read_limits,
     resolve_recipe,
 )
-from projected_kmeans.planning.settings import Settings, check_parameters, check_sizes
-from projected_kmeans.planning.sizes import Sizes
-from projected_kmeans.results import FitState
-from projected_kmeans.running.interrupts import catch_interrupts
-from projected_kmeans.running.monitor import Monitor
+from projected_kmeans.search.reduction import reduce_rows
+from projected_kmeans.search.settings import (
+    Settings,
+    Sizes,
+    check_parameters,
+    check_sizes,
+    limits_sizes,
+    list_proofs,
+    renumber_init,
+)
+from projected_kmeans.search.storage import open_storage
+from projected_kmeans.search.trimming import trim_partition, weigh_near_rows
 from projected_kmeans.sources.memory_shortage import explain_shortage
 from projected_kmeans.sources.protocol import RowSource
 from projected_kmeans.streaming.continued_model import ModelSummary, compare_squares
@@ -130,8 +129,10 @@ class ProjectedKMeans(
         projection would not save work; ``approach_.reason`` says which and why.
     n_components : int or "auto", default="auto"
         Dimensions of the sketch (the projected rows), t. "auto" is `target_dimension` of
-        ``n_clusters`` and ``eps``; for "svd" without ``eps`` it is ceil(k / 0.3), at most 64.
-        Ignored if ``projection`` is None or a transformer.
+        ``n_clusters`` and ``eps``; for "svd" without ``eps`` it is ceil(k / 0.3), at most 64, and
+        up to 256 if the next k directions hold more than a quarter of the variance, as those of
+        embeddings do. ``approach_.reason`` says what they keep. Ignored if ``projection`` is None
+        or a transformer.
     eps : float, optional
         Error parameter in (0, 1). If given, ``n_components="auto"`` is the number that the theorem
         for this projection asks for, at most the number of columns. If not, it is a smaller number
@@ -150,66 +151,48 @@ class ProjectedKMeans(
         (k,). "model" takes the centers that this model has from an earlier fit, or was loaded with.
         A callable ``init(X, n_clusters, random_state)`` returns one of these arrays.
     n_init : int or "auto", default="auto"
-        Number of restarts, each from its own first centers. With more than 3, all restarts make a
-        few passes in the sketch, the better half continues for twice as many passes, and so on
-        until three are left; these run to the end, and the one with the lowest inertia in the
-        original space wins. For large data and the solver "lloyd", restarts instead run on a
-        subsample of the sketch with 256 rows per cluster (at most a third of the rows), and the
-        best of them continues with all rows. "auto" is 3 to 8, or 1 if ``init`` fixes the centers
-        or the data are so large that restarts would take too long. On small data it is 4, and these
-        restarts run inside a kernel, of which the best continues.
-    solver : {"auto", "lloyd", "cells", "hartigan", "breathing", "orss06", "kss04", "exact", \
-            "sdp"}, estimator or callable, default="auto"
-        "lloyd" compares rows with all centers. "cells" is for hundreds to a hundred thousand
-        clusters: it divides the sketch into coarse cells, seeds inside each, compares rows with the
-        centers around their own cluster only, and moves centers that are missed least to clusters
-        that gain most. Its work hardly grows with k. It draws its own first centers, and needs a
-        projection if rows are sparse or the metric is "cosine". "hartigan" runs Lloyd's method
-        until it converges and then moves single points, as MatLab's kmeans does. "breathing"
-        continues after Lloyd's method with a local search that adds and removes centers (Fritzke
-        2020); see the notes for its cost and gain. "auto" is "lloyd" after restarts with swaps of
-        centers for small data, which takes less than a second; "cells" from 500 clusters on, if
-        each has at least 8 rows and neither ``init`` nor ``n_init`` asks for more; else "lloyd",
-        whose best restarts then also add and remove centers as long as each round lowers the
-        inertia by 0.1 %. Where restarts would run and the rows have heavy tails (the farthest
-        1 / 256 of them hold a tenth of the sum of squares), "auto" is "cells" with all rows as one
-        cell, because a subsample misses the far rows. If the map is left open, too, rows of up to
-        1,024 columns are then searched in the original space, because a sketch misses values that
-        are far in a column by themselves. If a certificate is asked for, "auto" also takes the
-        better labels that its proof may find. "sdp" makes that proof in any case
-        (``certificate="semidefinite"``), for up to 2,000 rows; it takes seconds to a minute, and
-        often proves that the result is optimal. The next three get the sketch as a whole, so that
-        ``init`` has no effect. "orss06" is the method of Ostrovsky, Rabani, Schulman and Swamy
-        (2006): their seeding, and one step of Lloyd's method. "kss04" is the search of Kumar,
-        Sabharwal and Sen (2004) with an error of 0.5, for up to 4 clusters. "exact" finds the best
-        partition of the sketch, for up to 15 rows; more rows are clustered by local search, and the
-        semidefinite bound proves that this is the best, or a warning says what is proven. A solver
-        of your own is a scikit-learn clusterer with ``n_clusters``, or a function ``solver(sketch,
-        n_clusters, random_state)`` that returns labels; see the notes.
+        Number of starts, each from its own first centers. They run on the first level: a sample of
+        the rows if there are many, else all rows. The best of them goes on. "auto" is 1 to 4, up to
+        16 on small data, where they run inside a kernel, and 1 if ``init`` fixes the centers.
+    solver : {"auto", "lloyd", "hartigan", "orss06", "kss04", "exact", "sdp"}, estimator or \
+            callable, default="auto"
+        "auto" searches by passes of Lloyd's method and swaps: centers that are least useful move to
+        clusters worth splitting, as long as that pays. With hundreds of clusters or more a row is
+        compared with the centers around its own, so that the work hardly grows with k. If a
+        certificate is asked for, "auto" also takes the better labels that its proof may find.
+        "lloyd" makes no swaps and compares rows with all centers. "hartigan" runs Lloyd's method
+        until it converges and then moves single points, as MatLab's kmeans does. "sdp" makes a
+        proof in any case (``certificate="semidefinite"``), for up to 2,000 rows; it takes seconds
+        to a minute, and often proves that the result is optimal. The next three get the sketch as a
+        whole, so that ``init`` has no effect. "orss06" is the method of Ostrovsky, Rabani, Schulman
+        and Swamy (2006): their seeding, and one step of Lloyd's method. "kss04" is the search of
+        Kumar, Sabharwal and Sen (2004) with an error of 0.5, for up to 4 clusters. "exact" finds
+        the best partition of the sketch, for up to 15 rows; more rows are clustered by the search,
+        and the semidefinite bound proves that this is the best, or a warning says what is proven. A
+        solver of your own is a scikit-learn clusterer with ``n_clusters``, or a function
+        ``solver(sketch, n_clusters, random_state)`` that returns labels; see the notes.
     max_iter : int, default=300
         Maximum number of passes of the solver over the sketch, both phases together.
     tol : float, default=1e-4
         Lloyd's method has converged if the squared shift of the centers is below ``tol`` times the
         mean variance of the sketch's columns. "hartigan" ignores it and runs until no point moves.
     inertia_tol : float or "auto", default="auto"
-        Each phase of the solver, and polishing, also stops after a pass that lowers the inertia by
-        less than this share. 0 turns this off. "auto" is 3e-7 times k, at most 3e-5, for "lloyd"
-        on large data, else 0.
+        A level, and polishing, also ends after a pass that lowers the inertia by less than this
+        share. 0 turns this off. "auto" is 3e-7 times k, 2e-4 from 128 clusters on, and 0 on small
+        data.
     time_budget : float, optional
         Seconds after which the fit stops at the end of the current pass and keeps the best result
         so far. Reading, one seeding, one pass and lifting are always done.
     polish_iter : int or "auto", default="auto"
-        Passes of Lloyd's method in the original space after the sketch is clustered, and after them
-        one that labels every row by its nearest center. 0 makes neither and is exactly the paper's
-        algorithm. "auto" is 4 for small data, else 1 after "svd" and 2 after other projections;
-        after "svd" up to 5 more follow, as long as each lowers the inertia by 0.02 %. It is 0 if
+        Passes in the original space after the sketch is clustered, at most, and after them one that
+        labels every row by its nearest center. 0 makes neither and is exactly the paper's
+        algorithm. "auto" makes passes and swaps until one gains less than 0.05 %. It is 0 if
         nothing was projected, and after a solver of your own, because that may aim at something
         else than inertia.
     polish_candidates : int, "auto" or None, default="auto"
-        Number of centers that a polish pass compares each row with: those nearest in the sketch,
-        found once, and always the row's own center. None compares each row with all centers.
-        "auto" is 16 for 128 clusters or more, which saves most of the time and keeps most of the
-        gain, else None. The log says how many distances were computed.
+        Number of centers that a pass in the original space compares each row with: those around the
+        center of its cluster. None compares each row with all centers. "auto" is 32 from 128
+        clusters on (16 of more than 4,096), else None.
     trim : float, default=0.0
         Share of the rows, or of their weight, to set aside because they are far from all centers
         (trimmed k-means): label -1. Centers and inertia are those of the other rows. The farthest
@@ -302,22 +285,19 @@ class ProjectedKMeans(
         is read, because that times this machine for a few milliseconds, once in a process.
     projection_ : transformer or None
         The fitted map.
-    hierarchy_ : Hierarchy or None
-        The coarse cells over the clusters (``cells`` and ``centers``), if the solver was "cells";
-        else None.
     key_ : int
         The integer that fixed all random choices: passed as ``random_state`` it repeats the fit.
     n_iter_ : int
-        Passes of the solver in the restart that won.
+        Passes over all rows of the sketch, in the start that won.
     history_ : tuple of float
-        Inertia after each of these passes, in the sketch.
+        The lowest inertia after each of these passes, in the sketch.
     stopped_ : {"converged", "max_iter", "time", "callback", "interrupted"}
         Why the fit ended: the solver converged, used its maximum number of passes, ran out of
         ``time_budget``, or was stopped by the callback or by Ctrl-C.
     timings_ : dict
         Seconds of each step.
     trace_ : tuple of FitState
-        Every unit of work of all restarts that computed an inertia.
+        Every unit of work of all starts and levels that computed an inertia.
     trimmed_rows_ : ndarray of int64 (m,)
         Indices of the rows that ``trim`` set aside, ascending.
     trim_distance_ : float
@@ -343,7 +323,8 @@ class ProjectedKMeans(
     -----
     ``predict`` assigns a row to the nearest of ``cluster_centers_``, and ``labels_`` are the same
     clusters: rows are assigned once more after the last pass. Centers then stay, so that they are
-    the means of the clusters before that, as in scikit-learn; ``inertia_`` is about them, and is
+    the means of the clusters before that, as in scikit-learn, but a further step of means would
+    lower the inertia by less than 0.03 %; ``inertia_`` is about them, and is
     ``-score`` of the rows. With many clusters of dense rows, bounds prove most distances of this
     assignment needless. If rows were projected and ``polish_iter=0``, or if the fit was
     stopped before, ``labels_`` is the paper's partition, which was found in the sketch, and
@@ -353,10 +334,6 @@ class ProjectedKMeans(
     when one of the attributes above is first read. Before that ``has_pending_rows_`` is True.
     ``check_is_fitted``, ``clone``, ``repr``, copying, pickling and ``hasattr`` of any other name
     never run a clustering.
-
-    ``solver="breathing"`` never ends with a higher inertia than "lloyd" from the same first
-    centers. ``max_iter`` counts the passes of both phases; if breathing ends early because of it,
-    raise it. docs/kmeans.md has its measured cost.
 
     A solver of your own gets the sketch as one read-only array. An estimator is cloned; its
     ``n_clusters`` and, if it has one, its ``random_state`` are set. The seed is ``key_`` modulo
@@ -405,7 +382,6 @@ class ProjectedKMeans(
     n_components_ = FittedAttribute[int]()
     approach_ = FittedAttribute[Approach]()
     projection_ = FittedAttribute[Any]()
-    hierarchy_ = FittedAttribute[Hierarchy | None]()
     n_iter_ = FittedAttribute[int]()
     history_ = FittedAttribute[tuple[float, ...]]()
     stopped_ = FittedAttribute[str]()
@@ -525,16 +501,15 @@ class ProjectedKMeans(
         settings = self._checked_settings()
         opened = open_complete(self, X, sample_weight, self.on_missing, reset=True, client=client)
         rows, weights = opened.rows, opened.weights
-        settings = renumber_init(settings, opened.holes)
+        if len(opened.holes.rows):
+            settings = renumber_init(settings, opened.holes)
         check_sizes(settings, *rows.shape)
-        limits = read_limits(settings, rows.shape[0], weights)
-        sizes = Sizes.of(rows, self.n_clusters)
-        recipe = resolve_recipe(settings, sizes, limits=limits, **describe_place(rows))
-        warn_of_client(rows, settings, recipe.approach, weights)
+        sizes, proofs = Sizes.of(rows, self.n_clusters), list_proofs(settings)
+        recipe = _resolve(settings, sizes, rows, weights)
         monitor = Monitor(self.callback, self.verbose, self.time_budget)
 
         # Set before the work, because a live page shows the forecast while the fit runs.
-        self._forecast = partial(forecast, sizes, recipe.approach, recipe.n_threads)
+        self._forecast = partial(forecast_fit, settings, sizes)
         with (
             catch_interrupts(monitor.interrupt),
             open_run(vars(settings), recipe, rows, weights, monitor) as run,
@@ -543,26 +518,27 @@ class ProjectedKMeans(
             finished = recall_result(run, recipe.projection, rows.shape, self.n_clusters)
             if finished is None:
                 source = storage.open_rows(rows)
-                near = weigh_near_rows(self.trim, recipe, source, weights)
+                near = weights
+                if self.trim:
+                    near = weigh_near_rows(self.trim, recipe, source, weights)
                 reduced = reduce_rows(recipe, source, near, run, storage)
-                recipe, reduced = watch_tails(recipe, reduced, monitor)
-                original, sketch = reduced
-                finalists = cluster_sketch(recipe, original, sketch, run)
-                finalists = limit_sizes(recipe, sketch, finalists, run)
-                guaranteed = settings.guarantee is not None
-                original, sketch = reduced = forget_sketch(recipe, reduced, guaranteed=guaranteed)
-                kept = KeptSums()
-                lifted = lift_partition(original, sketch, finalists, run, kept)
-                polished = polish_partition(recipe, original, sketch, lifted, run, kept)
-                found = Finished(lifted.sketched, polished, has_tails=recipe.approach.has_tails)
-                found = trim_partition(self.trim, recipe, original, weights, found)
-                found = certify_partition(settings, recipe, reduced, found, run)
+                approach = choose_approach(settings, sizes, recipe.projection)
+                sketched = search_sketch(recipe, approach, *reduced, run)
+                if settings.guarantee is None:
+                    reduced = reduced.forget()
+                finished = Finished(*search_original(recipe, approach, *reduced, sketched, run))
+                if self.trim:
+                    centers = finished.polished.centers
+                    ended = trim_partition(self.trim, reduced.original, weights, centers)
+                    finished = finished.trim(ended)
+                if proofs:
+                    finished = certify_partition(settings, recipe, approach, reduced, finished, run)
                 storage.check_files()
-                finished = finish_run(run, found)
+                finish_run(run, finished)
 
         monitor.finish()
-        recipe = adapt_recipe(recipe, rows.shape[1], finished.has_tails)
-        self._keep(opened, recipe, finished, monitor)
+        approach = choose_approach(settings, sizes, recipe.projection)
+        self._keep(opened, recipe, approach, finished, monitor)
         return self
 
     def fit_predict(self, X: Any, y: object = None, sample_weight: ArrayLike | None = None) -> Any:
@@ -1060,26 +1036,33 @@ class ProjectedKMeans(
                 )
             settings = replace(settings, init=self.cluster_centers_.astype(np.float64))
         check_parameters(settings)
+        if list_proofs(settings) or settings.certificate_time is not None:
+            check_proofs(settings)
         return settings
 
     def _keep(
         self,
         opened: CompleteInput,
         recipe: Recipe,
+        approach: Approach,
         finished: Finished,
         monitor: Monitor,
     ) -> None:
         """Warn about what the caller should know, and set the fitted attributes."""
         rows, holes = opened.rows, opened.holes
         sketched, polished, projection = finished.sketched, finished.polished, recipe.projection
-        warn_of_init(self.init, self.n_init)
-        warn_of_fit(sketched, polished, recipe, monitor.stopped)
-        warn_of_gamma(recipe.approach.solver, sketched.gamma)
-        warn_of_guarantee(self.guarantee, finished.certificate)
+        if not isinstance(self.init, str):
+            warn_of_init(self.init, self.n_init)
+        if not polished.mass.min() > 0 or monitor.stopped:
+            warn_of_fit(sketched, polished, recipe, monitor.stopped)
+        if approach.solver == "exact":
+            warn_of_gamma(approach.solver, sketched.gamma)
+        if self.guarantee is not None:
+            warn_of_guarantee(self.guarantee, finished.certificate)
         self._stream = self._data_columns = None
         self._left_out_columns = ()
         self._projection_name = None if projection is None else type(projection).__name__
-        self.key_, self.projection_, self.approach_ = recipe.key, projection, recipe.approach
+        self.key_, self.projection_, self.approach_ = recipe.key, projection, approach
         self.labels_ = opened.given.labels_like_input(holes.spread(finished.labels, -1))
         self.missing_rows_, self.n_samples_seen_ = holes.rows, rows.shape[0]
         self.cluster_centers_ = polished.centers.astype(compute_type(rows.dtype), copy=False)
@@ -1095,8 +1078,6 @@ class ProjectedKMeans(
         self._center_weights = polished.center_weights
         self._total_inertia = polished.total_inertia
         self.explained_variance_ratio_ = explain_share(polished.inertia, polished.total_inertia)
-        dtype = self.cluster_centers_.dtype
-        self.hierarchy_ = describe_hierarchy(sketched, polished, dtype)
         self.n_iter_ = sketched.n_iter
         self.history_ = sketched.history
         self.stopped_ = monitor.stopped or ("converged" if sketched.converged else "max_iter")
@@ -1149,6 +1130,21 @@ class ProjectedKMeans(
         tags.input_tags.allow_nan = Settings.of(vars(self)).on_missing == "skip"
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
+
+
+def _resolve(settings: Settings, sizes: Sizes, rows: BlockSource, weights: Floats | None) -> Recipe:
+    """Return what a fit depends on beside the rows; raise or warn where that does not suit them."""
+    limits = None
+    if limits_sizes(settings):
+        limits = read_limits(settings, rows.shape[0], weights)
+    if settings.solver == "sdp":
+        check_proof_size(rows.shape[0])
+    recipe = resolve_recipe(settings, sizes, limits=limits, **describe_place(rows))
+    if settings.solver not in ("auto", "lloyd", "hartigan"):
+        recipe = replace(recipe, solve=open_solver(settings, recipe))
+    if rows.keeps_new_rows:
+        warn_of_client(rows, settings, sizes, weights)
+    return recipe
 
 
 def read_fitted_model(model: ProjectedKMeans) -> FittedModel:

@@ -19,9 +19,9 @@ import numpy as np
 from sklearn.exceptions import DataDimensionalityWarning
 
 from projected_kmeans.checks import check_count
-from projected_kmeans.fit.fit_warnings import find_caller_level
+from projected_kmeans.estimator.fit_warnings import find_caller_level
 from projected_kmeans.projections.target_dimension import RULES, target_dimension
-from projected_kmeans.solvers.kss04 import DEFAULT_EPS
+from projected_kmeans.search.kss04 import DEFAULT_EPS
 
 # The parameters of `ProjectedKMeans` that make it Algorithm 1. With one run of the solver, nothing
 # compares finalists on the original rows.

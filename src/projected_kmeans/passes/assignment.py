@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,9 +19,6 @@ from projected_kmeans.passes.frame import Frame
 from projected_kmeans.passes.ranked_rows import no_rows
 from projected_kmeans.results import Floats, Labels
 
-# What a search remembers whose labels depend on the centers alone.
-NOTHING: Floats = np.empty(0)
-
 # Numbers of centers that are subtracted at a time, 2 MB of float64.
 SHIFT_SIZE = 2**18
 
@@ -32,17 +29,11 @@ class Nearness:
 
     They are rounded in the precision of the kernel, because they come from products of rows and
     centers. `own_distances` computes in float64, and `ClusterSums` gives exact sums.
-
-    Attributes
-    ----------
-    frame : Frame
-        The coordinates in which the distances were measured.
-    inside : tuple of two arrays of float32 or float64 (n,), or of none
-        The distances in the frame: to the nearest center, and to the second nearest. They lie where
-        the rows lie, see `BlockSource.new_row_array`. None if they were not wanted.
     """
 
-    frame: Frame
+    frame: Frame  # the coordinates in which the distances were measured
+    # Two arrays (n,), in the frame: distances to the nearest center and to the second nearest. They
+    # lie where the rows lie, see `BlockSource.new_row_array`. Empty if they were not wanted.
     inside: tuple[Any, ...]
 
     @property
@@ -67,35 +58,13 @@ def assign_rows(
     then: Sequence[Task] = (),
     measured: bool = True,
 ) -> Nearness:
-    """Give every row the label of its nearest center.
+    """Overwrite labels by the nearest centers; return the distances, or none if not ``measured``.
 
-    Parameters
-    ----------
-    source : BlockSource
-        n rows.
-    centers : ndarray of float64 (k, columns)
-        The centers.
-    labels : ndarray of int32 (n,)
-        Overwritten. Which center is nearer is decided in float64 wherever rounding could matter,
-        so no label depends on the machine.
-    keep_ties : bool
-        Whether ``labels`` hold a partition already. If so, a row keeps its label unless another
-        center is strictly nearer. If not, of equally near centers the one with the lowest index
-        wins.
-    ranges : ColumnRanges, optional
-        The column ranges of the source. Without them, distances of rows very far from all centers
-        may be infinite.
-    n_threads : int, default=0
-        The number of threads; 0 means as many as OpenMP allows.
-    then : sequence of Task, optional
-        What to do with every block after its rows got their labels.
-    measured : bool, default=True
-        Whether to return the distances.
-
-    Returns
-    -------
-    Nearness
-        The distances of all rows to their nearest two centers, or of no rows if not ``measured``.
+    Which center is nearer is decided in float64 wherever rounding could matter, so no label depends
+    on the machine. With ``keep_ties`` labels hold a partition already, and a row keeps its label
+    unless another center is strictly nearer. Otherwise, of equally near centers the one with the
+    lowest index wins. The tasks ``then`` are done with every block after its rows got their labels.
+    Without ``ranges``, distances of rows very far from all centers may be infinite.
     """
     dtype = compute_type(source.dtype)
     frame = Frame.around(centers, dtype, ranges, moved=not source.sparse)
@@ -167,22 +136,10 @@ def farthest_rows(
     ranges: ColumnRanges | None = None,
     n_threads: int = 0,
 ) -> NDArray[Any]:
-    """Return the rows farthest from the centers of their labels.
+    """Return the rows farthest from the centers of their labels, as RANKED, farthest first.
 
-    Parameters
-    ----------
-    source, centers, labels, ranges, n_threads
-        As in `own_distances`.
-    weights : ndarray of float64 (n,) or None
-        Rows without weight count as equal to their centers.
-    n_listed : int
-        How many rows to list.
-
-    Returns
-    -------
-    ndarray of RANKED (n_listed,)
-        Rows, farthest first, with minus their squared distances as keys; of equally far rows the
-        one with the lowest index comes first.
+    Keys are minus the squared distances. Of equally far rows the one with the lowest index comes
+    first. Rows without weight count as equal to their centers.
     """
     scale = Frame.around(centers, np.dtype(np.float64), ranges, moved=False).scale
     lists = no_rows(1, n_listed)
@@ -221,25 +178,10 @@ def _list_farthest(
 def measure_rows(
     source: BlockSource, centers: Floats, frame: Frame | None = None, n_threads: int = 0
 ) -> NDArray[Any]:
-    """Return the squared distances of all rows to all centers.
+    """Return the squared distances (k, n) of all rows to all centers, in a frame.
 
     They are sums of squared differences, so that the distance between equal points is exactly 0.
-
-    Parameters
-    ----------
-    source : BlockSource
-        n rows.
-    centers : ndarray of float64 (k, columns)
-        The centers.
-    frame : Frame, optional
-        The coordinates in which to measure; by default those around the centers.
-    n_threads : int, default=0
-        The number of threads; 0 means as many as OpenMP allows.
-
-    Returns
-    -------
-    ndarray of float32 or float64 (k, n)
-        The squared distances in the frame: `Frame.undo` converts them to the units of the rows.
+    The frame is by default the one around the centers. `Frame.undo` converts to units of the rows.
     """
     dtype = compute_type(source.dtype)
     frame = frame or Frame.around(centers, dtype)
@@ -258,35 +200,58 @@ def _measure(
 
 
 def squared_shift(after: Floats, before: Floats) -> float:
-    """Return how far all centers moved, squared. Some centers are subtracted at a time."""
+    """Return the sum of the squared shifts of all centers."""
     length = max(1, SHIFT_SIZE // after.shape[1])
     starts = range(0, len(after), length)
     parts = ((after[i : i + length] - before[i : i + length]) ** 2 for i in starts)
     return float(sum(np.sum(part) for part in parts))
 
 
-class Search(Protocol):
-    """Finds the nearest center of every row, pass after pass.
+@dataclass(frozen=True)
+class CenterLists:
+    """Indices of centers, list after list: that of group i is members[starts[i]:starts[i + 1]]."""
 
-    A search may remember what it learned in one pass, such as bounds on distances, for the next.
+    starts: NDArray[np.int64]
+    members: Labels
 
-    Attributes
-    ----------
-    remembered : ndarray of float64
-        What labels of the next pass may depend on beside the centers. A checkpoint stores it.
-    """
+    @classmethod
+    def join(cls, lists: Sequence[NDArray[Any]]) -> CenterLists:
+        """Return several lists, none of them empty, as one value."""
+        starts = np.concatenate([[0], np.cumsum([len(each) for each in lists])]).astype(np.int64)
+        return cls(starts, np.concatenate(lists).astype(np.int32))
 
-    remembered: Floats
+    @classmethod
+    def of_rows(cls, table: NDArray[Any]) -> CenterLists:
+        """Return lists of the same length, one in each row of a table."""
+        starts = np.arange(0, table.size + 1, table.shape[1], dtype=np.int64)
+        return cls(starts, np.ascontiguousarray(table.ravel(), dtype=np.int32))
 
-    def assign(
-        self,
-        centers: Floats,
-        labels: Labels,
-        *,
-        keep_ties: bool,
-        then: Sequence[Task] = (),
-    ) -> None:
-        """Overwrite labels by the nearest centers, and do the tasks ``then`` with every block."""
 
-    def rows_reassigned(self, rows: NDArray[np.int64], targets: Labels) -> None:
-        """Forget what is known of rows that the caller gave other labels."""
+def assign_block(
+    frame: Frame,
+    centers: Floats,
+    lists: CenterLists,
+    n_threads: int,
+    block: Block,
+    groups: Labels | None,
+    labels: Labels,
+    nearest: NDArray[Any] | None = None,
+    second: NDArray[Any] | None = None,
+) -> None:
+    """Assign the rows of one block; see `Problem.assign_listed`."""
+    if nearest is None or second is None:
+        nearest, second = np.empty((2, len(labels)), frame.centers.dtype)
+    _native.nearest_listed(
+        block.rows,
+        frame.origin,
+        frame.scale,
+        frame.centers,
+        centers,
+        groups,
+        lists.starts,
+        lists.members,
+        labels,
+        nearest,
+        second,
+        n_threads,
+    )

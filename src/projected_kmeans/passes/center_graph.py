@@ -1,71 +1,102 @@
-"""Which centers are near each other, found among the centers of near cells.
+"""Which centers are near each other, found among the centers of near groups.
 
-A cell is a set of centers that lie close together. With cells, the work for one center depends on
-the number of centers near it and not on the number of all centers.
+With groups, the work for one center depends on the number of centers near it and not on the number
+of all centers.
 """
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
+from numpy.typing import NDArray
 
 from projected_kmeans import _native
+from projected_kmeans.passes.assignment import CenterLists
 from projected_kmeans.passes.frame import Frame
-from projected_kmeans.passes.listed_search import CenterLists
 from projected_kmeans.results import Labels
 
-# The nearest cells of a cell are searched until they have this many centers for each neighbour
+# Up to this many centers are one group: all of them are compared with all.
+MAX_UNGROUPED = 1024
+
+# Groups are found by this many passes of Lloyd's method over the centers.
+GROUP_PASSES = 3
+
+# The nearest groups of a group are searched until they have this many centers for each neighbour
 # that is wanted, and this many at least. With these the inertia of trees and digits is that of a
 # search among all centers.
 SEARCHED_PER_NEIGHBOUR, MIN_SEARCHED = 8, 1024
 
 
-def find_neighbours(frame: Frame, cells: Labels, n_neighbours: int, n_threads: int = 0) -> Labels:
-    """Return the nearest centers of every center, itself first, then by distance.
+def group_centers(points: NDArray[np.floating], n_groups: int, n_threads: int = 0) -> Labels:
+    """Return the group of every point, numbered from 0; no group is empty."""
+    k, labels = len(points), np.zeros(len(points), np.int32)
+    middles = points[:: max(1, k // n_groups)][:n_groups]
+    origin = np.zeros(points.shape[1], points.dtype)
+    nearest, second = np.empty((2, k), points.dtype)
+    for _ in range(GROUP_PASSES):
+        middles = np.ascontiguousarray(middles, dtype=points.dtype)
+        exact = middles.astype(np.float64)
+        _native.nearest_center(
+            points, origin, 1.0, middles, exact, False, labels, nearest, second, n_threads
+        )
+        _, places, sizes = np.unique(labels, return_inverse=True, return_counts=True)
+        labels = places.astype(np.int32).ravel()
+        order = np.argsort(labels, kind="stable")
+        sums = np.add.reduceat(points[order], np.cumsum(sizes) - sizes, dtype=np.float64)
+        middles = sums / sizes[:, None]
+    return labels
 
-    Parameters
-    ----------
-    frame : Frame
-        The centers.
-    cells : ndarray of int32 (k,)
-        The cell of every center.
-    n_neighbours : int
-        How many centers to return for each, itself included; k if that is smaller.
-    n_threads : int, default=0
-        The number of threads; 0 means as many as OpenMP allows.
 
-    Returns
-    -------
-    ndarray of int32 (k, n_neighbours)
-        Indices of centers.
-    """
-    n_neighbours = min(n_neighbours, len(cells))
-    names, places = np.unique(cells, return_inverse=True)
-    groups: Labels = places.astype(np.int32)
-    out = np.empty((len(cells), n_neighbours), np.int32)
-    lists = _list_near_cells(frame, groups, len(names), n_neighbours, n_threads)
+def find_neighbours(frame: Frame, n_neighbours: int, n_threads: int = 0) -> Labels:
+    """Return (k, n_neighbours) indices: of every center itself, and then the nearest others."""
+    k = len(frame.centers)
+    n_neighbours = min(n_neighbours, k)
+    groups = np.zeros(k, np.int32)
+    if k > MAX_UNGROUPED:
+        groups = group_centers(frame.centers, math.isqrt(k), n_threads)
+    lists = list_near_groups(frame, groups, n_neighbours, n_threads)
+    out = np.empty((k, n_neighbours), np.int32)
     _native.center_neighbours(frame.centers, groups, lists.starts, lists.members, out, n_threads)
     return out
 
 
-def _list_near_cells(
-    frame: Frame, groups: Labels, n_cells: int, n_neighbours: int, n_threads: int
+def list_near_groups(
+    frame: Frame,
+    groups: Labels,
+    n_neighbours: int,
+    n_threads: int = 0,
+    n_searched_centers: int | None = None,
 ) -> CenterLists:
-    """Return for every cell the centers of its nearest cells, its own included."""
+    """Return for every group the centers of its nearest groups, its own included."""
     order = np.argsort(groups, kind="stable")
-    sizes = np.bincount(groups, minlength=n_cells)
+    sizes = np.bincount(groups)
     starts = np.concatenate([[0], np.cumsum(sizes)])
-    sums = np.add.reduceat(frame.centers[order].astype(np.float64), starts[:-1])
-    means = (sums / sizes[:, None]).astype(frame.centers.dtype)
-    gaps = np.empty((n_cells, n_cells), means.dtype)
+    means = _find_middles(frame, order, sizes)
+    gaps = np.empty((len(sizes), len(sizes)), means.dtype)
     _native.squared_distances(means, np.zeros_like(means[0]), 1.0, means, gaps, n_threads)
     np.fill_diagonal(gaps, -1)
     nearest = np.argsort(gaps, axis=1, kind="stable")
-    wanted = max(SEARCHED_PER_NEIGHBOUR * n_neighbours, MIN_SEARCHED)
+    wanted = n_searched_centers or max(SEARCHED_PER_NEIGHBOUR * n_neighbours, MIN_SEARCHED)
     n_searched = 1 + np.sum(np.cumsum(sizes[nearest], axis=1) < wanted, axis=1)
     members = np.split(order, starts[1:-1])
     return CenterLists.join(
         [
-            np.concatenate([members[cell] for cell in near[:count]])
+            np.concatenate([members[group] for group in near[:count]])
             for near, count in zip(nearest, n_searched, strict=True)
         ]
     )
+
+
+def _find_middles(
+    frame: Frame, order: NDArray[np.int64], sizes: NDArray[np.int64]
+) -> NDArray[np.floating]:
+    sums = np.add.reduceat(frame.centers[order].astype(np.float64), np.cumsum(sizes) - sizes)
+    middles: NDArray[np.floating] = (sums / sizes[:, None]).astype(frame.centers.dtype)
+    return middles
+
+
+def find_middles(frame: Frame, groups: Labels) -> NDArray[np.float64]:
+    """Return the mean of the centers of every group, in the units of the rows."""
+    middles = _find_middles(frame, np.argsort(groups, kind="stable"), np.bincount(groups))
+    return middles.astype(np.float64) / frame.scale + frame.origin.astype(np.float64)

@@ -19,8 +19,7 @@ from projected_kmeans import _native
 from projected_kmeans.blas_threads import one_blas_thread
 from projected_kmeans.blocks.memory_blocks import ArrayBlocks
 from projected_kmeans.keys import CENTER_DIRECTIONS, open_stream
-from projected_kmeans.passes.assignment import assign_rows
-from projected_kmeans.passes.listed_search import CenterLists
+from projected_kmeans.passes.assignment import CenterLists, assign_rows
 from projected_kmeans.results import Floats, Labels
 
 # Directions are found on this many centers for each of them, by so many multiplications with the
@@ -71,38 +70,21 @@ def count_groups(n_centers: int) -> int:
 class CenterSketch:
     """Centers along a few directions, in groups that lie close together.
 
-    Attributes
-    ----------
-    origin : ndarray of float64 (1, d)
-        The point that is at zero, rounded to the type of the rows.
-    directions : ndarray of float32 or float64 (t, d)
-        Orthonormal.
-    centers : ndarray of float32 or float64 (k, t + 1)
-        The coordinates of the centers.
-    groups : ndarray of int32 (k,)
-        The group of every center.
-    lists : CenterLists
-        The centers of every group.
-    middles : ndarray of float32 or float64 (m, t + 1)
-        A point for every group.
-    radii : ndarray of float32 or float64 (m,)
-        No center of a group is farther from its middle.
-    largest : float
-        The largest distance of a center to the origin.
+    Directions, centers, middles and radii have the type in which rows are computed.
     """
 
-    origin: Floats
-    directions: NDArray[Any]
-    centers: NDArray[Any]
-    groups: Labels
-    lists: CenterLists
-    middles: NDArray[Any]
-    radii: NDArray[Any]
-    largest: float
+    origin: Floats  # (1, d): the point that is at zero, rounded to the type of the rows
+    directions: NDArray[Any]  # (t, d), orthonormal
+    centers: NDArray[Any]  # (k, t + 1): the coordinates of the centers
+    groups: Labels  # (k,): the group of every center
+    lists: CenterLists  # the centers of every group
+    middles: NDArray[Any]  # (m, t + 1): a point for every group
+    radii: NDArray[Any]  # (m,): no center of a group is farther from its middle
+    largest: float  # the largest distance of a center to the origin
 
     @classmethod
     def of(cls, centers: Floats, dtype: np.dtype[Any], n_threads: int = 0) -> CenterSketch:
-        """Return the sketch of some centers, for rows that are computed in such a type."""
+        """Return the sketch of some centers, for rows that are computed in ``dtype``."""
         n_directions = count_directions(len(centers))
         origin = centers.mean(axis=0)[None].astype(dtype).astype(np.float64)
         directions = _find_directions(centers, origin, n_directions)
@@ -160,7 +142,6 @@ def _find_directions(centers: Floats, origin: Floats, n_directions: int) -> Floa
 
 
 def _sketch_centers(centers: Floats, origin: Floats, directions: Floats) -> Floats:
-    """Return the coordinates of centers, some at a time."""
     d, t = directions.shape
     found, length = np.empty((len(centers), t + 1)), max(1, PART_SIZE // d)
     for first in range(0, len(centers), length):

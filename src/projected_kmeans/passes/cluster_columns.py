@@ -32,31 +32,15 @@ CONSTANT = 1e-12
 
 @dataclass(frozen=True)
 class ClusterColumns:
-    """What a walk over rows finds about clusters and columns. Row c belongs to cluster c.
+    """What a walk over rows finds about k clusters and d columns; means are weighted."""
 
-    Attributes
-    ----------
-    rows : ndarray of int64 (k,)
-        The number of rows.
-    mass : ndarray of float64 (k,)
-        The sum of the weights.
-    spread : ndarray of float64 (k,)
-        The root of the (weighted) mean squared distance to the center.
-    means : ndarray of float64 (k, d)
-        The (weighted) mean of every column in every cluster.
-    mean, deviation : ndarray of float64 (d,)
-        The (weighted) mean and standard deviation of every column over all rows.
-    nearest : ndarray of RANKED (k, n)
-        The rows nearest to the center, with their distances.
-    """
-
-    rows: NDArray[np.int64]
-    mass: Floats
-    spread: Floats
-    means: Floats
-    mean: Floats
-    deviation: Floats
-    nearest: NDArray[Any]
+    rows: NDArray[np.int64]  # (k,): the number of rows
+    mass: Floats  # (k,): the sum of the weights
+    spread: Floats  # (k,): the root of the mean squared distance to the center
+    means: Floats  # (k, d): the mean of every column in every cluster
+    mean: Floats  # (d,): the mean of every column over all rows
+    deviation: Floats  # (d,): the weighted standard deviation of every column over all rows
+    nearest: NDArray[Any]  # RANKED (k, n): the rows nearest to the center, with their distances
 
     def correlate(self, cluster: int) -> Floats:
         """Return the correlation of every column with membership in a cluster.
@@ -81,14 +65,8 @@ class ClusterColumns:
 def measure_columns(problem: Problem, centers: Floats, n_nearest: int) -> ClusterColumns:
     """Label rows by their nearest centers, and measure clusters and columns.
 
-    Parameters
-    ----------
-    problem : Problem
-        The rows, of length one if they are clustered by direction.
-    centers : ndarray of float64 (k, d)
-        The centers.
-    n_nearest : int
-        The number of nearest rows to list for each center.
+    Rows that are clustered by direction have length one. ``n_nearest`` rows are listed for each
+    center.
     """
     plain = replace(problem, spherical=False)  # means of columns are not of length one
     labels = np.zeros(problem.source.shape[0], dtype=np.int32)
@@ -129,15 +107,7 @@ def measure_columns(problem: Problem, centers: Floats, n_nearest: int) -> Cluste
 
 
 class SquaredRows(WrappedBlocks):
-    """The squares of the entries of another source about a point, which is zero for sparse rows.
-
-    Parameters
-    ----------
-    source : BlockSource
-        The rows.
-    about : ndarray of float64 (columns,)
-        What is subtracted from every row before its entries are squared.
-    """
+    """The squares of the entries of another source about a point, which is zero for sparse rows."""
 
     def __init__(self, source: BlockSource, about: Floats) -> None:
         super().__init__(source)

@@ -39,28 +39,15 @@ MIN_GAP = 1e-3
 
 @dataclass(frozen=True)
 class Choice:
-    """What rows choose at given prices.
+    """What n rows choose at given prices of k clusters."""
 
-    Attributes
-    ----------
-    prices : ndarray of float64 (k,)
-        The prices.
-    labels, seconds : ndarray of int64 (n,)
-        The best cluster of every row, and the second best.
-    gaps : ndarray of float64 (n,)
-        How much more the second best costs.
-    value : float
-        The dual function: a lower bound on the inertia of all assignments within the limits.
-    excess : ndarray of float64 (k,)
-        Rows, or weight, above what a cluster should have at its price.
-    """
-
-    prices: Floats
-    labels: NDArray[np.int64]
-    seconds: NDArray[np.int64]
-    gaps: Floats
+    prices: Floats  # (k,)
+    labels: NDArray[np.int64]  # (n,): the best cluster of every row
+    seconds: NDArray[np.int64]  # (n,): the second best
+    gaps: Floats  # (n,): how much more the second best costs
+    # The dual function: a lower bound on the inertia of all assignments within the limits.
     value: float
-    excess: Floats
+    excess: Floats  # (k,): rows, or weight, above what a cluster should have at its price
 
 
 def find_prices(
@@ -72,22 +59,10 @@ def find_prices(
 ) -> Choice:
     """Return prices at which the sizes of clusters are nearly within their limits.
 
+    Distances (n, k) are squared, in float32 or float64. ``start`` (k,) are prices to begin with,
+    such as those for centers nearby. Without them, prices are first found on a part of the rows.
     The result depends on the arguments alone, so that a fit that continues from a checkpoint gets
     the same bits.
-
-    Parameters
-    ----------
-    distances : ndarray of float32 or float64 (n, k)
-        Squared distances of all rows to all centers.
-    weights : ndarray of float64 (n,) or None
-        The weights of the rows.
-    limits : SizeLimits
-        The limits.
-    start : ndarray of float64 (k,), optional
-        Prices to begin with, such as those for centers nearby. Without them, prices are first found
-        on a part of the rows.
-    n_threads : int, default=0
-        The number of threads; 0 means as many as OpenMP allows.
     """
     n_rows, k = distances.shape
     if len(start):

@@ -31,20 +31,11 @@ class Frame:
     about as large as the spread of the centers. Numbers with few digits, such as small integers,
     are therefore not rounded on their way into the frame, and equal distances between them stay
     equal.
-
-    Attributes
-    ----------
-    origin : ndarray of float32 or float64 (columns,)
-        The origin, in the units of the data.
-    scale : float
-        What differences from the origin are multiplied by.
-    centers : ndarray of float32 or float64 (k, columns)
-        The centers in the frame; (0, columns) if a kernel moves them there itself.
     """
 
-    origin: NDArray[Any]
+    origin: NDArray[Any]  # (columns,), in the units of the data
     scale: float
-    centers: NDArray[Any]
+    centers: NDArray[Any]  # (k, columns), in the frame; (0, columns) if a kernel moves them itself
 
     @classmethod
     def around(
@@ -55,19 +46,11 @@ class Frame:
         *,
         moved: bool = True,
     ) -> Frame:
-        """Return the frame of some centers.
+        """Return the frame of some centers, which holds them if they are ``moved`` into it.
 
-        Parameters
-        ----------
-        centers : ndarray of float64 (k, columns)
-            The centers.
-        dtype : dtype
-            The precision of the kernel: float32 or float64.
-        ranges : ColumnRanges, optional
-            Ranges that hold all rows. With them, squared distances of all rows fit into
-            ``dtype``; without them, those of rows very far from all centers may be infinite.
-        moved : bool, default=True
-            Whether to move the centers into the frame. If not, the frame has none.
+        Kernels compute in ``dtype``, float32 or float64. With ``ranges`` that hold all rows,
+        squared distances of all rows fit into it. Without, those of rows very far from all centers
+        may be infinite.
         """
         parts = _column_parts(*centers.shape)
         low, high, mean = np.empty((3, centers.shape[1]))

@@ -21,21 +21,11 @@ from projected_kmeans.results import Floats, Labels
 
 
 class LabelledBlock(NamedTuple):
-    """The labels of the rows of a block.
+    """The labels of the rows of a block."""
 
-    Attributes
-    ----------
-    start : int
-        The index of the first row.
-    labels : ndarray of int32
-        A label for each row of the block.
-    distances : ndarray of float64 or None
-        The distance of each row to its center, if that was asked for.
-    """
-
-    start: int
+    start: int  # the index of the first row
     labels: Labels
-    distances: Floats | None = None
+    distances: Floats | None = None  # of each row to its center, if that was asked for
 
 
 def label_blocks(
@@ -51,25 +41,10 @@ def label_blocks(
     """Yield the labels of each block; raise at a block with an entry that is not finite.
 
     The label of a row depends on that row and the centers alone. Of equally near centers the one
-    with the lowest index wins.
-
-    Parameters
-    ----------
-    source : BlockSource
-        The rows as the user gave them.
-    centers : ndarray of float64 (k, d)
-        The centers.
-    n_threads : int, default=0
-        The number of threads; 0 means as many as OpenMP allows.
-    spherical : bool, default=False
-        Whether to divide each row by its length first.
-    measured : bool, default=False
-        Whether to measure the distance of each row to its center.
-    skips_holes : bool, default=False
-        Whether rows with NaN get the label -1 and the distance NaN, instead of an error.
-    pruned : bool, default=True
-        Whether most centers may be ruled out by bounds, which need memory of their own. Labels are
-        the same.
+    with the lowest index wins. Rows are as the user gave them; if ``spherical``, each is divided by
+    its length first. If ``skips_holes``, rows with NaN get the label -1 and the distance NaN,
+    instead of an error. If ``pruned``, bounds may rule out most centers; that needs memory of its
+    own and changes no label.
     """
     pruning = None
     if pruned and not source.sparse and is_worthwhile(source.shape[0], *centers.shape):
@@ -120,7 +95,6 @@ def _work(
 
 
 def _label(problem: Problem, centers: Floats, pruning: PrunedCenters | None) -> Labels:
-    """Return the labels of some rows."""
     labels = np.zeros(problem.source.shape[0], dtype=np.int32)
     if pruning is not None and is_moderate(problem.ranges):
         frame = Frame.around(centers, compute_type(problem.source.dtype), problem.ranges)

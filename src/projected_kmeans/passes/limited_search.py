@@ -15,9 +15,10 @@ from projected_kmeans import _native
 from projected_kmeans.blocks.element_types import compute_type
 from projected_kmeans.blocks.row_arrays import copy_entries
 from projected_kmeans.blocks.tasks import Block, Task, fill
-from projected_kmeans.passes.assignment import NOTHING
+from projected_kmeans.passes.assignment import Nearness
 from projected_kmeans.passes.cluster_prices import find_prices
 from projected_kmeans.passes.frame import LIMITS, Frame
+from projected_kmeans.passes.nearest import NOTHING
 from projected_kmeans.passes.problem import Problem
 from projected_kmeans.passes.size_limits import SizeLimits
 from projected_kmeans.passes.size_repair import repair_sizes
@@ -39,23 +40,16 @@ class LimitedSearch:
     distances. With weights a row cannot be divided, and the best assignment is hard to find; then
     the assignment is near the best, and within the limits. Distances of all rows to all centers are
     in memory at once: 4 bytes each.
-
-    Parameters
-    ----------
-    problem : Problem
-        The rows.
-    limits : SizeLimits
-        The limits.
-
-    Attributes
-    ----------
-    remembered : ndarray of float64 (k,)
-        The prices of the last pass, with which the next begins; empty before the first pass, and
-        if rows have weights.
     """
 
     def __init__(self, problem: Problem, limits: SizeLimits) -> None:
         self._problem, self._limits = problem, limits
+        self.near: Nearness | None = None
+        self.neighbours: Labels | None = None
+        self.sees_all, self.looks_at_all, self.follows_centers = True, False, False
+        self._last: Floats = np.empty((0, 0))
+        # The prices (k,) of the last pass, with which the next begins; empty before the first pass,
+        # and if rows have weights.
         self.remembered = NOTHING
 
     def assign(
@@ -67,6 +61,7 @@ class LimitedSearch:
         then: Sequence[Task] = (),
     ) -> None:
         """Overwrite labels. If limits of weight cannot be met, labels within them are kept."""
+        self._last = centers
         distances, exponent = _measure_all(self._problem, centers)
         weights = self._problem.weights
         if weights is None:
@@ -77,13 +72,29 @@ class LimitedSearch:
             self.remembered = prices if np.isfinite(prices).all() else NOTHING
             copy_entries(labels, found.labels)
         else:
-            before = np.asarray(labels)
-            copy_entries(labels, fit_weights(distances, weights, self._limits, before))
+            before, n_threads = np.asarray(labels), self._problem.n_threads
+            fitted = fit_weights(distances, weights, self._limits, before, n_threads)
+            copy_entries(labels, fitted)
         if then:
             self._problem.source.walk(*then)
 
+    def measure(self, labels: Labels, centers: Floats | None) -> tuple[Nearness, Labels]:
+        """Return distances to the nearest centers, whatever the limits are, and these centers."""
+        nearest, compared = labels.copy(), self._last if centers is None else centers
+        return self._problem.assign(compared, nearest, keep_ties=True), nearest
+
     def rows_reassigned(self, rows: NDArray[np.int64], targets: Labels) -> None:
         """Do nothing: every pass looks at all rows and centers."""
+
+    def restart(self) -> None:
+        """Forget the prices."""
+        self.remembered = NOTHING
+
+    def keep_lists(self) -> None:
+        """Do nothing: there are no lists."""
+
+    def look_at_all(self) -> None:
+        """Do nothing: every pass looks at all centers."""
 
 
 def _measure_all(problem: Problem, centers: Floats) -> tuple[NDArray[Any], int]:

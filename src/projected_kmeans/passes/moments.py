@@ -1,82 +1,226 @@
-"""Means and inertia of clusters from sums over their rows, with a proven error."""
+"""What follows from sums over clusters: means, and the inertia with a proven error."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from projected_kmeans.passes.cluster_totals import MEAN_TOLERANCE, ClusterTotals
-from projected_kmeans.passes.dot_products import ROUNDING, SomeColumns, dot_error, dot_rows
-from projected_kmeans.passes.moment_grids import SMALLEST
-from projected_kmeans.results import Floats
+from projected_kmeans import _native
+from projected_kmeans.passes.grids import SMALLEST
+from projected_kmeans.results import Clustering, Floats, Labels
+
+# Sums are accurate if the error of the inertia is at most this share of it, 4.5e-13.
+TOLERANCE = 2.0**-41
+
+# In most clusters, the grid moves the mean by at most this share of the spread of the rows.
+MEAN_TOLERANCE = 2.0**-30
+
+# Sums are about reference points. When the inertia falls below this share of the squared distances
+# to these points, four bits of it are lost, and sums are opened anew about the means.
+NEAR = 1 / 16
+
+# Half a unit in the last place of 1.0.
+ROUNDING = 2.0**-53
+
+# The number of sums that the products of a dot product go to: a power of two.
+SPAN = _native.DOT_SPAN
+
+# Numbers of centers that are subtracted at a time, 1 MB of float64, or those of one center.
+PART_SIZE = 2**17
 
 
 @dataclass(frozen=True)
-class Moments(ClusterTotals):
-    """Sums over the rows x of each cluster, taken relative to a reference point r of the cluster.
+class ColumnSubset:
+    """Columns outside which all entries of vectors are 0."""
 
-    Attributes
-    ----------
-    references : ndarray of float64 (k, columns)
-        The reference points r.
-    mass : ndarray of float64 (k,)
-        The sum of the weights w of the rows.
-    offsets : ndarray of float64 (k, columns)
-        The sum of w (x - r).
-    squares : ndarray of float64 (k,)
-        The sum of w ||x - r||^2.
-    spherical : bool
-        Whether centers have length one: means divided by their lengths (metric "cosine").
-    errors : ndarray of float64 (3, k) or None
-        What the grids of the sums can have taken away: from the mass, from the offsets (the length
-        of the vector of errors), and from the squares. None if it follows from ``lost``, or is
-        nothing.
-    lost : (float, float) or None
-        For rows without weights on one grid: what each row can have lost of its offsets and of its
-        squares.
-    some_columns : SomeColumns or None
-        Which columns the references and the offsets hold, because they are 0 in all others; None
-        if they hold all columns.
-    """
+    indices: NDArray[np.int64]  # ascending
+    n_columns: int  # the number of all columns
 
-    references: Floats
-    mass: Floats
-    offsets: Floats
-    squares: Floats
-    spherical: bool = False
+
+@dataclass(frozen=True)
+class Moments:
+    """Sums over the rows x of each cluster with their weights w, and what follows from them."""
+
+    references: Any  # (k, columns): the point r of each cluster that sums are about
+    mass: Floats  # (k,): the sum of w
+    offsets: Floats  # (k, columns): the sum of w (x - r); empty if that is not kept
+    squares: Floats  # (k,): the sum of w ||x - r||^2
+    spherical: bool = False  # whether centers are means divided by their lengths (metric "cosine")
+    # (3, k): what the grids can have taken away from the mass, from the offsets (the length of the
+    # vector of errors), and from the squares. None if that follows from `lost`, or is nothing.
     errors: Floats | None = None
+    # What each row can have lost of its offsets and squares, if rows without weights share a grid.
     lost: tuple[float, float] | None = None
-    some_columns: SomeColumns | None = None
+    # The columns that references and offsets hold, if they are 0 in all others.
+    subset: ColumnSubset | None = None
 
-    @property
+    # The values of the cached properties that would follow from offsets, if these are not kept.
+    known: Mapping[str, Any] | None = None
+
+    def __post_init__(self) -> None:
+        vars(self).update(self.known or {})
+
+    @cached_property
     def n_columns(self) -> int:
         """The number of all columns."""
-        some = self.some_columns
-        return self.offsets.shape[1] if some is None else some.n_columns
+        return self.offsets.shape[1] if self.subset is None else self.subset.n_columns
 
-    @property
+    @cached_property
     def means(self) -> Floats:
-        """The center of every cluster: its mean, divided by its length if spherical.
+        """The center of each cluster; the reference point if the cluster has no weight."""
+        if not self.spherical:
+            return self._raw_means
+        sums = self._sums
+        lengths = np.sqrt(self._dot(sums, sums))[:, None]
+        return np.where(lengths > 0, sums / np.where(lengths > 0, lengths, 1), self.references)
 
-        A cluster without weight has its reference point as center.
-        """
-        return self._unit_means if self.spherical else self._raw_means
+    @cached_property
+    def squares_of_means(self) -> Floats:
+        """The mass of each cluster times the squared length of its mean."""
+        means = self._raw_means
+        return np.asarray(self.mass * self._dot(means, means))
 
-    @property
+    @cached_property
+    def spread(self) -> Floats:
+        """The sum of w ||x - mean||^2 of each cluster."""
+        return np.asarray(np.maximum(self.squares - self._shift, 0.0))
+
+    @cached_property
     def cluster_inertia(self) -> Floats:
         """The sum of w ||x - center||^2 of each cluster."""
-        return self._spherical_inertia if self.spherical else self.spread
+        if not self.spherical:
+            return self.spread
+        gaps = self.references - self.means
+        beyond = 2 * self._dot(self.offsets, gaps) + self.mass * self._dot(gaps, gaps)
+        return np.asarray(np.maximum(self.squares + beyond, 0.0))
+
+    @cached_property
+    def cluster_error(self) -> Floats:
+        """The error of each cluster's inertia; see `inertia_error`."""
+        lost_mass, lost_offsets, lost_squares = self._errors
+        most, mass, n_columns = self.squares + lost_squares, self._filled, self.n_columns
+        offsets_error = 4 * ROUNDING * np.sqrt(mass * most) + lost_offsets
+        mass_error = 2 * ROUNDING + 2 * lost_mass / mass
+        rounding = dot_error(n_columns) + mass_error
+        if self.spherical:
+            changed = self._spherical_error(offsets_error, rounding)
+        else:
+            length = np.sqrt(self._shift * mass)
+            changed = (2 * length + offsets_error) * offsets_error / mass + rounding * self._shift
+        underflow = (n_columns + 4) * SMALLEST * (1 + 1 / mass)
+        error = 8 * ROUNDING * most + lost_squares + changed + underflow
+        return np.where(most > 0, np.where(mass_error < 0.5, error, np.inf), 0.0)
+
+    @cached_property
+    def lost_squares(self) -> Floats:
+        """What the grids can have taken away from the squares of each cluster."""
+        return np.asarray(self._errors[2])
+
+    @cached_property
+    def moved_means(self) -> NDArray[np.bool_]:
+        """Where the grids moved the mean by more than a tiny share of the spread of the rows.
+
+        A cluster whose squares vanished on the grid is compared with the length of its reference
+        instead: its rows may be equal, or much nearer to each other than the grid can tell.
+        """
+        size = self.squares * self.mass
+        gone = np.flatnonzero((size <= 0) & (self.mass > 0))
+        size[gone] = self._dot(self.references[gone], self.references[gone]) * self.mass[gone] ** 2
+        return np.asarray(self._errors[1] ** 2 > MEAN_TOLERANCE**2 * size)
+
+    @cached_property
+    def inertia(self) -> float:
+        """F, the sum of w ||x - center||^2."""
+        return math.fsum(self.cluster_inertia.tolist())
+
+    @cached_property
+    def inertia_error(self) -> float:
+        """The most that `inertia` can differ from its exact value for the rows as stored.
+
+        Let u = 2^-53, S the sum of w ||x - r||^2, O the sum of w (x - r), and m the mass.
+
+        - A difference x - r is rounded once and is squared with three more roundings, and the
+          parts of the sum are added with two: S is off by at most 8 u S and what its grid took.
+        - By the Cauchy-Schwarz inequality, the lengths of all w (x - r) sum up to at most
+          sqrt(m S). So O is off by a vector of length at most 4 u sqrt(m S) and what its grids
+          took.
+        - The inertia is S - ||O||^2 / m. An error e of O changes ||O||^2 by at most
+          2 ||O|| e + e^2. Dot products are rounded as `dot_error` says, and so on.
+
+        All of this is enlarged by 2^-20 of itself, for products of errors that are left out. It is
+        exactly 0 if all rows equal their references and the grids took nothing. Ordinary sums get
+        the larger `quick_error`, which is small enough for them.
+        """
+        if not self.spherical:
+            quick = self.quick_error
+            if quick <= TOLERANCE * self.inertia:
+                return quick
+        return math.fsum(self.cluster_error) * (1 + 2.0**-20)
+
+    @property
+    def quick_error(self) -> float:
+        """An error of the inertia about means from few numbers; infinity if they do not suffice.
+
+        This is the sum of `cluster_error`, with the sum of squares in place of the smaller sums, so
+        that ordinary passes need not compute it for each cluster.
+        """
+        if self.lost is None:
+            return math.inf
+        total = float(np.add.reduce(self.mass))
+        lost_squares = total * self.lost[1]
+        most = float(np.add.reduce(self.squares)) + lost_squares
+        offset = 4 * ROUNDING * math.sqrt(most) + self.lost[0] * math.sqrt(total)
+        dots = (dot_error(self.n_columns) + 10 * ROUNDING) * most
+        underflow = 2 * len(self.mass) * (self.n_columns + 4) * SMALLEST
+        error = lost_squares + dots + 2 * (math.sqrt(most) + offset) * offset + underflow
+        return float(error * (1 + 2.0**-10))
+
+    @property
+    def accurate(self) -> bool:
+        """Whether the grids of the sums were fine enough for the inertia and for most means."""
+        if not self.inertia_error <= TOLERANCE * self.inertia:
+            return False
+        if self.lost is not None:  # no mean moves in a cluster whose rows have more spread
+            least = (self.lost[0] / MEAN_TOLERANCE) ** 2
+            if 2 * np.count_nonzero(self.squares > least * self.mass) > len(self.mass):
+                return True
+        moved = self.moved_means[self.mass > 0]
+        return bool(2 * np.count_nonzero(moved) <= len(moved))
+
+    @property
+    def inertia_about_references(self) -> float:
+        """The sum of w ||x - r||^2."""
+        return math.fsum(self.squares.tolist())
+
+    @property
+    def error_about_references(self) -> float:
+        """The most that `inertia_about_references` can differ from its exact value."""
+        return 8 * ROUNDING * math.fsum(self.squares) + math.fsum(self.lost_squares)
+
+    @property
+    def loses_bits(self) -> bool:
+        """Whether means are so far from the references that bits of the inertia are lost."""
+        return self.inertia < NEAR * self.inertia_about_references
+
+    @property
+    def sum_of_squares(self) -> float:
+        """The sum of w ||x||^2: inertia about the means, and the squares of the means."""
+        return math.fsum(self.spread) + math.fsum(self.squares_of_means)
 
     def inertia_about(self, points: Floats) -> tuple[float, float]:
         """Return the sum of w ||x - p||^2 for a point p of each cluster, and its error.
 
         With g = p - r that is S - 2 O g + m ||g||^2, where O is off by a vector of a known length;
-        see `ClusterTotals.inertia_error`.
+        see `inertia_error`. Without offsets nothing is known: the error is infinite.
         """
+        if not self.offsets.size:
+            return math.nan, math.inf
         gaps = points - self.references
         along, squares = self._dot(self.offsets, gaps), self._dot(gaps, gaps)
         parts = self.squares - 2 * along + self.mass * squares
@@ -90,28 +234,20 @@ class Moments(ClusterTotals):
         error = math.fsum(rounded + moved + underflow) * (1 + 2.0**-20)
         return math.fsum(np.maximum(parts, 0.0)), error
 
-    @property
-    def moved_means(self) -> NDArray[np.bool_]:
-        """Where the grids moved the mean by more than a tiny share of the spread of the rows.
-
-        A cluster whose squares vanished on the grid is compared with the length of its reference
-        instead: its rows may be equal, or much nearer to each other than the grid can tell.
-        """
-        size = self.squares * self.mass
-        gone = np.flatnonzero((size <= 0) & (self.mass > 0))
-        size[gone] = self._dot(self.references[gone], self.references[gone]) * self.mass[gone] ** 2
-        return np.asarray(self._errors[1] ** 2 > MEAN_TOLERANCE**2 * size)
-
-    @property
-    def lost_squares(self) -> Floats:
-        """What the grids can have taken away from the squares of each cluster."""
-        return np.asarray(self._errors[2])
-
-    @property
-    def squares_of_means(self) -> Floats:
-        """The mass of each cluster times the squared length of its mean."""
-        means = self._raw_means
-        return np.asarray(self.mass * self._dot(means, means))
+    def describe(self, labels: Labels) -> Clustering:
+        """Return the partition with these labels, its centers and its inertia."""
+        weights = weigh_centers(self)
+        total = measure_total_inertia(self.inertia, self.means, weights, spherical=self.spherical)
+        return Clustering(
+            labels,
+            self.means,
+            self.mass,
+            self.inertia,
+            self.sum_of_squares,
+            inertia_error=self.inertia_error,
+            total_inertia=total,
+            center_weights=weights,
+        )
 
     @cached_property
     def _errors(self) -> Floats:
@@ -130,46 +266,15 @@ class Moments(ClusterTotals):
         means += self.references  # in place, because k times the number of columns may be large
         return means
 
-    @cached_property
-    def _unit_means(self) -> Floats:
-        """The means divided by their lengths."""
-        sums = self.references * self.mass[:, None] + self.offsets
-        lengths = np.sqrt(self._dot(sums, sums))[:, None]
-        return np.where(lengths > 0, sums / np.where(lengths > 0, lengths, 1), self.references)
-
-    @cached_property
-    def _spherical_inertia(self) -> Floats:
-        """The sum of w ||x - center||^2 of each cluster for centers of length one."""
-        gaps = self.references - self.means
-        beyond = 2 * self._dot(self.offsets, gaps) + self.mass * self._dot(gaps, gaps)
-        return np.asarray(np.maximum(self.squares + beyond, 0.0))
+    @property
+    def _sums(self) -> Floats:
+        """The sum of w x of each cluster."""
+        return np.asarray(self.references * self.mass[:, None] + self.offsets)
 
     @cached_property
     def _shift(self) -> Floats:
         """What the inertia about the references exceeds that about the means by."""
         return np.asarray(self._dot(self.offsets, self.offsets) / self._filled)
-
-    @cached_property
-    def spread(self) -> Floats:
-        """The sum of w ||x - mean||^2 of each cluster."""
-        return np.asarray(np.maximum(self.squares - self._shift, 0.0))
-
-    @cached_property
-    def cluster_error(self) -> Floats:
-        """The error of each cluster's inertia; see `ClusterTotals.inertia_error`."""
-        lost_mass, lost_offsets, lost_squares = self._errors
-        most, mass, n_columns = self.squares + lost_squares, self._filled, self.n_columns
-        offsets_error = 4 * ROUNDING * np.sqrt(mass * most) + lost_offsets
-        mass_error = 2 * ROUNDING + 2 * lost_mass / mass
-        rounding = dot_error(n_columns) + mass_error
-        if self.spherical:
-            changed = self._spherical_error(offsets_error, rounding)
-        else:
-            length = np.sqrt(self._shift * mass)
-            changed = (2 * length + offsets_error) * offsets_error / mass + rounding * self._shift
-        underflow = (n_columns + 4) * SMALLEST * (1 + 1 / mass)
-        error = 8 * ROUNDING * most + lost_squares + changed + underflow
-        return np.where(most > 0, np.where(mass_error < 0.5, error, np.inf), 0.0)
 
     def _spherical_error(self, offsets_error: Floats, rounding: Floats) -> Floats:
         """Return the error of what lies between squares and inertia for centers of length one.
@@ -180,12 +285,11 @@ class Moments(ClusterTotals):
         4 e^2 / ||s|| at most. It changes by the rounding of the length times itself, and by
         the square of that rounding times m.
         """
-        mass = self._filled
+        mass, sums = self._filled, self._sums
         gaps = self.references - self.means
         length = np.sqrt(self._dot(self.offsets, self.offsets))
         gap = np.sqrt(self._dot(gaps, gaps))
         added = 2 * gap * (offsets_error + rounding * length) + rounding * mass * gap**2
-        sums = self.references * self.mass[:, None] + self.offsets
         sum_error = offsets_error + 3 * ROUNDING * (mass + length)
         sum_length = np.maximum(np.sqrt(self._dot(sums, sums)), SMALLEST)
         turned = 4 * sum_error * (np.minimum(sum_error, sum_length) / sum_length)
@@ -193,4 +297,86 @@ class Moments(ClusterTotals):
         return np.asarray(added + turned + stretched)
 
     def _dot(self, left: Floats, right: Floats) -> Floats:
-        return dot_rows(left, right, self.some_columns)
+        return dot_rows(left, right, self.subset)
+
+
+def dot_rows(left: Floats, right: Floats, subset: ColumnSubset | None = None) -> Floats:
+    """Return the dot product of each row with the same row of another array.
+
+    Products of columns whose numbers have the same rest modulo `SPAN` are added in the order of the
+    columns, and then these `SPAN` sums, two and two. A zero adds nothing to its sum. So vectors
+    that hold a subset of the columns have the dot products of the dense vectors, to the bit.
+    """
+    left, right = np.ascontiguousarray(left), np.ascontiguousarray(right)
+    out = np.empty(len(left))
+    if subset is None:
+        _native.dot_rows(left, right, None, left.shape[1], out)
+    else:
+        _native.dot_rows(left, right, subset.indices, subset.n_columns, out)
+    return out
+
+
+def dot_error(n_columns: int) -> float:
+    """Return the relative error of `dot_rows`, and of a few roundings of its result."""
+    n_additions = n_columns // SPAN + math.log2(SPAN)
+    return (n_additions + 10) * ROUNDING  # one for the product, nine for what callers do with it
+
+
+def weigh_centers(moments: Moments) -> Floats:
+    """Return the mass of each cluster; for unit rows the length of the sum of its rows."""
+    if moments.spherical:
+        return np.sqrt(moments.mass * moments.squares_of_means)
+    return moments.mass
+
+
+def measure_total_inertia(
+    inertia: float, centers: Floats, weights: Floats, *, spherical: bool
+) -> float:
+    """Return the inertia of all rows about the best single center, from that of clusters.
+
+    The best center is the mean of all rows. The inertia about it is that of the clusters and that
+    of their means, weighted by their mass. If centers have length one, it is the direction of the
+    sum of all rows. The same formula holds there with the directions u_j of the clusters' sums s_j
+    as centers and the lengths of s_j as weights, because the inertia about a unit center c exceeds
+    that about u_j by 2 |s_j| (1 - u_j c) = |s_j| |u_j - c|^2.
+    """
+    if spherical:
+        center = np.einsum("j,jc->c", weights, centers)
+        length = math.sqrt(float(np.einsum("c,c->", center, center)))
+        if not length > 0:  # all unit centers are equally good
+            return inertia + 2 * math.fsum(weights)
+        center = center / length
+    else:
+        total = math.fsum(weights)
+        if not total > 0:
+            return inertia
+        center = np.einsum("j,jc->c", weights / total, centers)
+    step, parts = max(1, PART_SIZE // centers.shape[1]), list[float]()
+    for first in range(0, len(centers), step):
+        gaps = centers[first : first + step] - center
+        squared = np.einsum("jc,jc->j", gaps, gaps) * weights[first : first + step]
+        parts.extend(squared.tolist())
+    return inertia + math.fsum(parts)
+
+
+def explain_share(inertia: float, total: float) -> float:
+    """Return the share of a total inertia that clusters explain; 0 if the total is 0."""
+    return min(max(1 - inertia / total, 0.0), 1.0) if total > 0 else 0.0
+
+
+def normalize(value: float, largest: float) -> float:
+    """Return an inertia divided by the largest that is possible, or 0 if that is 0.
+
+    Rounding may raise an inertia that is as large as possible by its last digit; 1 is returned.
+    """
+    return min(value / largest, 1.0) if largest > 0 else 0.0
+
+
+def largest_inertia(partition: Clustering, *, spherical: bool) -> float:
+    """Return the largest inertia that rows can have about the best centers of their clusters.
+
+    It is the sum of squares of the rows, because means are better centers than zero. Centers of
+    length one cannot be zero. About them, a cluster of weight W, sum of squares Q and sum s has
+    the inertia Q + W - 2 |s|, so that the largest is Q + W.
+    """
+    return partition.sum_of_squares + (math.fsum(partition.mass) if spherical else 0.0)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,41 +12,33 @@ from numpy.typing import NDArray
 
 from projected_kmeans.blocks.block_source import BlockSource
 from projected_kmeans.blocks.column_scan import ColumnRanges
-from projected_kmeans.blocks.tasks import Task
+from projected_kmeans.blocks.element_types import compute_type
+from projected_kmeans.blocks.tasks import Task, fill, read, update
 from projected_kmeans.passes.assignment import (
+    CenterLists,
     Nearness,
+    assign_block,
     assign_rows,
     farthest_rows,
+    new_distances,
     own_distances,
 )
-from projected_kmeans.passes.cluster_sums import ClusterSums, SomeMoments
-from projected_kmeans.passes.clusterwise_sums import References
+from projected_kmeans.passes.frame import Frame
+from projected_kmeans.passes.moments import Moments
+from projected_kmeans.passes.sums import ClusterSums, References
 from projected_kmeans.results import Floats, Labels
 
 
 @dataclass(frozen=True)
 class Problem:
-    """What stays the same while a solver runs.
-
-    Attributes
-    ----------
-    source : BlockSource
-        The rows.
-    ranges : ColumnRanges
-        The ranges of their columns.
-    weights : ndarray of float64 (n,) or None
-        The weights of the rows; None counts every row once.
-    n_threads : int
-        The number of threads; 0 means as many as OpenMP allows.
-    spherical : bool
-        Whether rows and centers have length one (metric "cosine"). A center is then the mean of
-        its rows divided by the length of that mean.
-    """
+    """What stays the same while a solver runs."""
 
     source: BlockSource
     ranges: ColumnRanges
-    weights: Floats | None = None
-    n_threads: int = 0
+    weights: Floats | None = None  # None counts every row once
+    n_threads: int = 0  # 0 means as many as OpenMP allows
+    # Whether rows and centers have length one (metric "cosine"). A center is then the mean of its
+    # rows divided by the length of that mean.
     spherical: bool = False
 
     def assign(
@@ -66,6 +59,31 @@ class Problem:
             n_threads=self.n_threads,
             then=then,
         )
+
+    def assign_listed(
+        self,
+        centers: Floats,
+        lists: CenterLists,
+        labels: Labels,
+        groups: Labels | None = None,
+        then: Sequence[Task] = (),
+        frame: Frame | None = None,
+        measured: bool = True,
+    ) -> Nearness:
+        """Overwrite labels by the nearest center that the group of each (dense) row lists.
+
+        A row's group is its present label, unless ``groups`` says another one; rows of the group -1
+        stay as they are. Of equally near centers the present label wins, or else the lowest.
+        Returns the distances to the nearest two listed centers if they are ``measured``. All rows
+        of a group share one list, so that a pass is a dense product, whose work does not grow with
+        the number of clusters.
+        """
+        frame = frame or Frame.around(centers, compute_type(self.source.dtype), self.ranges)
+        inside = new_distances(self.source) if measured else ()
+        kernel = partial(assign_block, frame, centers, lists, self.n_threads)
+        uses = (read(groups), update(labels), *map(fill, inside))
+        self.source.walk(Task(kernel, uses), *then)
+        return Nearness(frame, inside)
 
     def label(self, centers: Floats, labels: Labels, then: Sequence[Task] = ()) -> None:
         """Overwrite labels by the nearest centers, of equally near ones the lowest."""
@@ -101,11 +119,11 @@ class Problem:
             spherical=self.spherical,
         )
 
-    def sum(self, labels: Labels, references: References) -> SomeMoments:
+    def sum(self, labels: Labels, references: References) -> Moments:
         """Return the sums over the rows of every cluster; see `ClusterSums`."""
         return self.open_sums(references).update(labels)
 
-    def sum_all(self) -> SomeMoments:
+    def sum_all(self) -> Moments:
         """Return the sums of all rows as one cluster, about the middle of the columns' ranges."""
         middle = self.ranges.minimum / 2 + self.ranges.maximum / 2
         return self.sum(self.source.new_row_array(np.dtype(np.int32), 0), middle[None])

@@ -7,8 +7,6 @@ On a tree of 8,192 groups these are 10 of 16,384 centers, on digits 3 of 1,000.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -16,12 +14,8 @@ from numpy.typing import NDArray
 
 from projected_kmeans import _native
 from projected_kmeans.blocks.column_scan import ColumnRanges
-from projected_kmeans.blocks.element_types import compute_type
-from projected_kmeans.blocks.tasks import Block, Task, add, update
-from projected_kmeans.passes.assignment import NOTHING
 from projected_kmeans.passes.center_sketch import CenterSketch, count_directions
 from projected_kmeans.passes.frame import Frame
-from projected_kmeans.passes.problem import Problem
 from projected_kmeans.results import Floats, Labels
 
 # A row costs as much as products with this many centers, and a center that the sketch does not rule
@@ -75,16 +69,9 @@ def is_moderate(ranges: ColumnRanges) -> bool:
 
 
 class PrunedCenters:
-    """Centers with what rules most of them out for a row.
+    """Centers, with what rules most of them out for a row.
 
-    Parameters
-    ----------
-    centers : ndarray of float64 (k, d)
-        The centers.
-    dtype : dtype
-        The type in which distances of rows are computed.
-    n_threads : int, default=0
-        The number of threads; 0 means as many as OpenMP allows.
+    ``dtype`` is the type in which distances of rows are computed.
     """
 
     def __init__(self, centers: Floats, dtype: np.dtype[Any], n_threads: int = 0) -> None:
@@ -98,16 +85,9 @@ class PrunedCenters:
     ) -> int:
         """Overwrite labels by the nearest centers; return how many centers rows were compared with.
 
-        Parameters
-        ----------
-        rows : ndarray (n, d)
-            Dense rows with moderate entries.
-        frame : Frame
-            The coordinates around the centers.
-        labels : ndarray of int32 (n,)
-            Overwritten. Of equally near centers the lowest wins.
-        guessed : bool, default=False
-            Whether labels are those of near centers already, which saves looking for some.
+        Rows are dense, with moderate entries. The frame is around the centers. Of equally near
+        centers the lowest wins. Labels that are ``guessed`` are those of near centers already,
+        which saves looking for some.
         """
         n, (k, d) = len(rows), self._centers.shape
         if n >= 4 * PROBED_ROWS and not self._pays:
@@ -162,48 +142,3 @@ class PrunedCenters:
         nearest, second = np.empty((2, len(rows)), frame.centers.dtype)
         inside = frame.origin, frame.scale, frame.centers, self._centers
         _native.nearest_center(rows, *inside, False, labels, nearest, second, self._n_threads)
-
-
-class PrunedSearch:
-    """Finds the nearest of all centers, with the labels of `assign_rows`; a `Search`.
-
-    Parameters
-    ----------
-    problem : Problem
-        Dense rows with moderate entries.
-
-    Attributes
-    ----------
-    n_distances : int
-        The number of distances between rows and centers computed so far.
-    """
-
-    def __init__(self, problem: Problem) -> None:
-        self.n_distances, self.remembered = 0, NOTHING
-        self._problem = problem
-
-    def assign(
-        self,
-        centers: Floats,
-        labels: Labels,
-        *,
-        keep_ties: bool,
-        then: Sequence[Task] = (),
-    ) -> None:
-        """Overwrite labels of near centers by the nearest; of equally near ones the lowest wins."""
-        source, n_threads = self._problem.source, self._problem.n_threads
-        dtype = compute_type(source.dtype)
-        frame = Frame.around(centers, dtype, self._problem.ranges)
-        kernel = partial(_label, PrunedCenters(centers, dtype, n_threads), frame)
-        n_compared = np.zeros(1)
-        source.walk(Task(kernel, (update(labels), add(n_compared))), *then)
-        self.n_distances += int(n_compared[0])
-
-    def rows_reassigned(self, rows: NDArray[np.int64], targets: Labels) -> None:
-        """Do nothing, because nothing is remembered."""
-
-
-def _label(
-    pruned: PrunedCenters, frame: Frame, block: Block, labels: Labels, n_compared: Floats
-) -> None:
-    n_compared += pruned.label(block.rows, frame, labels, guessed=True)

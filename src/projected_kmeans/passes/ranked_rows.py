@@ -21,18 +21,10 @@ def no_rows(n_clusters: int, n_listed: int) -> NDArray[Any]:
 
 
 def rank_rows(lists: NDArray[Any], labels: Labels, keys: Floats, start: int) -> None:
-    """Merge the rows of a block into the lists of their clusters.
+    """Merge the rows of a block, of which the first has the index ``start``, into their lists.
 
-    Parameters
-    ----------
-    lists : ndarray of RANKED (k, n_listed)
-        For each cluster its rows with the smallest keys, ascending. Overwritten.
-    labels : ndarray of int32 (n,)
-        The cluster of every row of the block; rows with a negative label are in no cluster.
-    keys : ndarray of float64 (n,)
-        The keys of the rows.
-    start : int
-        The index of the first row of the block.
+    Lists (k, n_listed) hold the rows of each cluster with the smallest keys, ascending. They are
+    overwritten. Rows with a negative label are in no cluster.
 
     Examples
     --------

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,8 +12,8 @@ from scipy.optimize import linear_sum_assignment
 from projected_kmeans.blocks.column_scan import scan_columns
 from projected_kmeans.blocks.inputs import as_native_rows
 from projected_kmeans.blocks.memory_blocks import open_blocks
-from projected_kmeans.passes.cluster_sums import ClusterSums, SomeMoments
-from projected_kmeans.results import Clustering
+from projected_kmeans.passes.moments import Moments, normalize
+from projected_kmeans.passes.sums import ClusterSums
 
 # The label of rows that belong to no cluster.
 SET_ASIDE = -1
@@ -76,31 +75,6 @@ def normalized_inertia(X: ArrayLike, labels: ArrayLike) -> float:
     """
     moments = _moments(X, labels)
     return normalize(moments.inertia, moments.sum_of_squares)
-
-
-def normalize(value: float, largest: float) -> float:
-    """Return an inertia divided by the largest that is possible, or 0 if that is 0.
-
-    Rounding may raise an inertia that is as large as possible by its last digit; 1 is returned.
-    """
-    return min(value / largest, 1.0) if largest > 0 else 0.0
-
-
-def largest_inertia(found: Clustering, *, spherical: bool) -> float:
-    """Return the largest inertia that rows can have about the best centers of their clusters.
-
-    It is the sum of squares of the rows, because means are better centers than zero. Centers of
-    length one cannot be zero. About them, a cluster of weight W, sum of squares Q and sum s has
-    the inertia Q + W - 2 |s|, so that the largest is Q + W.
-
-    Parameters
-    ----------
-    found : Clustering
-        A partition of the rows.
-    spherical : bool
-        Whether centers have length one (metric "cosine").
-    """
-    return found.sum_of_squares + (math.fsum(found.mass) if spherical else 0.0)
 
 
 def clustering_accuracy(labels_true: ArrayLike, labels_pred: ArrayLike) -> float:
@@ -177,7 +151,7 @@ def indicator_matrix(
     )
 
 
-def _moments(X: ArrayLike, labels: ArrayLike, *, spherical: bool = False) -> SomeMoments:
+def _moments(X: ArrayLike, labels: ArrayLike, *, spherical: bool = False) -> Moments:
     source = open_blocks(as_native_rows(X))
     codes, n_rows = _as_codes(labels, "labels"), source.shape[0]
     if len(codes) != n_rows:

@@ -15,14 +15,7 @@ ROUNDING = 1e-9
 
 @dataclass(frozen=True)
 class SizeLimits:
-    """The smallest and the largest size of a cluster.
-
-    Attributes
-    ----------
-    minimum : float
-        Number of rows, or weight, that every cluster has at least.
-    maximum : float
-        Number of rows, or weight, that every cluster has at most.
+    """The smallest and the largest size of a cluster: a number of rows, or a weight.
 
     Examples
     --------
@@ -38,6 +31,10 @@ class SizeLimits:
         low, high = self.minimum * (1 - ROUNDING), self.maximum * (1 + ROUNDING)
         return bool(np.all(mass >= low) and np.all(mass <= high))
 
+    def scale(self, share: float) -> SizeLimits:
+        """Return the limits of a sample that is such a share of all rows, rounded outwards."""
+        return SizeLimits(math.floor(self.minimum * share), math.ceil(self.maximum * share))
+
 
 def resolve_limits(
     minimum: float | None,
@@ -51,21 +48,9 @@ def resolve_limits(
     """Return the limits that a caller asked for; None if there are none.
 
     Raise one sentence if no partition can keep them. Without weights the test is exact. With
-    weights it is not, because to fill clusters with heavy rows is a packing problem.
-
-    Parameters
-    ----------
-    minimum, maximum : float or None
-        As `ProjectedKMeans` gets them.
-    balanced : bool
-        Whether sizes are to be as equal as they can be: they differ by at most one row, or by at
-        most twice the weight of the heaviest row.
-    n_clusters : int
-        k.
-    n_rows : int
-        n.
-    weights : ndarray of float64 (n,) or None
-        The weights of the rows.
+    weights it is not, because to fill clusters with heavy rows is a packing problem. If
+    ``balanced``, sizes are as equal as they can be: they differ by at most one row, or by at most
+    twice the weight of the heaviest row.
 
     Examples
     --------

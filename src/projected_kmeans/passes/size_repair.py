@@ -32,20 +32,9 @@ ROWS_PER_CLUSTER, ROWS_PER_WRONG = 16, 2
 def repair_sizes(distances: NDArray[Any], choice: Choice, limits: SizeLimits) -> Choice:
     """Return the assignment of least inertia within limits, for rows without weights.
 
-    Parameters
-    ----------
-    distances : ndarray of float32 or float64 (n, k)
-        Squared distances of all rows to all centers.
-    choice : Choice
-        What rows choose at some prices.
-    limits : SizeLimits
-        Limits in whole rows that can be kept.
-
-    Returns
-    -------
-    Choice
-        Labels within the limits, and prices that prove that none has less inertia. Its gaps are
-        those of other prices if rows were moved.
+    Distances (n, k) are squared. Limits are in whole rows, and can be kept. ``choice`` is what rows
+    choose at some prices. The prices of the result prove that no labels within the limits have less
+    inertia. If rows were moved, its gaps, seconds and value are still those of the prices before.
     """
     k = distances.shape[1]
     if not choice.excess.any():

@@ -31,7 +31,6 @@ def is_partition(found: Clustering, shape: tuple[int, int], n_clusters: int) -> 
         and are_centers(found.mass, (n_clusters,))
         and all(0 <= number < math.inf for number in numbers)
         and found.n_iter >= 0
-        and (found.cells is None or are_labels(found.cells, (n_clusters,), shape[0]))
     )
 
 

@@ -26,26 +26,20 @@ class Move(NamedTuple):
 
 
 def fit_weights(
-    distances: NDArray[Any], weights: Floats, limits: SizeLimits, before: Labels
+    distances: NDArray[Any],
+    weights: Floats,
+    limits: SizeLimits,
+    before: Labels,
+    n_threads: int = 0,
 ) -> NDArray[np.int64]:
     """Return labels within limits of weight, with a low inertia.
 
-    Rows without weight get their nearest center.
-
-    Parameters
-    ----------
-    distances : ndarray of float32 or float64 (n, k)
-        Squared distances of all rows to all centers.
-    weights : ndarray of float64 (n,)
-        Their weights.
-    limits : SizeLimits
-        Limits of weight.
-    before : ndarray of int32 (n,)
-        Labels that are returned if no others within the limits are found. Raise one sentence if
-        these are not within the limits either.
+    Distances (n, k) are squared. Rows without weight get their nearest center. If no labels within
+    the limits are found, those ``before`` are returned. Raise one sentence if these are not within
+    the limits either.
     """
     k = distances.shape[1]
-    choice = find_prices(distances, weights, limits)
+    choice = find_prices(distances, weights, limits, n_threads=n_threads)
     for labels in (choice.labels, _pack(distances, weights, limits)):
         priced = distances + choice.prices.astype(distances.dtype)
         sizes = _Sizes(priced, labels.copy(), weights, limits)

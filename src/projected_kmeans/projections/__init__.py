@@ -14,8 +14,7 @@ One module each:
 - `hashed_columns`: very wide rows get fewer columns before their directions are found.
 - `column_sampling`: columns of the data itself, drawn by their leverage.
 - `principal_directions`: finds the directions along which rows vary most.
-- `direction_sample`: how many rows the directions are found from, and which ones.
-- `lost_variance`: the share of the variance that is not along the directions.
+- `direction_sample`: which rows the directions are found from, and what they lose of others.
 - `centred_rows`: products with rows about a center, without making a centred copy.
 - `target_dimension`: how many dimensions the literature asks for.
 

@@ -21,7 +21,7 @@ from projected_kmeans.projections.centred_rows import CentredRows, Signs, Sparse
 from projected_kmeans.results import Floats
 
 # Decompose the Gram matrix exactly if min(n, d) is at most this, because it then costs little.
-EXACT_SIZE = 256
+EXACT_SIZE = 400
 
 # R has as many columns beyond t as t itself, and at least 10.
 MIN_OVERSAMPLES = 10
@@ -84,7 +84,7 @@ def find_directions(
         Passes over the rows after the first.
     exact : bool, optional
         Whether to decompose the smaller Gram matrix, in O(n d min(n, d)); by default if min(n, d)
-        is at most 256.
+        is at most 400.
     start : CentredRows, optional
         Some of the rows, for the first walk if there are power passes; by default all of them.
     """

@@ -19,22 +19,37 @@ from projected_kmeans.blocks.memory_blocks import PickedRows, open_blocks
 from projected_kmeans.checks import check_components, check_count
 from projected_kmeans.keys import RandomState
 from projected_kmeans.projections.centred_rows import about, mean_of
-from projected_kmeans.projections.direction_sample import count_sample_rows, draw_direction_sample
+from projected_kmeans.projections.direction_sample import (
+    count_sample_rows,
+    draw_direction_sample,
+    lost_share,
+)
 from projected_kmeans.projections.hashed_columns import (
     count_hashed_columns,
     hash_selected,
     project_hashed_block,
     project_hashed_sparse,
 )
-from projected_kmeans.projections.lost_variance import lost_share
 from projected_kmeans.projections.map_protocol import LearnedTransformer, SparseMatrix
-from projected_kmeans.projections.principal_directions import Directions, find_directions
+from projected_kmeans.projections.principal_directions import (
+    EXACT_SIZE,
+    Directions,
+    find_directions,
+)
 from projected_kmeans.projections.target_dimension import target_dimension
 from projected_kmeans.results import Floats
 
-# Only this map caps its automatic dimension, because directions beyond the first 64 add next to
-# nothing: on digits (90,000 x 784, k = 100) 96 directions lower the inertia by another 0.03 %.
-MAX_AUTO_COMPONENTS = 64
+# The automatic number of directions is at least 64 (or ceil(k / eps)), because fewer save little
+# time, and at most 256 or half of the columns, above which a sketch saves nothing.
+EXPECTED_COMPONENTS, MAX_AUTO_COMPONENTS = 64, 256
+
+# What t directions of k clusters can miss is at most the variance along the next k (Cohen, Elder,
+# Musco, Musco, Persu 2015). Losses of inertia above .1 % begin where that is .15 to .25 of all.
+# Where more than 64 directions are needed, as for embeddings, they are taken until it is .1.
+MAX_NEXT_VARIANCE, MAX_NEXT_BEYOND = 0.25, 0.1
+
+# No direction stands out if the variance along the 64th is more than this share of the first.
+FLAT_SHARE = 0.25
 
 # Power passes that follow the first one if directions are found from a sample, where a pass costs
 # little. Over all rows there is none.
@@ -51,7 +66,7 @@ class SpectralProjection(LearnedTransformer):
     the second A^T (A R) by table look-up and a matrix product, and the third the sketch. If the
     directions are found from a sample, the first two passes read the sample only, and a further one
     multiplies it with an orthonormal basis of what a quarter of it gave. If min(n, d) is
-    at most 256, the decomposition is exact up to rounding. No centred copy of the rows is made, and
+    at most 400, the decomposition is exact up to rounding. No centred copy of the rows is made, and
     sparse rows are never made dense.
 
     The columns of very wide rows are first hashed to fewer ones with random signs (CountSketch),
@@ -61,9 +76,10 @@ class SpectralProjection(LearnedTransformer):
     Parameters
     ----------
     n_components : int or "auto", default="auto"
-        t. "auto" is ceil(k / eps), which keeps every clustering within 1 + eps (Cohen, Elder,
-        Musco, Musco, Persu 2015), but at most 64, because more directions gained next to nothing on
-        digits; 64 without ``n_clusters``; never more than the number of features.
+        t. "auto" is 64 if the next k directions hold at most 0.25 of the variance, or no direction
+        stands out; otherwise the smallest number after which they hold at most 0.1. It is at most
+        ceil(k / eps), which keeps every clustering within 1 + eps (Cohen, Elder, Musco, Musco,
+        Persu 2015), and at most 256 and half of the features; 64 without ``n_clusters``.
     eps : float, default=0.3
         Error parameter in (0, 1), used by "auto".
     n_clusters : int, optional
@@ -99,6 +115,9 @@ class SpectralProjection(LearnedTransformer):
     lost_variance_ : float
         The share of the variance that is not along the directions, measured on up to 1,024 rows
         that the directions were not found from. With at most 1,024 rows it is exact.
+    next_variance_ : float
+        At most this share of the variance is along the next k directions; NaN without
+        ``n_clusters``.
     n_sampled_rows_ : int
         How many rows the directions were found from.
     n_hashed_columns_ : int
@@ -172,7 +191,7 @@ class SpectralProjection(LearnedTransformer):
             check_count("hashed_columns", self.hashed_columns, word="auto")
         if not isinstance(self.n_components, str):
             return int(self.n_components)
-        maximum = min(MAX_AUTO_COMPONENTS, n_features)
+        maximum = min(EXPECTED_COMPONENTS, n_features)
         if self.n_clusters is None:
             return maximum
         return target_dimension(
@@ -181,8 +200,21 @@ class SpectralProjection(LearnedTransformer):
 
     def learn(self, source: BlockSource, weights: Floats | None) -> None:
         """Find the directions, and measure what they lose."""
-        n_rows = source.shape[0]
         self.n_hashed_columns_ = self._count_hashed(source)
+        limit = self._count_most(source.shape[1])
+        if source.shape[1] <= EXACT_SIZE:  # all directions cost no more than some
+            self.n_components_ = limit
+        while True:
+            self._learn(source, weights)
+            if self.n_components_ >= limit or self._count_enough() is not None or self._is_flat():
+                break
+            # The spectrum falls slowly: look at more directions, but give up at the limit.
+            self.n_components_ = min(2 * self.n_components_, limit)
+        self._keep_enough()
+
+    def _learn(self, source: BlockSource, weights: Floats | None) -> None:
+        """Find ``n_components_`` directions, and measure what is lost without the last ones."""
+        n_rows = source.shape[0]
         sample = draw_direction_sample(n_rows, self._count_learnt(n_rows), weights, self.key_)
         learnt = self._select(source, weights, sample.learnt)
         found, unit = self._find(*learnt, sample.learnt is None)
@@ -197,6 +229,68 @@ class SpectralProjection(LearnedTransformer):
         self.lost_variance_ = lost_share(
             *left_out, self.mean_, found.columns, unit, self.n_threads or 0
         )
+        self.next_variance_ = self._bound_next(self.lost_variance_, self.singular_values_[-1])
+
+    def _count_most(self, n_features: int) -> int:
+        """Return how many directions are looked at, at most; t if it is not open."""
+        if not isinstance(self.n_components, str) or self.n_clusters is None:
+            return self.n_components_
+        most = min(MAX_AUTO_COMPONENTS, n_features // 2)
+        wanted = target_dimension(
+            self.n_clusters, eps=self.eps, rule=self.dimension_rule, n_features=n_features
+        )
+        return max(self.n_components_, min(most, wanted))
+
+    def _bound_next(self, lost: float, singular_value: float) -> float:
+        """Return a bound on the share of the variance along the k directions after the last.
+
+        None of them holds more than the last, nor all of them more than what is lost.
+        """
+        if self.n_clusters is None:
+            return float("nan")
+        squares = self.singular_values_**2
+        if not squares.sum() > 0:
+            return lost
+        share = (1 - self.lost_variance_) * singular_value**2 / squares.sum()
+        return float(min(lost, self.n_clusters * share))
+
+    def _count_enough(self) -> int | None:
+        """Return the smallest number of directions that misses little enough; None if none does."""
+        squares = self.singular_values_**2
+        kept = (1 - self.lost_variance_) * np.cumsum(squares) / max(squares.sum(), 1e-300)
+        first = min(EXPECTED_COMPONENTS, len(squares))
+        for t in range(first, len(squares) + 1, 16):
+            most = MAX_NEXT_VARIANCE if t <= EXPECTED_COMPONENTS else MAX_NEXT_BEYOND
+            if self._bound_next(1 - kept[t - 1], self.singular_values_[t - 1]) <= most:
+                return t
+        return None
+
+    def _is_flat(self) -> bool:
+        """Return whether no direction stands out, as in noise, so that more of them help little."""
+        last = min(EXPECTED_COMPONENTS, self.n_components_) - 1
+        first, other = self.singular_values_[0], self.singular_values_[last]
+        return bool(other**2 > FLAT_SHARE * first**2)
+
+    def _count_best(self) -> int:
+        """Return t where no number is enough: all directions if they keep most, else 64."""
+        most = self.lost_variance_ <= 2 * MAX_NEXT_BEYOND
+        return self.n_components_ if most else min(EXPECTED_COMPONENTS, self.n_components_)
+
+    def _keep_enough(self) -> None:
+        """Leave out directions that are not needed, if t is open."""
+        if not isinstance(self.n_components, str) or self.n_clusters is None:
+            return
+        t = self._count_enough() or self._count_best()
+        t = min(t, EXPECTED_COMPONENTS) if self._is_flat() else t
+        t = min(t, self.n_components_)
+        squares = self.singular_values_**2
+        total = max(squares.sum(), 1e-300)
+        lost = 1 - (1 - self.lost_variance_) * float(squares[:t].sum() / total)
+        self.next_variance_ = self._bound_next(lost, self.singular_values_[t - 1])
+        self.lost_variance_ = lost if t < self.n_components_ else self.lost_variance_
+        self.components_ = np.ascontiguousarray(self.components_[:t])
+        self.singular_values_ = self.singular_values_[:t].copy()
+        self.n_components_ = t
 
     def _count_hashed(self, source: BlockSource) -> int:
         """Return how many columns all columns are hashed to; 0 for no hashing."""

@@ -184,9 +184,7 @@ def _begin(model: ProjectedKMeans, facts: FitFacts) -> Report:
     return Report(
         facts,
         list_clusters(facts),
-        passes=collect_passes(
-            model.trace_, model.history_, model.approach_.subsample_rows, facts.data.shape[0]
-        ),
+        passes=collect_passes(model.trace_, model.history_, model.approach_.level_rows),
         original_inertia=tuple(
             state.inertia
             for state in model.trace_

@@ -14,7 +14,6 @@ import numpy as np
 from projected_kmeans.blocks.block_source import BlockSource
 from projected_kmeans.passes.cluster_columns import ClusterColumns
 from projected_kmeans.passes.ranked_rows import no_rows
-from projected_kmeans.planning.memory_limit import parse_memory
 from projected_kmeans.reports.members import (
     ImageShape,
     deviations_of,
@@ -27,6 +26,7 @@ from projected_kmeans.reports.rows import N_MEMBERS, ClusterWalk, SampledRows
 from projected_kmeans.reports.separation import Separation
 from projected_kmeans.reports.values import ClusterFacts, ClusterMembers, ColumnFacts, Member
 from projected_kmeans.results import Floats
+from projected_kmeans.search.settings import parse_memory
 
 # Members are shown of this many clusters, the largest.
 MAX_SHOWN_CLUSTERS = 48

@@ -20,36 +20,23 @@ class _OpenLine:
 
 
 def collect_passes(
-    trace: Sequence[FitState], history: Sequence[float], subsample_rows: int, n_rows: int
+    trace: Sequence[FitState], history: Sequence[float], level_rows: Sequence[int]
 ) -> tuple[PassLine, ...]:
-    """Return the passes on the sketch, one line for each restart, with the best one marked.
+    """Return the passes on the sketch, one line for each start and level, the last one marked.
 
-    Restarts may take turns: one that pauses continues its line later. One whose passes are counted
-    from 1 again begins a new line. This happens when the best restart on a subsample starts again
-    with all rows.
-
-    Parameters
-    ----------
-    trace : sequence of FitState
-        What the fit recorded, in its order.
-    history : sequence of float
-        The inertias of the run that the fit kept.
-    subsample_rows : int
-        The number of rows on which restarts competed; 0 if they ran on all rows.
-    n_rows : int
-        The number of all rows.
+    Starts run on the first level. A line whose passes are counted from 1 again is that of the next
+    level. ``level_rows`` are the rows of every level, and ``history`` the inertias that were kept.
     """
     lines = _group_passes(trace)
-    competed = subsample_rows > 0 and len(lines) > 1
-    last = len(lines) - 1
+    n_starts = max(1, len(lines) - (len(level_rows) - 1))
     ends = [line.inertia[-1] for line in lines]
-    # After a competition on a subsample, the last line is the one with all rows.
-    best = ends.index(history[-1]) if not competed and history and history[-1] in ends else last
+    best = ends.index(history[-1]) if history and history[-1] in ends else len(lines) - 1
     found = []
     for index, line in enumerate(lines):
-        rows = subsample_rows if competed and index < last else n_rows
-        per_row = tuple(value / rows for value in line.inertia)
-        found.append(PassLine(line.restart, rows, tuple(line.passes), per_row, index == best))
+        level = min(max(0, index - n_starts + 1), len(level_rows) - 1)
+        per_row = tuple(value / level_rows[level] for value in line.inertia)
+        passes = tuple(line.passes)
+        found.append(PassLine(line.restart, level_rows[level], passes, per_row, index == best))
     return tuple(found)
 
 

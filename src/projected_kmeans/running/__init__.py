@@ -6,12 +6,12 @@ what took long. Nothing here computes anything from rows, and nothing here knows
 
 Modules
 -------
-run                 `Run`: monitor and checkpoint of one run, which travel together
 monitor             `Monitor`: clock, log and callback; `Plateau`: stop when passes gain too little
 progress_lines      what ``verbose=1`` prints if the program shows no log
 interrupts          Ctrl-C as a wish to stop
 deadlines           a time limit that is checked between blocks of work
-checkpoint          `Checkpoint`: which values wait, when they are written, how they are read
+checkpoint          `Run`: monitor and checkpoint of one run; `Checkpoint`: which values wait, when
+                    they are written, how they are read
 stored_values       frozen values to parts of a checkpoint and back, by the codec of `documents`
 checkpoint_folder   a folder of named parts that one process may use at a time
 part_files          one part as a file: a document, arrays and a checksum

@@ -1,5 +1,7 @@
 """The store of a run: which values wait, when they are written, and how they are read again.
 
+`Run` is what all steps of a run get: its monitor and its checkpoint.
+
 It does not know what the values mean. `checkpoint_folder` knows files, `stored_values` types.
 """
 
@@ -7,6 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, TypeVar
 
@@ -15,6 +18,7 @@ from projected_kmeans.running.checkpoint_folder import (
     CheckpointFolder,
     warn_of_damage,
 )
+from projected_kmeans.running.monitor import Monitor
 from projected_kmeans.running.part_files import Part
 from projected_kmeans.running.stored_values import decode_value, encode_value
 
@@ -143,3 +147,38 @@ class Checkpoint:
         self.flush()
         self.write_now(name, value, **document)
         self.folder.clear(name, *kept)
+
+
+@dataclass(frozen=True)
+class Run:
+    """What every step of a run may ask: who watches it, and what is stored of it.
+
+    By default nothing is stored.
+
+    Examples
+    --------
+    >>> run = Run()
+    >>> run.keep("answer", 42)
+    >>> run.recall("answer", int) is None  # there is no folder
+    True
+    """
+
+    monitor: Monitor = field(default_factory=Monitor)
+    checkpoint: Checkpoint = field(default_factory=Checkpoint)
+
+    def recall(
+        self, name: str, kind: type[Value], fits: Callable[[Value], bool] | None = None
+    ) -> Value | None:
+        """Return a value that an earlier run stored, and log that; None if there is none.
+
+        A value that ``fits`` refuses counts as not stored.
+        """
+        found = self.checkpoint.recall(name, kind, fits)
+        if found is not None:
+            self.monitor.note("checkpoint: %s is taken as it was stored", name)
+        return found
+
+    def keep(self, name: str, value: Any) -> None:
+        """Store a value, unless the run was stopped: then the value may be incomplete."""
+        if self.monitor.stopped is None:
+            self.checkpoint.keep(name, value)

@@ -67,7 +67,7 @@ class Monitor:
         self.trace: list[FitState] = []
         self._callback = callback
         self._level = logging.INFO if verbose else logging.DEBUG
-        self._lines = ProgressLines() if wants_lines(logger, verbose) else None
+        self._lines = ProgressLines() if verbose and wants_lines(logger, verbose) else None
         self._budget = math.inf if time_budget is None else time_budget
         self._start = time.perf_counter()
         self._has_result = False

@@ -22,7 +22,7 @@ from projected_kmeans.passes.problem import Problem
 from projected_kmeans.projections.map_protocol import fit_shape, sketch_rows
 from projected_kmeans.projections.signs import SignProjection
 from projected_kmeans.results import Floats, Labels
-from projected_kmeans.solvers.lloyd import run_lloyd
+from projected_kmeans.search.lloyd import run_lloyd
 
 # Which rows are near one another is measured on a sign sketch of 64 dimensions, if the rows have
 # more than twice as many columns or are sparse.

@@ -21,7 +21,7 @@ import zarr
 from projected_kmeans import FitState
 from projected_kmeans.blocks.dask.blocks import DaskBlocks
 from projected_kmeans.blocks.dask.workers import Workers
-from projected_kmeans.planning import memory_plan as memory_limits
+from projected_kmeans.search import memory_plan as memory_limits
 from projected_kmeans.sources.array_source import as_row_source
 from projected_kmeans.sources.open_rows import open_rows
 from tests.support.blobs import assert_same_fit

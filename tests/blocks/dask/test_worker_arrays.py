@@ -28,9 +28,7 @@ from projected_kmeans.blocks.row_arrays import (
     take_entries,
 )
 from projected_kmeans.blocks.tasks import Block, Task, fill, read, update
-from projected_kmeans.fit import pipeline
-from projected_kmeans.planning import approach, memory_plan
-from projected_kmeans.solvers import swaps
+from projected_kmeans.search import approach, memory_plan, swaps
 from tests.support.blobs import assert_same_fit
 from tests.support.dask_rows import CHUNKS, OPTIONS, ROWS, D, N, fit
 
@@ -38,11 +36,12 @@ from tests.support.dask_rows import CHUNKS, OPTIONS, ROWS, D, N, fit
 FITS: dict[str, dict[str, Any]] = {
     **{name: OPTIONS[name] for name in ("default", "none", "finalists", "k-means||", "cosine")},
     "candidates": {**OPTIONS["sign"], "polish_candidates": 2},
-    "subsample": {"projection": "sign", "n_components": 16, "n_init": 3},
+    "samples": {"projection": "sign", "n_components": 16, "n_init": 3},
     "bounds": {**OPTIONS["none"], "n_clusters": 40},
-    "cells": {"solver": "cells", "n_clusters": 60, "projection": "sign", "n_components": 16},
-    "cells of rows": {"solver": "cells", "n_clusters": 60, "projection": None},
-    "breathing": {"solver": "breathing", "projection": None, "max_iter": 30, "n_init": 1},
+    "near centers": {"n_clusters": 150, "projection": "sign", "n_components": 16},
+    "near centers of rows": {"n_clusters": 150, "projection": None},
+    "swaps": {"projection": None, "max_iter": 30, "n_init": 1},
+    "one level": {"n_clusters": 40, "projection": None, "init": "random", "max_iter": 30},
     "proven labels": {"projection": "svd", "n_components": 4, "n_clusters": 64},
     "weights": {**OPTIONS["none"], "weighted": True},
     "limits": {**OPTIONS["sign"], "balanced": True},
@@ -78,13 +77,22 @@ def test_a_fit_whose_arrays_stay_there_has_the_bits_of_one_machine(
     assert_same_fit(model, run(ROWS, name))
 
 
+@pytest.mark.parametrize("name", ["default", "samples", "near centers", "trim", "limits"])
+def test_a_sketch_here_of_rows_there_has_the_bits_of_one_machine(
+    name: str, clients: Callable[..., Any]
+) -> None:
+    """Labels found in this process lead to the same passes and swaps over rows of the workers."""
+    X = da.from_array(ROWS, chunks=CHUNKS["uneven"])
+    assert_same_fit(run(X, name, client=clients(2)), run(ROWS, name))
+
+
 @pytest.mark.usefixtures("all_there")
 @pytest.mark.parametrize(
     "options",
     [
         {"n_clusters": 40},
         {"n_clusters": 40, "projection": "svd", "n_components": 8, "polish_candidates": 4},
-        {"n_clusters": 60, "solver": "cells"},
+        {"n_clusters": 60, "projection": "svd", "n_components": 8},
     ],
 )
 def test_nothing_with_an_entry_a_row_comes_to_the_client(
@@ -103,15 +111,15 @@ def test_nothing_with_an_entry_a_row_comes_to_the_client(
         brought.append(total)
 
     # The largest samples of rows, which do not grow with their number, are taken from these few.
-    monkeypatch.setattr(pipeline, "TAIL_ROWS", 4000)
-    monkeypatch.setattr(approach, "count_held_rows", lambda sizes: 4000)
     monkeypatch.setattr(swaps, "SPLIT_ROWS", 64)
+    monkeypatch.setattr(approach, "MIN_LISTED_CLUSTERS", 50)
     monkeypatch.setattr(Workers, "results_of", weigh)
     rows = np.tile(ROWS, (4, 1))
     # Tiled there: Dask warns of a graph that holds all rows.
     X = da.tile(da.from_array(ROWS, chunks=(9_000, D)), (4, 1))
     model = ProjectedKMeans(random_state=3, **options).fit(X, client=clients(2))
-    assert model.approach_.subsample_rows < len(rows) / 2
+    assert len(model.approach_.level_rows) > 1
+    assert (model.approach_.n_near > 0) == (options["n_clusters"] == 60)
     assert max(brought) < len(rows)
     assert isinstance(model.labels_, da.Array)
 

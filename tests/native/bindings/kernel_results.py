@@ -16,10 +16,10 @@ from projected_kmeans import ProjectedKMeans, _native
 from projected_kmeans.blocks.column_scan import scan_columns
 from projected_kmeans.blocks.memory_blocks import ArrayBlocks, SparseBlocks
 from projected_kmeans.passes.assignment import assign_rows, measure_rows, own_distances
-from projected_kmeans.passes.cluster_sums import ClusterSums
 from projected_kmeans.passes.problem import Problem
+from projected_kmeans.passes.sums import ClusterSums
 from projected_kmeans.projections.hashed_columns import hash_sparse
-from projected_kmeans.solvers.lloyd import run_lloyd
+from projected_kmeans.search.lloyd import run_lloyd
 
 N_COLUMNS, N_CENTERS = 1100, 14
 
@@ -74,11 +74,7 @@ def compute_dense(rows: Any, centers: Any, name: str) -> Results:
     found["minimum"], found["maximum"] = ranges.minimum, ranges.maximum
     moments = ClusterSums(source, centers, None, ranges).update(labels)
     found["offsets"], found["squares"] = moments.offsets, moments.squares
-    found["list labels"] = lists = np.empty((len(X), 5), np.uint16)
     inside = centers.astype(wide)
-    _native.candidate_centers(X, zero, 1.0, inside, labels, lists, 2)
-    found["chosen labels"] = chosen = labels[::-1].copy()
-    _native.nearest_candidate(X, zero, 1.0, inside, centers, lists, chosen, 2)
     near = np.empty((N_CENTERS, 3), np.int32)
     names, starts = np.arange(N_CENTERS, dtype=np.int32), np.array([0, N_CENTERS])
     _native.center_neighbours(inside, np.zeros(N_CENTERS, np.int32), starts, names, near, 2)

@@ -243,7 +243,7 @@ def call_race_centers(**changes: Any) -> None:
     _native.race_centers(**(arguments | changes))
 
 
-def call_scout_centers(**changes: Any) -> None:
+def call_search_few_rows(**changes: Any) -> None:
     """Call the search on few rows with right arguments but for the changes."""
     arguments = {
         "rows": X,
@@ -255,7 +255,7 @@ def call_scout_centers(**changes: Any) -> None:
         "labels": np.empty(4, np.int32),
         "centers": X[:2].copy(),
     }
-    _native.scout_centers(**(arguments | changes))
+    _native.search_few_rows(**(arguments | changes))
 
 
 def call_scan_columns(**changes: Any) -> None:
@@ -475,15 +475,15 @@ def test_a_stride_inside_a_row_is_refused(call: Any) -> None:
         (call_center_neighbours, {"out": np.empty((3, 2), np.int32)}),
         (call_center_neighbours, {"out": np.empty((2, 3), np.int32)}),
         (call_center_neighbours, {"out": np.empty((2, 0), np.int32)}),
-        (call_scout_centers, {"rows": X[:0]}),
-        (call_scout_centers, {"weights": np.ones(3)}),
-        (call_scout_centers, {"labels": np.empty(3, np.int32)}),
-        (call_scout_centers, {"centers": np.ones((2, X.shape[1] + 1))}),
-        (call_scout_centers, {"centers": np.ones((0, X.shape[1]))}),
-        (call_scout_centers, {"patience": -1}),
-        (call_scout_centers, {"max_iter": 0}),
-        (call_scout_centers, {"tol": -1.0}),
-        (call_scout_centers, {"tol": np.nan}),
+        (call_search_few_rows, {"rows": X[:0]}),
+        (call_search_few_rows, {"weights": np.ones(3)}),
+        (call_search_few_rows, {"labels": np.empty(3, np.int32)}),
+        (call_search_few_rows, {"centers": np.ones((2, X.shape[1] + 1))}),
+        (call_search_few_rows, {"centers": np.ones((0, X.shape[1]))}),
+        (call_search_few_rows, {"patience": -1}),
+        (call_search_few_rows, {"max_iter": 0}),
+        (call_search_few_rows, {"tol": -1.0}),
+        (call_search_few_rows, {"tol": np.nan}),
         (call_halve_clusters, {"weights": np.ones(3)}),
         (call_halve_clusters, {"labels": np.array([1, 0, 2, 0], np.int32)}),
         (call_halve_clusters, {"labels": np.array([1, 0, -1, 0], np.int32)}),
@@ -574,8 +574,8 @@ def test_a_wrong_size_is_refused(call: Any, changes: dict[str, Any]) -> None:
         (call_nearest_listed, {"centers": CENTERS.astype(np.float32)}),
         (call_center_neighbours, {"out": np.empty((2, 2), np.int64)}),
         (call_race_centers, {"rows": X.astype(np.float16)}),
-        (call_scout_centers, {"rows": X.astype(np.float32)}),
-        (call_scout_centers, {"labels": np.empty(4, np.int64)}),
+        (call_search_few_rows, {"rows": X.astype(np.float32)}),
+        (call_search_few_rows, {"labels": np.empty(4, np.int64)}),
         (call_race_centers, {"seeds": np.zeros(2, np.int64)}),
         (call_cluster_moments, {"labels": np.zeros(4, np.int64)}),
         (call_cluster_moments, {"weights": np.ones(4, np.float32)}),

@@ -22,7 +22,7 @@ CALLS = (
     right.call_center_neighbours,
     right.call_halve_clusters,
     right.call_race_centers,
-    right.call_scout_centers,
+    right.call_search_few_rows,
 )
 
 

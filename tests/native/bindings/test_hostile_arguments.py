@@ -63,22 +63,12 @@ def test_labels_name_centers_also_if_scores_are_not_numbers(
     assert set(labels.tolist()) <= {0, 1}
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_candidates_name_centers_also_if_scores_are_not_numbers(dtype: Any) -> None:
-    """Rows of NaN get the first centers as candidates, and their own."""
-    centers = np.zeros((5, 3), dtype)
-    labels, out = np.array([0, 1, 2, 4], np.int32), np.full((4, 3), 77, np.int32)
-    _native.candidate_centers(NAN.astype(dtype), centers[0], 1.0, centers, labels, out, 1)
-    assert out.tolist() == [[0, 1, 2], [0, 1, 2], [0, 1, 2], [0, 1, 4]]
-
-
-@pytest.mark.parametrize("dense", [True, False])
-def test_a_candidate_is_chosen_also_if_scores_are_not_numbers(dense: bool) -> None:
+def test_a_candidate_is_chosen_also_if_scores_are_not_numbers() -> None:
     """If exact centers are NaN, a row stays with its center."""
     equal = np.repeat(right.CENTERS[:1], 2, axis=0)
     labels = np.array([1, 0, 1, 0], np.int32)
     candidates = np.tile(np.array([1, 0], np.int32), (4, 1))
-    block: Any = right.X if dense else scipy.sparse.csr_array(right.X)
+    block = scipy.sparse.csr_array(right.X)
     _native.nearest_candidate(block, np.zeros(3), 1.0, equal, NAN[:2], candidates, labels, 1)
     assert labels.tolist() == [1, 0, 1, 0]
 

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from projected_kmeans.blocks.column_scan import scan_columns
 from projected_kmeans.blocks.memory_blocks import ArrayBlocks, SparseBlocks
-from projected_kmeans.passes.cluster_sums import ClusterSums
 from projected_kmeans.passes.moments import Moments
+from projected_kmeans.passes.sums import ClusterSums
 from tests import reference
 from tests.support.layouts import seeds, threads
 from tests.support.sparse_rows import draw_centers, draw_sparse

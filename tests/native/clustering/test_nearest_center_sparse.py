@@ -10,11 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from projected_kmeans import _native
 from projected_kmeans.blocks.column_scan import scan_columns
 from projected_kmeans.blocks.memory_blocks import ArrayBlocks, SparseBlocks, open_blocks
 from projected_kmeans.passes.assignment import assign_rows, measure_rows, own_distances
-from projected_kmeans.passes.candidate_search import CandidateSearch
-from projected_kmeans.passes.problem import Problem
+from projected_kmeans.passes.frame import Frame
 from tests import reference
 from tests.support.layouts import seeds, threads
 from tests.support.sparse_rows import both_forms, draw_centers, draw_sparse
@@ -84,7 +84,7 @@ def test_labels_are_those_of_dense_rows(
     n_threads=threads,
     integers=st.booleans(),
 )
-def test_chosen_candidates_are_those_of_dense_rows(
+def test_chosen_candidates_are_those_of_the_twin(
     seed: int,
     n: int,
     d: int,
@@ -95,24 +95,25 @@ def test_chosen_candidates_are_those_of_dense_rows(
     n_threads: int,
     integers: bool,
 ) -> None:
-    """The nearest candidate is the same for both forms, also where candidates repeat."""
+    """The nearest candidate is chosen, also where candidates repeat; the twin's on integers."""
     rows = draw_sparse(seed, n, d, dtype=dtype, wide=wide, integers=integers)
     centers = draw_centers(rows, k, seed + 1, integers=integers)
     stream = np.random.default_rng(seed)
     lists = stream.integers(k, size=(n, m)).astype(np.uint16)
     labels = stream.integers(k, size=n).astype(np.int32)
     lists[:, -1] = labels
-    found = []
-    for form in (rows.dense, rows.sparse):
-        chosen = labels.copy()
-        source = open_blocks(form)
-        problem = Problem(source, scan_columns(source), None, n_threads)
-        CandidateSearch(problem, lists.copy()).assign(centers, chosen, keep_ties=True)
-        found.append(chosen)
-    np.testing.assert_array_equal(found[0], found[1])
+    chosen = labels.copy()
+    (block,) = source = open_blocks(rows.sparse)
+    frame = Frame.around(centers, np.dtype(dtype), scan_columns(source))
+    inside = frame.origin, frame.scale, frame.centers, centers
+    _native.nearest_candidate(block.rows, *inside, lists, chosen, n_threads)
+    assert (chosen[:, None] == lists).any(axis=1).all()
+    expected = reference.nearest_candidate(rows.dense, centers, lists.astype(int), labels)
     if integers:
-        expected = reference.nearest_candidate(rows.dense, centers, lists.astype(int), labels)
-        np.testing.assert_array_equal(found[1], expected)
+        np.testing.assert_array_equal(chosen, expected)
+    squared = reference.squared_distances(rows.dense, centers)
+    found, best = (squared[each, np.arange(n)].astype(float) for each in (chosen, expected))
+    np.testing.assert_allclose(found, best, rtol=1e-9, atol=1e-12)
 
 
 def test_rows_equally_far_are_settled_alike() -> None:

@@ -9,7 +9,7 @@ import scipy.stats
 from projected_kmeans import ProjectedKMeans
 from projected_kmeans.keys import open_stream
 from projected_kmeans.paper import place_orss06
-from projected_kmeans.solvers.seeding import move_to_balls, seed_orss06
+from projected_kmeans.search.seeding import move_to_balls, seed_orss06
 from tests.support.normal_rows import draw_normal_rows
 from tests.support.problems import make_problem
 

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from projected_kmeans.blocks.column_scan import scan_columns
-from projected_kmeans.blocks.memory_blocks import ArrayBlocks, open_blocks
+from projected_kmeans.blocks.memory_blocks import open_blocks
 from projected_kmeans.keys import CERTIFICATE, open_stream
 from projected_kmeans.passes.problem import Problem
-from projected_kmeans.projections.map_protocol import fit_shape, sketch_rows
-from projected_kmeans.projections.signs import SignProjection
 from projected_kmeans.results import Floats, Labels
 from projected_kmeans.running.deadlines import Deadline
-from projected_kmeans.solvers.lloyd import run_lloyd
-from projected_kmeans.solvers.seeding import SEEDINGS, count_seeding_columns
+from projected_kmeans.search.kmeans_plus_plus import seed_plus_plus, sketch_signs
+from projected_kmeans.search.lloyd import run_lloyd
 
 Indices = NDArray[np.int64]
 
@@ -86,8 +84,8 @@ def cluster_quickly(
     source = open_blocks(rows)
     problem = Problem(source, scan_columns(source, n_threads), weights, n_threads)
     stream = open_stream(key, CERTIFICATE, 0)
-    seeded = _sketch(problem, key) if source.sparse else problem
-    chosen = SEEDINGS["k-means++"](seeded, n_clusters, stream, lambda n_chosen: deadline.check())
+    seeded = sketch_signs(problem, key) if source.sparse else problem
+    chosen = seed_plus_plus(seeded, n_clusters, stream, lambda n_chosen: deadline.check())
     found = run_lloyd(
         problem,
         source.take(chosen),
@@ -95,12 +93,3 @@ def cluster_quickly(
         on_pass=lambda done, inertia: deadline.is_over,
     )
     return Instance(rows, n_clusters, found.labels, weights)
-
-
-def _sketch(problem: Problem, key: int) -> Problem:
-    """Return few dense columns of sparse rows, on which rows are measured against rows."""
-    width = count_seeding_columns(problem.source.shape[1])
-    signs = SignProjection(width, random_state=key, n_threads=problem.n_threads or None)
-    fit_shape(signs, *problem.source.shape)
-    source = ArrayBlocks(sketch_rows(signs, problem.source))
-    return replace(problem, source=source, ranges=scan_columns(source, problem.n_threads))

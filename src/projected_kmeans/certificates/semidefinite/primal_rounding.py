@@ -18,9 +18,9 @@ from projected_kmeans.certificates.semidefinite.primal_step import Factors
 from projected_kmeans.keys import CERTIFICATE, open_stream
 from projected_kmeans.passes.problem import Problem
 from projected_kmeans.results import Clustering, Floats, Labels
-from projected_kmeans.solvers.hartigan import move_single_points
-from projected_kmeans.solvers.lloyd import run_lloyd
-from projected_kmeans.solvers.seeding import seed_centers
+from projected_kmeans.search.hartigan import move_single_points
+from projected_kmeans.search.kmeans_plus_plus import seed_plus_plus
+from projected_kmeans.search.lloyd import run_lloyd
 
 # Restarts of k-means on the eigenvectors, and passes of each solver at most.
 N_RESTARTS = 3
@@ -51,7 +51,7 @@ def round_primal(
     found = []
     for restart in range(N_RESTARTS):
         stream = open_stream(0, CERTIFICATE, index, restart)
-        centers = seed_centers("k-means++", reduced, n_clusters, stream)
+        centers = reduced.source.take(seed_plus_plus(reduced, n_clusters, stream))
         found.append(run_lloyd(reduced, centers, max_iter=MAX_PASSES))
     best = min(found, key=lambda one: one.inertia)
     return polish(problem, describe(problem, best.labels))

@@ -16,7 +16,7 @@ from projected_kmeans.keys import RandomState, open_stream, resolve_key
 from projected_kmeans.paper.streams import ORSS06
 from projected_kmeans.passes.problem import Problem
 from projected_kmeans.results import Floats
-from projected_kmeans.solvers.seeding import seed_centers
+from projected_kmeans.search.seeding import seed_centers
 
 
 def place_orss06(X: ArrayLike, n_clusters: int, random_state: RandomState = None) -> Floats:

@@ -1,0 +1,143 @@
+"""All that a run depends on beside the rows and the approach: the map, the limits, the memory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from numpy.typing import ArrayLike
+from sklearn.base import clone
+
+from projected_kmeans.blocks.block_source import BlockSource
+from projected_kmeans.keys import resolve_key
+from projected_kmeans.passes.problem import Problem
+from projected_kmeans.passes.size_limits import SizeLimits, resolve_limits
+from projected_kmeans.projections.map_protocol import RandomMap, Transformer, fit_shape
+from projected_kmeans.projections.named_maps import MAPS
+from projected_kmeans.results import Clustering, Floats
+from projected_kmeans.running.checkpoint import Run
+from projected_kmeans.search.approach import DEFAULT_EPS, choose_map
+from projected_kmeans.search.memory_plan import MemoryPlan, plan_memory
+from projected_kmeans.search.own_solvers import OwnSolver, name_solver
+from projected_kmeans.search.settings import Settings, Sizes, limits_sizes, list_proofs
+
+# From the sketch to a partition: a solver that the paper names, or one of the caller.
+SketchSolver: TypeAlias = Callable[[Problem, Run], Clustering]
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """All that a run depends on beside rows, weights and approach, with nothing left to "auto"."""
+
+    n_clusters: int
+    key: int  # fixes all randomness
+    # A map of this package, fitted to the shape of the rows, or one of the caller, to be fitted.
+    projection: RandomMap | Transformer | None
+    init: str | ArrayLike | Callable[..., ArrayLike]
+    metric: str
+    max_iter: int
+    tol: float
+    polish_near: int | None  # centers that an original row meets; 0 for all, None as in the sketch
+    n_threads: int  # 0 takes as many as OpenMP allows
+    memory: MemoryPlan
+    solver_name: str = "auto"  # as the caller named it, or the name of ``own_solver``
+    own_solver: OwnSolver | None = None
+    solve: SketchSolver | None = None  # clusters the sketch in place of the search
+    limits: SizeLimits | None = None  # how small and how large clusters may be
+
+
+def resolve_recipe(
+    settings: Settings,
+    sizes: Sizes,
+    *,
+    stored: bool = False,
+    distant: bool = False,
+    keeps_rows: bool = False,
+    limits: SizeLimits | None = None,
+) -> Recipe:
+    """Return the recipe for rows of this size.
+
+    ``stored``, ``distant`` and ``keeps_rows`` are what `describe_place` returns for the rows, and
+    ``limits`` what `read_limits` returns.
+    """
+    key, solver = resolve_key(settings.random_state), settings.solver
+    name = solver if isinstance(solver, str) else name_solver(solver)
+    takes_array = solver == "exact" or not isinstance(solver, str)
+    gathers = takes_array and choose_map(settings, sizes).name is None
+    if gathers and distant:
+        raise ValueError(
+            f"the solver {name} cannot work on rows of Dask's workers; use a projection, whose "
+            "sketch lies in this process, or solver='lloyd'"
+        )
+    memory = plan_memory(
+        settings,
+        sizes,
+        stored=stored,
+        distant=distant,
+        keeps_rows=keeps_rows and not takes_array,
+        needs_all=bool(list_proofs(settings)) or callable(settings.init) or gathers,
+    )
+    if takes_array and not gathers and not memory.sketch_in_memory:
+        raise ValueError(
+            f"the solver {name} needs the whole sketch in the memory of this process, where it "
+            "does not fit; use fewer n_components, a larger memory_limit, or solver='lloyd'"
+        )
+    candidates = settings.polish_candidates
+    polish_near = None if isinstance(candidates, str) else int(candidates or 0)
+    if polish_near is not None and polish_near >= settings.n_clusters:
+        polish_near = 0  # as many candidates as clusters, or more, are a full pass
+    return Recipe(
+        n_clusters=int(settings.n_clusters),
+        key=key,
+        projection=_build_map(settings, sizes, key),
+        init=settings.init,
+        metric=settings.metric,
+        max_iter=int(settings.max_iter),
+        tol=float(settings.tol),
+        polish_near=polish_near,
+        n_threads=settings.n_threads or 0,
+        memory=memory,
+        solver_name=name,
+        own_solver=None if isinstance(solver, str) else solver,
+        limits=limits,
+    )
+
+
+def describe_place(rows: BlockSource) -> dict[str, bool]:
+    """Return where rows lie: whether they are read from files, and whether by Dask's workers."""
+    return {"stored": not rows.resident, "distant": rows.distant, "keeps_rows": rows.keeps_new_rows}
+
+
+def read_limits(settings: Settings, n_rows: int, weights: Floats | None) -> SizeLimits | None:
+    """Return the limits of cluster sizes for rows; raise if no partition can keep them."""
+    if not limits_sizes(settings):
+        return None
+    return resolve_limits(
+        settings.min_cluster_size,
+        settings.max_cluster_size,
+        balanced=bool(settings.balanced),
+        n_clusters=int(settings.n_clusters),
+        n_rows=n_rows,
+        weights=weights,
+    )
+
+
+def _build_map(settings: Settings, sizes: Sizes, key: int) -> RandomMap | Transformer | None:
+    """Return the map: a copy of the caller's, or one fitted to the rows' shape."""
+    chosen = choose_map(settings, sizes)
+    if chosen.name is None:
+        return None
+    if isinstance(settings.projection, Transformer):
+        own: Transformer = clone(settings.projection)
+        return own
+    is_open = chosen.name == "svd" and settings.n_components == "auto" and settings.eps is None
+    projection = MAPS[chosen.name](
+        "auto" if is_open else chosen.n_components,
+        eps=DEFAULT_EPS if settings.eps is None else settings.eps,
+        n_clusters=settings.n_clusters,
+        random_state=key,
+        n_threads=settings.n_threads,
+    )
+    fit_shape(projection, sizes.n_rows, sizes.n_columns)
+    return projection

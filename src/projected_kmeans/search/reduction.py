@@ -1,0 +1,250 @@
+"""READ, REDUCE: every row is checked, and mapped to few dimensions.
+
+The recipe says which map; where the sketch lies is decided by the storage.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from projected_kmeans import _native
+from projected_kmeans.blas_threads import one_blas_thread
+from projected_kmeans.blocks.block_source import BlockSource
+from projected_kmeans.blocks.checked_blocks import CheckedBlocks, CheckedRows
+from projected_kmeans.blocks.column_scan import ColumnRanges, scan_columns
+from projected_kmeans.blocks.element_types import as_native, compute_type
+from projected_kmeans.blocks.memory_blocks import ArrayBlocks
+from projected_kmeans.blocks.tasks import OnBlock
+from projected_kmeans.blocks.unit_length import UnitRows
+from projected_kmeans.passes.problem import Problem
+from projected_kmeans.projections.map_protocol import RandomMap, Transformer, fill_sketch
+from projected_kmeans.results import Floats
+from projected_kmeans.running.checkpoint import Checkpoint, Run
+from projected_kmeans.running.checkpoint_folder import SUFFIX, warn_of_damage
+from projected_kmeans.running.part_files import Part
+from projected_kmeans.search.own_solvers import check_weighted_solver
+from projected_kmeans.search.recipe import Recipe
+from projected_kmeans.search.storage import Storage
+
+# The part of a checkpoint that holds what a map has learnt.
+MAP = "map"
+
+# What a map knows before it looks at rows; what is stored must agree with it.
+FIXED = {"n_features_in_", "key_"}
+
+
+class Reduced(NamedTuple):
+    """The rows as they are, and in few dimensions; the same problem if nothing is projected."""
+
+    original: Problem
+    sketch: Problem
+
+    def forget(self) -> Reduced:
+        """Return the same without the rows of the sketch, because no further step needs them."""
+        if self.sketch is self.original:
+            return self
+        nothing = ArrayBlocks(np.empty((0, self.sketch.source.shape[1]), self.sketch.source.dtype))
+        return Reduced(self.original, replace(self.sketch, source=nothing))
+
+
+def reduce_rows(
+    recipe: Recipe,
+    source: BlockSource,
+    weights: Floats | None,
+    run: Run,
+    storage: Storage | None = None,
+) -> Reduced:
+    """Check every row and map it to few dimensions; by default the sketch lies in memory.
+
+    The check finds entries that are not finite, and the range of every column, which exact sums
+    need. Rows in memory are checked first, because that costs no reading. Rows that are read from
+    elsewhere are checked in the same walk that reduces them, if the map is one of this package.
+    """
+    storage = storage or Storage()
+    projection, spherical = recipe.projection, recipe.metric == "cosine"
+    if recipe.own_solver is not None and weights is not None:
+        check_weighted_solver(recipe.own_solver)
+    is_special = (source.sparse or spherical) and projection is None
+    if is_special and recipe.solver_name not in ("auto", "lloyd", "sdp"):
+        kind = "sparse rows" if source.sparse else "metric='cosine'"
+        raise ValueError(
+            f"solver={recipe.solver_name!r} needs a projection with {kind}, got none; "
+            "use projection='sign' or solver='lloyd'"
+        )
+    checked = CheckedBlocks(source, recipe.n_threads)
+    n_rows, row_bytes = source.shape[0], source.stored_row_bytes
+    if source.resident or not isinstance(projection, RandomMap):
+        with run.monitor.step("check", n_rows, unit_bytes=row_bytes):
+            _check_rows(checked, run)
+    sketch: Problem | None = None
+    if projection is not None:
+        with run.monitor.step("reduce", n_rows, unit_bytes=row_bytes):
+            rows = UnitRows(checked) if spherical else checked
+            array: NDArray[Any] | BlockSource
+            if isinstance(projection, RandomMap):
+                array = _sketch_rows(projection, rows, checked, weights, run, storage)
+            else:
+                selected = rows.select()
+                with one_blas_thread():
+                    fitted = projection.fit(selected)
+                array = transform_rows(fitted, selected)
+            sketch = _open_sketch(recipe, storage.open_sketch(array), weights)
+    original = open_problem(source, checked.ranges, weights, recipe.n_threads, spherical=spherical)
+    return Reduced(original, sketch or original)
+
+
+def _check_rows(checked: CheckedBlocks, run: Run) -> None:
+    """Check all rows; skip stored rows that an earlier run has checked."""
+    if checked.source.resident:
+        checked.check(run.monitor.report)
+        return
+
+    def report(done: int) -> None:
+        run.checkpoint.keep("check", CheckedRows(done, checked.ranges_so_far))
+        run.monitor.report(done)
+
+    first, known = 0, run.recall("check", CheckedRows, partial(_fits_rows, checked.shape))
+    if known is not None:
+        first = known.n_rows
+        checked.resume(known.ranges)
+        run.monitor.skip(first)
+    checked.check(report, first)
+
+
+def _fits_rows(shape: tuple[int, int], known: CheckedRows) -> bool:
+    """Return whether an earlier run can have known this of rows of that shape."""
+    return 0 <= known.n_rows <= shape[0] and known.ranges.fits(shape[1])
+
+
+def _sketch_rows(
+    projection: RandomMap,
+    rows: BlockSource,
+    checked: CheckedBlocks,
+    weights: Floats | None,
+    run: Run,
+    storage: Storage,
+) -> NDArray[Any] | BlockSource:
+    """Return the sketch of rows by a map of this package, in an array of the storage."""
+
+    def keep_and_report(done: int) -> None:
+        storage.keep_rows(done, checked)
+        run.monitor.report(done)
+
+    stored, first = run.checkpoint.folder is not None, 0
+    if not (stored and recall_map(run.checkpoint, projection)):
+        projection.learn(rows, weights)
+        if stored:
+            keep_map(run.checkpoint, projection)
+        _native.release_memory()  # give back what learning took before the sketch takes its own
+    shape = rows.shape[0], projection.n_components_
+    sketch = storage.new_sketch(shape, compute_type(rows.dtype))
+    if stored:
+        first = storage.resume_sketch(checked)
+        run.monitor.skip(first)
+    in_file = stored or isinstance(sketch, np.memmap)
+    report: OnBlock = keep_and_report if in_file else run.monitor.report
+    fill_sketch(projection, rows, sketch, report, first)
+    return sketch
+
+
+def transform_rows(projection: Transformer, rows: Any) -> NDArray[Any]:
+    """Return the rows as a fitted transformer of the caller maps them."""
+    with one_blas_thread():
+        sketch, n_rows = np.asarray(projection.transform(rows)), rows.shape[0]
+    if sketch.ndim != 2 or len(sketch) != n_rows:
+        raise ValueError(
+            f"projection={projection!r} made shape {sketch.shape} of {n_rows} rows; "
+            "use a transformer that gives one row for each"
+        )
+    return np.ascontiguousarray(as_native(sketch))
+
+
+def _open_sketch(recipe: Recipe, sketch: BlockSource, weights: Floats | None) -> Problem:
+    """Return the rows of a sketch as a problem; raise if the map made numbers that overflow."""
+    try:
+        ranges = scan_columns(sketch, recipe.n_threads)
+    except ValueError:  # the rows were checked before, so the map made the bad number
+        own = isinstance(recipe.projection, RandomMap)
+        raise ValueError(
+            f"the sketch of X overflows {sketch.dtype}; divide X by a large constant"
+            if own
+            else f"projection={recipe.projection!r} made a number that is not finite; use another"
+        ) from None
+    return Problem(sketch, ranges, weights, recipe.n_threads)
+
+
+def open_problem(
+    source: BlockSource,
+    ranges: ColumnRanges,
+    weights: Floats | None,
+    n_threads: int,
+    *,
+    spherical: bool,
+) -> Problem:
+    """Return rows with known column ranges as a problem; ``spherical`` reads them at length one."""
+    if spherical:
+        unit = UnitRows(source)
+        return Problem(unit, unit.bound(ranges), weights, n_threads, spherical=True)
+    return Problem(source, ranges, weights, n_threads)
+
+
+def recall_map(checkpoint: Checkpoint, projection: RandomMap | Transformer | None) -> bool:
+    """Give a map back what it had learnt before; return whether that was stored."""
+    if projection is None:
+        return True
+    part = checkpoint.read(MAP)
+    if part is None or checkpoint.folder is None:
+        return False
+    before = dict(vars(projection))
+    vars(projection).update(part.document | part.arrays)
+    plain = all(isinstance(value, int | float) for value in part.document.values())
+    plain = plain and all(array.dtype.kind in "fiu" for array in part.arrays.values())
+    if plain and isinstance(projection, RandomMap) and _can_project(projection, before):
+        return True
+    vars(projection).clear()
+    vars(projection).update(before)
+    warn_of_damage(checkpoint.folder.path / f"{MAP}{SUFFIX}")
+    return False
+
+
+def _can_project(projection: RandomMap, before: Mapping[str, Any]) -> bool:
+    """Return whether a map can use what was stored of it: tried with one row of zeros.
+
+    It may only have gained fitted attributes, which end in an underscore.
+    """
+    after = vars(projection)
+    gained = after.keys() - before.keys()
+    if any(not np.array_equal(after[name], before[name]) for name in before.keys() & FIXED):
+        return False
+    if any(after[name] is not before[name] for name in before.keys() - FIXED - {"n_components_"}):
+        return False
+    t, components = after["n_components_"], after.get("components_")
+    is_learnt = type(t) is int and components is not None and len(components) == t
+    if not (t == before["n_components_"] or is_learnt):
+        return False
+    if not all(name.isidentifier() and name[0] != "_" and name[-1] == "_" for name in gained):
+        return False
+    if not gained:  # the map has only its shape and its key
+        return True
+    out = np.full((1, projection.n_components_), np.nan)
+    try:
+        projection.project_block(np.zeros((1, projection.n_features_in_)), out)
+    except (AttributeError, IndexError, TypeError, ValueError):  # arrays of another shape or type
+        return False
+    return bool(np.isfinite(out).all())
+
+
+def keep_map(checkpoint: Checkpoint, projection: RandomMap) -> None:
+    """Store what a map has learnt: its fitted attributes."""
+    if checkpoint.folder is None:
+        return
+    fitted = {name: value for name, value in vars(projection).items() if name.endswith("_")}
+    arrays = {name: fitted.pop(name) for name in list(fitted) if np.ndim(fitted[name])}
+    plain = {name: np.asarray(value).item() for name, value in fitted.items()}
+    checkpoint.write_when_due(MAP, partial(checkpoint.folder.write, MAP, Part(plain, arrays)))

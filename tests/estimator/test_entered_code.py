@@ -1,0 +1,67 @@
+"""How much of the package a default fit enters: what a reader has to follow to understand it."""
+
+from __future__ import annotations
+
+import inspect
+import sys
+import threading
+from collections import defaultdict
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import FrameType
+
+import numpy as np
+
+import projected_kmeans
+from projected_kmeans import ProjectedKMeans
+
+PACKAGE = Path(projected_kmeans.__file__).parent
+
+COMPREHENSIONS = {"<listcomp>", "<dictcomp>", "<setcomp>", "<genexpr>"}
+
+# The most that a default fit of dense rows may enter. 250 functions are aimed at; the limit is what
+# there are, so that there will not be more.
+MOST_MODULES, MOST_FUNCTIONS = 50, 365
+
+
+@contextmanager
+def watch_functions() -> Iterator[dict[str, set[str]]]:
+    """Yield the names of the functions of the package that are called in the block, by module.
+
+    Functions inside functions count on their own, and so do functions that threads call. Bodies of
+    modules and classes, which run when a module is imported, do not count, nor do comprehensions,
+    which are no functions from Python 3.12 on.
+    """
+    entered: dict[str, set[str]] = defaultdict(set)
+    inside = f"{PACKAGE}/"
+
+    def follow(frame: FrameType, event: str, _: object) -> None:
+        code = frame.f_code
+        is_function = code.co_flags & inspect.CO_OPTIMIZED and code.co_name not in COMPREHENSIONS
+        if event == "call" and is_function and code.co_filename.startswith(inside):
+            entered[code.co_filename.removeprefix(inside)].add(code.co_qualname)
+
+    threading.setprofile(follow)
+    sys.setprofile(follow)
+    try:
+        yield entered
+    finally:
+        sys.setprofile(None)
+        threading.setprofile(None)
+
+
+def test_a_default_fit_enters_few_modules_and_functions() -> None:
+    """20,000 rows of 300 columns in 100 clusters do not need more code than they do now."""
+    stream = np.random.default_rng(0)
+    means = 0.3 * stream.normal(size=(100, 300))
+    X = means[stream.integers(100, size=20_000)] + stream.normal(size=(20_000, 300))
+    X = X.astype(np.float32)
+    with watch_functions() as entered:
+        ProjectedKMeans(100, random_state=0).fit(X)
+    n_functions = sum(map(len, entered.values()))
+    print(f"a default fit enters {len(entered)} modules and {n_functions} functions:")
+    for module, names in sorted(entered.items()):
+        print(f"{module} ({len(names)}): {', '.join(sorted(names))}")
+    assert len(entered) <= MOST_MODULES
+    assert n_functions <= MOST_FUNCTIONS
