@@ -115,7 +115,7 @@ def test_rows_are_read_once(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
         source, "walk", lambda *given, **more: (walks.append(1), walk(*given, **more))
     )
-    lifted, _ = lift_labels(problem, make_sketched(labels, np.zeros((3, 2))), done.append)
+    lifted, _, _ = lift_labels(problem, make_sketched(labels, np.zeros((3, 2))), done.append)
     np.testing.assert_allclose(lifted.centers, reference.means(X, labels, 3), atol=1e-14)
     assert lifted.inertia == pytest.approx(reference.inertia(X, labels), rel=1e-12)
     assert done[-1] == 60
@@ -130,7 +130,9 @@ def test_the_sums_are_those_of_the_partition(weighted: bool) -> None:
     X = np.repeat(np.eye(3), 40, axis=0) * 9 + stream.normal(size=(120, 3))
     weights = stream.uniform(0.5, 2, size=120) if weighted else None
     problem, labels = make_problem(X, weights), np.repeat([2, 0, 1], 40)
-    lifted, sums = lift_labels(problem, make_sketched(labels, stream.normal(size=(3, 2)), weights))
+    lifted, sums, _ = lift_labels(
+        problem, make_sketched(labels, stream.normal(size=(3, 2)), weights)
+    )
     assert sums is not None
     moments = sums.moments()
     assert moments.inertia == lifted.inertia

@@ -324,7 +324,7 @@ class ProjectedKMeans(
     ``predict`` assigns a row to the nearest of ``cluster_centers_``, and ``labels_`` are the same
     clusters: rows are assigned once more after the last pass. Centers then stay, so that they are
     the means of the clusters before that, as in scikit-learn, but a further step of means would
-    lower the inertia by less than 0.03 %; ``inertia_`` is about them, and is
+    lower the inertia by less than 0.05 %; ``inertia_`` is about them, and is
     ``-score`` of the rows. With many clusters of dense rows, bounds prove most distances of this
     assignment needless. If rows were projected and ``polish_iter=0``, or if the fit was
     stopped before, ``labels_`` is the paper's partition, which was found in the sketch, and

@@ -55,7 +55,9 @@ next k (Cohen and others 2015). The map sees the spectrum of the rows that it le
 directions are enough for digits, embeddings take up to 256.
 
 **The end.** Rows get the labels of their nearest centers, as ``predict`` gives them. If means of
-these labels would lower the inertia by 0.03 %, centers move there and rows are labelled again.
+these labels would lower the inertia by 0.05 %, centers move there and rows are labelled again. With
+few clusters the first pass over the original rows mostly gains less than that, and its labels are
+those of ``predict`` already: one pass suffices.
 
 **Limits of sizes** are another assignment in the same passes; everything else is the same.
 """

@@ -17,6 +17,7 @@ from projected_kmeans.blocks.row_arrays import take_entries
 from projected_kmeans.keys import SWAPS
 from projected_kmeans.passes.center_graph import find_neighbours
 from projected_kmeans.passes.frame import Frame
+from projected_kmeans.passes.moments import Moments
 from projected_kmeans.passes.nearest import NearestSearch, Search
 from projected_kmeans.passes.problem import Problem
 from projected_kmeans.passes.stored_partitions import are_labels
@@ -97,6 +98,7 @@ class LevelSearch:
         start: Clustering | None = None,
         search: Search | None = None,
         sums: ClusterSums | None = None,
+        moments: Moments | None = None,
     ) -> None:
         k = len(centers)
         self._problem, self._effort, self._number = problem, effort, number
@@ -110,6 +112,7 @@ class LevelSearch:
             search=self._search,
             momentum=effort.momentum,
             sums=sums,
+            moments=moments,
             settles=effort.settles,
         )
         self.max_iter = effort.max_iter

@@ -28,7 +28,7 @@ from projected_kmeans.search.hartigan import move_to_plateau
 from projected_kmeans.search.level import Effort, LevelSearch, search_level
 from projected_kmeans.search.recipe import Recipe
 from projected_kmeans.search.seeding import FirstCenters
-from projected_kmeans.search.settling import lift_labels, settle
+from projected_kmeans.search.settling import Lift, lift_labels, settle
 
 # A level of a sample ends when a pass gains less than this share of the inertia, because the last
 # digits of a sample say nothing about all rows.
@@ -266,20 +266,27 @@ def search_original(
             return Lifted(found, found)
         moves = approach.swap_rounds > 0 and found.converged
         return Lifted(found, settle(original, found, run, moves=moves))
-    start, sums = found, None
+    lift = Lift(found, None, None)
     if sketch is not original:
         n_rows = original.source.shape[0]
         with run.monitor.step("lift", n_rows, unit_bytes=original.source.stored_row_bytes):
             report = partial(_report_rows, run, n_rows)
-            start, sums = lift_labels(original, found, report)
-            run.monitor.report(n_rows, start.inertia)
+            lift = lift_labels(original, found, report)
+            run.monitor.report(n_rows, lift.found.inertia)
     if approach.polish_iter == 0 or run.monitor.stopped:
-        return Lifted(found, start)
+        return Lifted(found, lift.found)
     effort = _choose_original_effort(recipe, approach, original)
     pass_bytes = original.source.stored_row_bytes * original.source.shape[0]
     search = None if recipe.limits is None else LimitedSearch(original, recipe.limits)
     level = LevelSearch(
-        original, start.centers, effort, ORIGINAL, start=start, search=search, sums=sums
+        original,
+        lift.found.centers,
+        effort,
+        ORIGINAL,
+        start=lift.found,
+        search=search,
+        sums=lift.sums,
+        moments=lift.moments,
     )
     polished = search_level(level, run, "polish", step="polish", unit_bytes=pass_bytes)
     if recipe.limits is None:

@@ -78,8 +78,8 @@ class Lloyd:
 
     The method has converged when the centers' squared shift is at most ``tol``. ``centers`` are the
     means of the partition ``start``, if there is one. That is the result if no pass lowers its
-    inertia, and its ties are kept. ``sums`` are those over it; without them the first pass sums all
-    rows. By default ``search`` finds the nearest of all centers.
+    inertia, and its ties are kept. ``sums`` and ``moments`` are those over it; without sums the
+    first pass sums all rows. By default ``search`` finds the nearest of all centers.
 
     With ``settles``, the first pass looks at the centers as a model stores them, and ties go to the
     lowest. Then its labels are those of ``predict``, and ``settled_at`` are these centers, until a
@@ -110,6 +110,7 @@ class Lloyd:
         search: Search | None = None,
         momentum: float = 0.0,
         sums: ClusterSums | None = None,
+        moments: Moments | None = None,
         settles: bool = False,
     ) -> None:
         self.centers = centers
@@ -118,7 +119,7 @@ class Lloyd:
         self.history: list[float] = []
         self.converged, self.made_pass = False, False
         self.search: Search = search or NearestSearch(problem, len(centers))
-        self._problem, self._start = problem, start
+        self._problem, self._start, self._start_moments = problem, start, moments
         self._max_iter, self._tol = max_iter, tol
         self._momentum, self._ahead, self._settles = momentum, NONE_AHEAD, settles
         # The partition after the last pass, and the labels that the next pass overwrites.
@@ -222,11 +223,10 @@ class Lloyd:
     def describe(self) -> Moments:
         """Return the sums over the present partition."""
         if self._moments is None:  # no pass has lowered the inertia of the start
-            if self._sums is None or not self._follows:
-                self._sums, self._follows = self._problem.open_sums(self.centers), True
-                self._moments = self._sums.update(self._labels)
-            else:
-                self._moments = self._sums.moments()
+            self._moments = self._start_moments
+        if self._moments is None:
+            self._sums, self._follows = self._problem.open_sums(self.centers), True
+            self._moments = self._sums.update(self._labels)
         return self._moments
 
     @property

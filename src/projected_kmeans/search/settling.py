@@ -201,10 +201,18 @@ def _fill_empty(problem: Problem, settled: Clustering) -> Clustering:
     )
 
 
+class Lift(NamedTuple):
+    """A partition of the original rows, with what is known of it where that takes little memory."""
+
+    found: Clustering
+    sums: ClusterSums | None
+    moments: Moments | None
+
+
 def lift_labels(
     problem: Problem, sketched: Clustering, on_block: OnBlock = lambda done: None
-) -> tuple[Clustering, ClusterSums | None]:
-    """Return the same partition with its means and its inertia on the original rows, and its sums.
+) -> Lift:
+    """Return the same partition with its means and its inertia on the original rows.
 
     Sums are taken about the first row of each cluster, so that one pass suffices and no digits are
     lost to a common offset. A cluster without rows gets the center of the cluster whose sketched
@@ -223,7 +231,7 @@ def lift_labels(
         gaps = np.sum((sketched.centers[filled] - sketched.centers[cluster]) ** 2, axis=1)
         centers[cluster] = centers[filled[np.argmin(gaps)]]
     kept = sums if sums.is_small and not are_far(sums, moments) else None
-    return replace(lifted, centers=centers), kept
+    return Lift(replace(lifted, centers=centers), kept, moments if wide or kept else None)
 
 
 def choose_references(problem: Problem, labels: Labels, n_clusters: int) -> Floats:

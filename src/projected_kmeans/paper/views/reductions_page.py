@@ -72,7 +72,7 @@ matrix, so that it is slow and for few rows only.""",
         "What the library does by itself",
         """\
 `ProjectedKMeans(n_clusters)` learns singular directions from the rows or a sample of them, clusters
-with restarts there, and ends with passes over the original columns.""",
+with several starts there, and ends with passes over the original columns.""",
         ("default",),
     ),
 )
