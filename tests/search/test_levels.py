@@ -18,6 +18,7 @@ from sklearn.cluster import KMeans
 from projected_kmeans import ProjectedKMeans, inertia
 from projected_kmeans.blocks.memory_blocks import open_blocks
 from projected_kmeans.blocks.stored_blocks import StoredBlocks
+from projected_kmeans.passes.nearest import NearestSearch
 from projected_kmeans.results import Clustering, FitState
 from projected_kmeans.running.checkpoint import Run
 from projected_kmeans.running.monitor import Monitor
@@ -493,3 +494,25 @@ def test_single_points_move_on_the_sketch() -> None:
 def test_a_level_knows_its_number() -> None:
     """Draws of the original level differ from those of every level of the sketch."""
     assert len(choose_approach(Settings(1), Sizes(10**12, 300, 1, 4)).level_rows) < module.ORIGINAL
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_one_pass_over_the_original_rows_gives_final_labels(
+    monkeypatch: pytest.MonkeyPatch, sparse: bool
+) -> None:
+    """With few clusters that are found on the sketch, rows meet all centers once, not twice."""
+    X, _ = draw_blobs(n=900, d=300, k=K, gap=2.0)
+    rows = scipy.sparse.csr_array(X * (X > 0)) if sparse else X
+    widths: list[int] = []
+    plain = NearestSearch.assign
+
+    def note(self: NearestSearch, centers: Any, *others: Any, **more: Any) -> None:
+        widths.append(centers.shape[1])
+        plain(self, centers, *others, **more)
+
+    monkeypatch.setattr(NearestSearch, "assign", note)
+    model = ProjectedKMeans(K, random_state=0).fit(rows)
+    assert widths.count(300) == 1
+    np.testing.assert_array_equal(model.predict(rows), model.labels_)
+    assert model.inertia_ == pytest.approx(-model.score(rows), rel=1e-12)
+    assert model.inertia_ <= model.trace_[-1].inertia * (1 + 1e-12)

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from sklearn.cluster import KMeans
 
+from projected_kmeans.blocks.element_types import compute_type
 from projected_kmeans.blocks.tasks import Task
 from projected_kmeans.passes.nearest import NearestSearch
 from projected_kmeans.passes.problem import Problem
@@ -458,3 +459,53 @@ def test_later_passes_add_only_the_rows_that_moved(monkeypatch: pytest.MonkeyPat
     found = run_lloyd(make_problem(X), X[:6].copy(), max_iter=8)
     assert found.n_iter == 8
     assert begun == [True] + 7 * [False]
+
+
+@settings(max_examples=40)
+@given(
+    seed=seeds,
+    n=st.integers(6, 40),
+    k=st.integers(2, 5),
+    dtype=types,
+    far=st.sampled_from([0, 900]),
+)
+def test_a_pass_that_settles_gives_the_labels_of_predict(
+    seed: int, n: int, k: int, dtype: str, far: int
+) -> None:
+    """Labels are the lowest of the nearest centers as stored, and the history is about these."""
+    stream = np.random.default_rng(seed)
+    X = (stream.integers(0, 6, size=(n, 2)) + far).astype(dtype)
+    labels = np.concatenate([np.arange(k), stream.integers(k, size=n - k)]).astype(np.int32)
+    problem = make_problem(X)
+    start = problem.sum(labels, X[:k].astype(float)).describe(labels)
+    lloyd = Lloyd(problem, start.centers, max_iter=5, start=start, settles=True)
+    moved = lloyd.step()
+    if lloyd.settled_at is None:  # a cluster was filled, or nothing was gained
+        return
+    stored = start.centers.astype(compute_type(X.dtype)).astype(float)
+    np.testing.assert_array_equal(lloyd.settled_at, stored)
+    gaps = ((X.astype(float)[:, None] - stored) ** 2).sum(axis=2)
+    nearest = np.sort(gaps, axis=1)
+    np.testing.assert_allclose(gaps[np.arange(n), lloyd.labels], nearest[:, 0], rtol=1e-9)
+    clear = nearest[:, 1] > nearest[:, 0] * (1 + 1e-9)
+    np.testing.assert_array_equal(lloyd.labels[clear], gaps.argmin(axis=1)[clear])
+    if moved:
+        assert lloyd.history == [pytest.approx(nearest[:, 0].sum(), rel=1e-9, abs=1e-9)]
+        assert lloyd.inertia <= lloyd.history[0] <= start.inertia
+    lloyd.step()
+    assert (lloyd.settled_at is None) == lloyd.made_pass
+
+
+def test_of_equally_near_centers_a_pass_that_settles_takes_the_lowest() -> None:
+    """A row in the middle leaves the higher center, which an ordinary pass lets it keep."""
+    X = np.array([[-1.0], [1.0], [3.0], [5.0], [2.0], [2.0], [9.0], [8.0]])
+    labels = np.array([0, 0, 1, 1, 1, 1, 2, 1], np.int32)
+    problem = make_problem(X)
+    start = problem.sum(labels, X[:3]).describe(labels)
+    start = replace(start, centers=np.array([[0.0], [4.0], [9.0]]))
+    ended = []
+    for settles in (False, True):
+        lloyd = Lloyd(problem, start.centers, max_iter=1, start=start, settles=settles)
+        assert lloyd.step()
+        ended.append(lloyd.labels.tolist())
+    assert ended == [[0, 0, 1, 1, 1, 1, 2, 2], [0, 0, 1, 1, 0, 0, 2, 2]]
