@@ -55,8 +55,8 @@ MAX_DRIFT = 1.6e-3
 # Bounds are dropped if, from the fourth pass with them on, they save less than 40 % of distances.
 MIN_SAVING, PATIENCE = 0.4, 4
 
-# Rows of the first pass among near centers meet the centers of the nearest groups: so many groups
-# for k centers, and so many centers at least.
+# In the first pass among near centers, the k centers are in 2 sqrt(k) groups, and a row meets those
+# of the nearest groups: at least 128 centers.
 GROUPS_OF_FIRST_PASS, FIRST_CENTERS = 2, 128
 
 # Bounds of distances to listed centers are loosened by this share of themselves, for the rounding

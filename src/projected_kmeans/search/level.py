@@ -34,12 +34,12 @@ SWAP_GAIN = 1e-2
 # round costs most and only far rows are left to be found, by the other one.
 MIN_PROMISE, MIN_FAR_PROMISE = 1e-4, 1e-3
 
-# After so many passes swaps must have lowered the inertia, or they are taken back. After so many
-# rounds that were taken back no swaps are proposed any more.
+# Swaps that have not lowered the inertia after two passes are taken back. After two rounds that
+# were taken back, no more swaps are proposed.
 TRIAL_PASSES, MAX_FAILURES = 2, 2
 
 # Where passes among near centers end, rows meet all centers once if that promises to lower the
-# inertia by this share. That is found by trying so many rows.
+# inertia by this share, as 2,048 rows tell that are tried.
 MIN_MISSED, TRIED_ROWS = 2e-4, 2048
 
 # Neighbours of a center that proposals of swaps look at, if rows meet all centers.
