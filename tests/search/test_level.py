@@ -30,6 +30,7 @@ from projected_kmeans.running.monitor import Monitor
 from projected_kmeans.running.stored_values import decode_value, encode_value
 from projected_kmeans.search import level as module
 from projected_kmeans.search.level import (
+    MIN_FAR_PROMISE,
     Effort,
     LevelSearch,
     LevelState,
@@ -113,6 +114,21 @@ def test_swaps_on_trial_make_no_pass_too_many(seed: int, max_iter: int) -> None:
     effort = replace(SWAPPING, key=seed, max_iter=max_iter)
     found = run_to_end(LevelSearch(make_problem(X), X[:k].copy(), effort, 0))
     assert found.n_iter == len(found.history) <= max_iter
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_rounds_for_far_rows_end_when_one_gains_little(seed: int) -> None:
+    """With few rows a cluster every far row promises much, and the rounds would go on and on."""
+    X = np.random.default_rng(seed).normal(size=(600, 4))
+    effort = replace(SWAPPING, key=seed, splits=False)
+    level, gained_little = LevelSearch(make_problem(X), X[:100].copy(), effort, 0), False
+    while not level.ended:
+        before, on_trial = level.inertia, level.on_trial
+        level.advance()
+        gain = 1 - level.inertia / before if before < np.inf else 1.0
+        gained_little |= on_trial and 0 < gain < MIN_FAR_PROMISE
+        assert not (gained_little and level.on_trial)
+    assert gained_little
 
 
 @pytest.mark.parametrize("seed", range(5))

@@ -31,7 +31,8 @@ from projected_kmeans.search.swaps import propose_swaps
 SWAP_GAIN = 1e-2
 
 # Swaps are made if they promise to lower the inertia by this share; on the original rows, where a
-# round costs most and only far rows are left to be found, by the other one.
+# round costs most and only far rows are left to be found, by the other one. There rounds end when
+# one has gained less, because with few rows a cluster far rows promise more than they gain.
 MIN_PROMISE, MIN_FAR_PROMISE = 1e-4, 1e-3
 
 # Swaps that have not lowered the inertia after two passes are taken back. After two rounds that
@@ -153,6 +154,8 @@ class LevelSearch:
                 lloyd.history[place:] = [min(lowest, lloyd.inertia)]
             if lloyd.inertia < lowest:
                 self._labels_before = NO_LABELS
+                if not self._effort.splits and 1 - lloyd.inertia / lowest < MIN_FAR_PROMISE:
+                    self._stop_swapping()
             elif moved and self._n_trial_passes < TRIAL_PASSES:
                 return
             else:
