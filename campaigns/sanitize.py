@@ -70,11 +70,14 @@ MEMCHECK = (
     "--xml-file=%q{REPORTS}/%p.xml",
 )
 
-# Tests that no sanitizer runs: statistics over many draws and one search of all clusterings. They
-# take a fifth of the time of all tests, and other tests of tests/search call the same kernels. The
-# first file tests a check that builds with AddressSanitizer do not have.
+# Tests that no sanitizer runs: statistics over many draws, and fits that are killed or whose
+# checkpoints are forged. They take a fifth of the time of all tests, and other tests of
+# tests/search call the same kernels. The first file tests a check that builds with AddressSanitizer
+# do not have.
 LEFT_OUT = (
     "tests/native/bindings/test_buffer_checks.py",
+    "tests/search/test_forged_checkpoints.py",
+    "tests/search/test_killed_fits.py",
     "tests/search/test_kmeans_plus_plus.py::test_a_sample_judges_nearly_as_well",
     "tests/search/test_kmeans_plus_plus.py::test_every_draw_follows_the_centers_of_its_moment",
     "tests/search/test_kmeans_plus_plus.py::test_greedy_is_as_good_as_scikit_learns",

@@ -147,7 +147,9 @@ def test_the_stored_result_is_of_a_whole_run() -> None:
     assert not re.search(r"[\" (]/\w", text)
     stored: dict[str, Any] = json.loads(text)
     assert stored["failures"] == []
-    assert stored["tests"] == list(sanitize.TESTS)
+    # The stored run is of the time when the tests of the search lay in tests/solvers.
+    tests = [name.replace("tests/solvers", "tests/search") for name in stored["tests"]]
+    assert tests == list(sanitize.TESTS)
     assert "wide" in stored["instruction_sets"]["ran"]
     planted = {run["run"].partition("-")[0]: set(run["planted"]) for run in stored["runs"]}
     assert planted == {
