@@ -127,7 +127,8 @@ def test_auto_polish_and_restarts() -> None:
     X, _ = draw_blobs(1, n=300, d=50, gap=0.2)
     options: dict[str, Any] = {"projection": "sign", "n_components": 2, "random_state": 3}
     default = ProjectedKMeans(5, **options).fit(X).approach_
-    assert (default.n_init, default.in_kernel) == (16, True)
+    assert (default.n_init, default.in_kernel) == (10, True)  # at most two starts a cluster
+    assert ProjectedKMeans(10, **options).fit(X).approach_.n_init == 16  # and at most 16
     assert default.polish_tol > 0
     fixed = ProjectedKMeans(5, polish_iter=1, n_init=2, **options).fit(X).approach_
     assert (fixed.polish_iter, fixed.n_init, fixed.polish_tol, fixed.in_kernel) == (1, 2, 0, False)
