@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
+import scipy.sparse
 from numpy.typing import NDArray
 
 from projected_kmeans import _native
@@ -40,12 +41,17 @@ def group_centers(points: NDArray[np.floating], n_groups: int, n_threads: int = 
         _native.nearest_center(
             points, origin, 1.0, middles, exact, False, labels, nearest, second, n_threads
         )
-        _, places, sizes = np.unique(labels, return_inverse=True, return_counts=True)
-        labels = places.astype(np.int32).ravel()
-        order = np.argsort(labels, kind="stable")
-        sums = np.add.reduceat(points[order], np.cumsum(sizes) - sizes, dtype=np.float64)
-        middles = sums / sizes[:, None]
+        labels = np.unique(labels, return_inverse=True)[1].astype(np.int32).ravel()
+        middles = _average(points, labels)
     return labels
+
+
+def _average(points: NDArray[np.floating], groups: Labels) -> NDArray[np.floating]:
+    """Return the mean of the points of every group."""
+    k, sizes = len(points), np.bincount(groups)
+    ones = np.ones(k, points.dtype)
+    members = scipy.sparse.csc_array((ones, groups, np.arange(k + 1)), (len(sizes), k))
+    return np.asarray(members @ points) / sizes[:, None].astype(points.dtype)
 
 
 def find_neighbours(frame: Frame, n_neighbours: int, n_threads: int = 0) -> Labels:
@@ -72,7 +78,7 @@ def list_near_groups(
     order = np.argsort(groups, kind="stable")
     sizes = np.bincount(groups)
     starts = np.concatenate([[0], np.cumsum(sizes)])
-    means = _find_middles(frame, order, sizes)
+    means = _average(frame.centers, groups)
     gaps = np.empty((len(sizes), len(sizes)), means.dtype)
     _native.squared_distances(means, np.zeros_like(means[0]), 1.0, means, gaps, n_threads)
     np.fill_diagonal(gaps, -1)
@@ -88,15 +94,7 @@ def list_near_groups(
     )
 
 
-def _find_middles(
-    frame: Frame, order: NDArray[np.int64], sizes: NDArray[np.int64]
-) -> NDArray[np.floating]:
-    sums = np.add.reduceat(frame.centers[order].astype(np.float64), np.cumsum(sizes) - sizes)
-    middles: NDArray[np.floating] = (sums / sizes[:, None]).astype(frame.centers.dtype)
-    return middles
-
-
 def find_middles(frame: Frame, groups: Labels) -> NDArray[np.float64]:
     """Return the mean of the centers of every group, in the units of the rows."""
-    middles = _find_middles(frame, np.argsort(groups, kind="stable"), np.bincount(groups))
-    return middles.astype(np.float64) / frame.scale + frame.origin.astype(np.float64)
+    middles = _average(frame.centers, groups).astype(np.float64)
+    return middles / frame.scale + frame.origin.astype(np.float64)

@@ -417,19 +417,19 @@ def choose_refills(
     mass = moments.mass.copy()
     spread = moments.cluster_inertia > SPREAD * moments.squares
     chosen: list[int] = []
-    given: list[Floats] = []
+    given: set[bytes] = set()
     for row, home in _list_farthest(problem, centers, labels, len(empty)):
         if len(given) == len(empty):
             break
         weight = 1.0 if weights is None else weights[row]
         if not spread[home] or mass[home] - weight <= 0:
             continue
-        values = problem.source.take(np.array([row]))[0]
-        if any(np.array_equal(values, other) for other in given):
+        values = (problem.source.take(np.array([row]))[0] + 0.0).tobytes()  # -0.0 becomes 0.0
+        if values in given:
             continue
         mass[home] -= weight
         chosen.append(row)
-        given.append(values)
+        given.add(values)
     rows = np.array(chosen, dtype=np.int64)
     order = np.argsort(rows)
     return rows[order], empty[: len(rows)][order].astype(np.int32)
