@@ -73,11 +73,8 @@ class Search(Protocol):
     remembered: Floats
     # Whether the next pass compares rows with all centers, whatever later ones do.
     looks_at_all: bool
+    sees_all: bool  # whether every pass compares rows with all centers
     follows_centers: bool  # whether labels follow centers alone, and not limits of sizes as well
-
-    @property
-    def sees_all(self) -> bool:
-        """Whether every pass compares rows with all centers."""
 
     def assign(
         self, centers: Floats, labels: Labels, *, keep_ties: bool, then: Sequence[Task] = ()
@@ -137,6 +134,7 @@ class NearestSearch:
     ) -> None:
         source = problem.source
         self.n_distances, self._n_near = 0, n_near if n_near < n_clusters else 0
+        self.sees_all = self._n_near == 0
         self.near: Nearness | None = None
         self.neighbours: Labels | None = None
         self._keeps_lists, self.looks_at_all, self.follows_centers = False, False, True
@@ -155,11 +153,6 @@ class NearestSearch:
         self._may_bound = enough and beside_rows and not source.sparse and not self._rules_out
         self._typical = typical
         self.restart()
-
-    @property
-    def sees_all(self) -> bool:
-        """Whether every pass compares rows with all centers."""
-        return self._n_near == 0
 
     @property
     def remembered(self) -> Floats:
@@ -239,11 +232,6 @@ class NearestSearch:
         if self._bounds is not None:
             self._bounds.forget(rows)
 
-    @property
-    def keeps_bounds(self) -> bool:
-        """Whether passes over all centers keep bounds as soon as centers move little."""
-        return self._bounded and self._quantum > 0
-
     def _frame(self, centers: Floats) -> Frame:
         dtype = compute_type(self._problem.source.dtype)
         return Frame.around(centers, dtype, self._problem.ranges)
@@ -300,7 +288,8 @@ class NearestSearch:
     def _choose_quantum(self, typical: float) -> None:
         """Choose the unit of bounds for a typical distance; there is none for 0."""
         self._quantum = TYPICAL_QUANTA / typical if typical > 0 else 0.0
-        self._bounded = self._bounded and bool(np.isfinite(self._quantum))
+        self._bounded = self._bounded and math.isfinite(self._quantum)
+        self.keeps_bounds = self._bounded and self._quantum > 0
 
     def _assign_bounded(
         self, centers: Floats, labels: Labels, keep_ties: bool, then: Sequence[Task]
@@ -326,7 +315,7 @@ class NearestSearch:
         self._n_bounded += 1
         saved = 1 - n_distances / (len(labels) * len(centers))
         if saved < MIN_SAVING and self._n_bounded >= PATIENCE:
-            self._bounded, self._groups = False, None
+            self._bounded, self.keeps_bounds, self._groups = False, False, None
             self._upper = self._lower = np.empty(0, dtype=np.uint16)
 
     def _drifts(self, centers: Floats) -> tuple[NDArray[np.uint16], NDArray[np.uint16]]:

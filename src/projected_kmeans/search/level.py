@@ -86,7 +86,7 @@ class LevelSearch:
     """Passes of Lloyd's method over the rows of a level, with swaps of centers between them.
 
     Swaps that have not lowered the inertia after two passes are taken back. So the inertia that is
-    reported falls from pass to pass.
+    reported falls from pass to pass. ``lloyd`` makes the passes and has their history.
     """
 
     def __init__(
@@ -104,7 +104,7 @@ class LevelSearch:
         k = len(centers)
         self._problem, self._effort, self._number = problem, effort, number
         self._search = search or NearestSearch(problem, k, effort.n_near)
-        self._lloyd = Lloyd(
+        self.lloyd = Lloyd(
             problem,
             centers,
             max_iter=effort.max_iter,
@@ -128,12 +128,7 @@ class LevelSearch:
     @property
     def inertia(self) -> float:
         """The lowest inertia so far."""
-        return self._inertia_before if self.on_trial else self._lloyd.inertia
-
-    @property
-    def history(self) -> list[float]:
-        """The lowest inertia after every pass that lowered that of its partition."""
-        return self._lloyd.history
+        return self._inertia_before if self.on_trial else self.lloyd.inertia
 
     @property
     def on_trial(self) -> bool:
@@ -142,7 +137,7 @@ class LevelSearch:
 
     def advance(self) -> None:
         """Make a pass and what follows from it: keep swaps or take them back, and make others."""
-        lloyd, before = self._lloyd, self._lloyd.inertia
+        lloyd, before = self.lloyd, self.lloyd.inertia
         lowest, n_before = self.inertia, len(lloyd.history)
         moved = lloyd.step()
         self.n_passes += 1
@@ -173,15 +168,15 @@ class LevelSearch:
 
     def _look_farther(self) -> None:
         """Let rows meet all centers if they miss much because they met near ones only."""
-        missed = estimate_missed(self._problem, self._lloyd.centers, self._lloyd.labels)
+        missed = estimate_missed(self._problem, self.lloyd.centers, self.lloyd.labels)
         self._is_complete = not missed > MIN_MISSED
         if not self._is_complete:
-            self._lloyd.go_on()
+            self.lloyd.go_on()
             self._search.look_at_all()
 
     def _take_back(self) -> None:
         """Go back to the partition before the last swaps."""
-        self._lloyd.relabel(self._labels_before)
+        self.lloyd.relabel(self._labels_before)
         self._labels_before = NO_LABELS
         self._n_failures += 1
         if self._n_failures >= MAX_FAILURES:
@@ -193,7 +188,7 @@ class LevelSearch:
 
     def _swap(self) -> bool:
         """Move centers if that promises to gain enough; return whether any did."""
-        lloyd, problem, moments = self._lloyd, self._problem, self._lloyd.describe()
+        lloyd, problem, moments = self.lloyd, self._problem, self.lloyd.describe()
         near, homes = self._search.measure(lloyd.labels, None if lloyd.made_pass else moments.means)
         neighbours = self._search.neighbours
         if neighbours is None:
@@ -229,7 +224,7 @@ class LevelSearch:
     def state(self) -> LevelState:
         """Return where the search stands. It is true until the next step begins."""
         return LevelState(
-            self._lloyd.state(),
+            self.lloyd.state(),
             self.n_passes,
             self._n_trial_passes,
             self._rounds_left,
@@ -249,14 +244,14 @@ class LevelSearch:
         self._inertia_before = math.inf if before is None else before
         if not self._rounds_left:
             self._stop_swapping()
-        self._lloyd.resume(state.lloyd)
+        self.lloyd.resume(state.lloyd)
         self._is_complete = state.is_complete
         if state.looks_at_all:
             self._search.look_at_all()
 
     def fits(self, state: LevelState) -> bool:
         """Return whether a state that was stored is one of these rows."""
-        k, (n_rows, n_columns) = len(self._lloyd.centers), self._problem.source.shape
+        k, (n_rows, n_columns) = len(self.lloyd.centers), self._problem.source.shape
         before, counts = state.labels_before, (state.n_passes, state.n_trial_passes)
         last = state.lloyd.inertia if state.inertia_before is None else state.inertia_before
         return (
@@ -270,29 +265,11 @@ class LevelSearch:
     def result(self) -> Clustering:
         """Return the best partition so far."""
         if self.on_trial:
-            self._lloyd.relabel(self._labels_before)
+            self.lloyd.relabel(self._labels_before)
             self._labels_before = NO_LABELS
-        found = self._lloyd.result()
-        return replace(found, converged=self.ended and not self._is_exhausted())
-
-    @property
-    def search(self) -> Search | None:
-        """What found the nearest centers, if it saw all of them."""
-        return self._search if self._search.sees_all else None
-
-    @property
-    def sums(self) -> ClusterSums | None:
-        """The sums over the partition, if they are known."""
-        return self._lloyd.sums
-
-    @property
-    def settled_at(self) -> Floats | None:
-        """The stored centers of which all rows have the nearest, if the last pass says so."""
-        return self._lloyd.settled_at
-
-    def _is_exhausted(self) -> bool:
-        exhausted = len(self._lloyd.history) >= self._effort.max_iter
-        return exhausted and not self._lloyd.converged
+        exhausted = len(self.lloyd.history) >= self._effort.max_iter
+        converged = self.ended and (self.lloyd.converged or not exhausted)
+        return replace(self.lloyd.result(), converged=converged)
 
 
 def search_level(
@@ -319,15 +296,15 @@ def search_level(
         if state is not None:
             level.resume(state)
             monitor.note("checkpoint: %s goes on after %d passes", owner, level.n_passes)
-            monitor.skip(len(level.history))
+            monitor.skip(len(level.lloyd.history))
         while not level.ended:
-            n_before = len(level.history)
+            n_before = len(level.lloyd.history)
             level.advance()
             checkpoint.drop_running()  # a state that waits is not true any more
             if owner is not None and checkpoint.folder is not None and not level.ended:
                 checkpoint.keep_running(owner, level.state())
-            n_passes = len(level.history)
-            if n_passes > n_before and monitor.report(n_passes, level.history[-1]):
+            n_passes = len(level.lloyd.history)
+            if n_passes > n_before and monitor.report(n_passes, level.lloyd.history[-1]):
                 if owner is not None:
                     checkpoint.flush()
                 break

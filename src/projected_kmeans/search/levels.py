@@ -6,7 +6,6 @@ original rows. What happens on a level is told in `level.py`.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 
@@ -126,9 +125,11 @@ class _Levels:
             return search_level(level, run, owner and owner(0))
         seeds = FirstCenters(self._recipe, self._original, problem, run.monitor)
         ended: list[Clustering] = []
+        k = self._recipe.n_clusters
+        fits = partial(is_partition, shape=problem.source.shape, n_clusters=k)
         for index in range(approach.n_init):
             name = f"start-{index}"
-            known = run.recall(name, Clustering, self._fit_partition(problem))
+            known = run.recall(name, Clustering, fits)
             if known is None:
                 try:
                     centers = self._draw(seeds, index)
@@ -144,10 +145,6 @@ class _Levels:
 
     def _are_centers(self, centers: Floats) -> bool:
         return are_centers(centers, (self._recipe.n_clusters, self._sketch.source.shape[1]))
-
-    def _fit_partition(self, problem: Problem) -> Callable[[Clustering], bool]:
-        k = self._recipe.n_clusters
-        return partial(is_partition, shape=problem.source.shape, n_clusters=k)
 
     def _draw_in_kernel(self, problem: Problem) -> Floats:
         recipe, run = self._recipe, self._run
@@ -295,9 +292,9 @@ def search_original(
                 original,
                 polished,
                 run,
-                search=level.search,
-                sums=level.sums,
-                settled_at=level.settled_at,
+                search=level.lloyd.search if level.lloyd.search.sees_all else None,
+                sums=level.lloyd.sums,
+                settled_at=level.lloyd.settled_at,
                 moves=approach.polish_tol > 0 and approach.swap_rounds > 0,
                 done=level.n_passes,
             )

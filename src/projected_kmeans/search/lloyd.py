@@ -13,7 +13,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from projected_kmeans.blocks.column_scan import ColumnRanges
 from projected_kmeans.blocks.element_types import compute_type
 from projected_kmeans.blocks.row_arrays import (
     ChangedEntries,
@@ -122,10 +121,11 @@ class Lloyd:
         self._problem, self._start, self._start_moments = problem, start, moments
         self._max_iter, self._tol = max_iter, tol
         self._momentum, self._ahead, self._settles = momentum, NONE_AHEAD, settles
-        # The partition after the last pass, and the labels that the next pass overwrites.
+        # The partition after the last pass, true until the next begins, and the labels that the
+        # next pass overwrites.
         new_array = problem.source.new_row_array
-        self._labels = new_array(np.dtype(np.int32), 0) if start is None else start.labels.copy()
-        self._next_labels = self._labels.copy()
+        self.labels = new_array(np.dtype(np.int32), 0) if start is None else start.labels.copy()
+        self._next_labels = self.labels.copy()
         self._sums, self._follows = sums, True
         self._moments: Moments | None = None
         self._settled, self._shift = False, math.nan  # the shift is unknown before the first pass
@@ -138,7 +138,7 @@ class Lloyd:
         self.made_pass = not (self.converged or len(self.history) >= self._max_iter)
         if not self.made_pass:
             return False
-        before, self.settled_at = self._labels, None
+        before, self.settled_at = self.labels, None
         settles = self._settles and not self.history
         while True:
             is_ahead, has_partition = len(self._ahead) > 0, self.inertia < math.inf
@@ -149,7 +149,7 @@ class Lloyd:
                 adding = self._sums.adding(self._next_labels)
             else:
                 adding = self._sums.adding(self._next_labels, before)
-            changed = ChangedEntries(self._next_labels, self._labels)
+            changed = ChangedEntries(self._next_labels, self.labels)
             centers = self._ahead if is_ahead else self.centers
             if settles:
                 centers = as_stored(self._problem, centers)
@@ -179,7 +179,7 @@ class Lloyd:
         self._moments = self._sums.moments()
         self.centers, self.inertia = self._moments.means, self._moments.inertia
         self.history, self._shift = list(state.history), state.shift
-        self._labels, self._next_labels = state.labels.copy(), state.labels.copy()
+        self.labels, self._next_labels = state.labels.copy(), state.labels.copy()
         self._momentum, self._ahead = state.momentum, state.ahead
         if state.inertia is None:
             self.start_at(state.ahead)
@@ -190,9 +190,9 @@ class Lloyd:
         self._shift, self.converged = math.nan, False
         self._ahead, self.settled_at = NONE_AHEAD, None
         if not self._follows:  # the last pass was taken back, and its labels are in the sums
-            copy_entries(self._next_labels, self._labels)
+            copy_entries(self._next_labels, self.labels)
             self._sums, self._follows = self._problem.open_sums(self.centers), True
-            self._moments = self._sums.update(self._labels)
+            self._moments = self._sums.update(self.labels)
 
     def start_at(self, centers: Floats) -> None:
         """Go on from other centers; the next pass is accepted whatever its inertia is."""
@@ -207,18 +207,13 @@ class Lloyd:
             self._moments = self._sums.update(labels)
         else:
             copy_entries(self._next_labels, labels)
-            self._moments = self._sums.update(self._next_labels, self._labels)
-        copy_entries(self._labels, labels)
+            self._moments = self._sums.update(self._next_labels, self.labels)
+        copy_entries(self.labels, labels)
         copy_entries(self._next_labels, labels)
         self.centers, self.inertia = self._moments.means, self._moments.inertia
         self._shift, self.converged, self._settled = math.nan, False, False
         self._ahead, self._follows, self.settled_at = NONE_AHEAD, True, None
         self.search.restart()
-
-    @property
-    def labels(self) -> Labels:
-        """The labels after the last pass. They are true until the next pass begins."""
-        return self._labels
 
     def describe(self) -> Moments:
         """Return the sums over the present partition."""
@@ -226,7 +221,7 @@ class Lloyd:
             self._moments = self._start_moments
         if self._moments is None:
             self._sums, self._follows = self._problem.open_sums(self.centers), True
-            self._moments = self._sums.update(self._labels)
+            self._moments = self._sums.update(self.labels)
         return self._moments
 
     @property
@@ -241,7 +236,7 @@ class Lloyd:
         assert self._sums is not None
         is_moved = math.isinf(self.inertia)
         return LloydState(
-            self._labels,
+            self.labels,
             self._sums.references[:],
             *self._sums.parts,
             tuple(self.history),
@@ -257,9 +252,9 @@ class Lloyd:
         best, history = self._start, tuple(self.history)
         if (moments := self._moments) is not None:
             if moments.loses_bits:
-                moments = self._problem.sum(self._labels, moments.means)
+                moments = self._problem.sum(self.labels, moments.means)
                 history = (*history[:-1], moments.inertia)
-            best = moments.describe(self._labels)
+            best = moments.describe(self.labels)
         if best is None:
             raise ValueError(f"max_iter={self._max_iter} allows no pass; use at least 1")
         return replace(
@@ -284,7 +279,7 @@ class Lloyd:
                 self.search.rows_reassigned(*changed.find_rows())
                 self._follows = False
             return False
-        copy_entries(self._labels, self._next_labels)
+        copy_entries(self.labels, self._next_labels)
         self._moments, self.inertia = moments, moments.inertia
         self.history.append(moments.inertia)
         self._shift = squared_shift(moments.means, self.centers)
@@ -305,8 +300,12 @@ class Lloyd:
 
     def _open_sums(self) -> ClusterSums:
         """Return sums about the means, or about points near the first centers."""
-        means = self.inertia < math.inf
-        about = self.centers if means else limit_references(self.centers, self._problem.ranges)
+        about, ranges = self.centers, self._problem.ranges
+        if math.isinf(self.inertia):
+            # Means lie among the rows. First centers that the caller gave may be so far away that
+            # sums about them would have no digits left for the rows.
+            reach = FAR * max(-float(ranges.minimum.min()), float(ranges.maximum.max()))
+            about = np.minimum(np.maximum(about, -reach), reach) if reach > 0 else about
         return self._problem.open_sums(about)
 
     def _fill_empty_clusters(self, sums: ClusterSums, moments: Moments) -> Moments:
@@ -381,16 +380,6 @@ def _sums_agree(sums: ClusterSums, state: LloydState) -> bool:
 def as_stored(problem: Problem, centers: Floats) -> Floats:
     """Return centers in the precision in which a model stores them."""
     return centers.astype(compute_type(problem.source.dtype)).astype(np.float64)
-
-
-def limit_references(centers: Floats, ranges: ColumnRanges) -> Floats:
-    """Return first centers, or points nearer to the rows, for sums to be about.
-
-    Means lie among the rows. First centers that the caller gave may be so far away that sums about
-    them would have no digits left for the rows.
-    """
-    reach = FAR * max(-float(ranges.minimum.min()), float(ranges.maximum.max()))
-    return np.minimum(np.maximum(centers, -reach), reach) if reach > 0 else centers
 
 
 def are_far(sums: ClusterSums, moments: Moments | None) -> bool:
