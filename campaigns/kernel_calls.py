@@ -32,7 +32,7 @@ from tests.native.bindings import test_arguments, test_sparse_arguments
 from projected_kmeans import _native
 from projected_kmeans.blocks.column_scan import scan_columns
 from projected_kmeans.blocks.memory_blocks import SparseBlocks
-from projected_kmeans.passes.sums import ClusterSums
+from projected_kmeans.passes.problem import Problem
 
 SHAPES = {"small": (test_twins.SMALL,), "narrow": test_twins.NARROW}
 LOSSES = 20
@@ -54,7 +54,7 @@ def call_with_right_arguments(shapes: str = "small") -> int:
             calls += 1
     problem = test_twins.draw_problem(test_twins.SMALL, "float64")
     source = SparseBlocks(problem.sparse)  # their sums have no twin of this kind
-    ClusterSums(source, problem.centers, None, scan_columns(source), 2).update(problem.labels)
+    Problem(source, scan_columns(source), n_threads=2).sum(problem.labels, problem.centers)
     return calls + 1
 
 

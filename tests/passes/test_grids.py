@@ -10,7 +10,7 @@ from projected_kmeans import _native
 from projected_kmeans.blocks.column_scan import ColumnRanges
 from projected_kmeans.blocks.memory_blocks import ArrayBlocks
 from projected_kmeans.passes.grids import MomentGrid
-from projected_kmeans.passes.sums import ClusterSums
+from projected_kmeans.passes.problem import Problem
 from tests.support.summed_rows import draw_problem
 
 
@@ -34,9 +34,7 @@ def test_partial_sums_merge_to_the_same_bits() -> None:
         offsets, totals = (sum(parts[index][which] for index in order) for which in range(2))
         np.testing.assert_array_equal(offsets, whole[0])
         np.testing.assert_array_equal(totals[:, :, 0], whole[1][:, :, 0])
-        squares = [
-            grid.add_up_squares(one[:, :, 1], *grid.carry_spacings()) for one in (totals, whole[1])
-        ]
+        squares = [grid.add_up_squares(one[:, :, 1]) for one in (totals, whole[1])]
         assert squares[0].tobytes() == squares[1].tobytes()
 
 
@@ -46,5 +44,5 @@ def test_sums_are_correctly_rounded_on_the_grid() -> None:
     X = np.array([[1.0], [tiny], [-1.0], [tiny]] * 500)
     source = ArrayBlocks(X)
     ranges = ColumnRanges(np.array([-1.0]), np.array([1.0]))
-    found = ClusterSums(source, np.zeros((1, 1)), None, ranges).update(np.zeros(2000, np.int32))
+    found = Problem(source, ranges).sum(np.zeros(2000, np.int32), np.zeros((1, 1)))
     assert Fraction(float(found.offsets[0, 0])) == 1000 * Fraction(tiny)

@@ -18,7 +18,7 @@ from projected_kmeans.blocks.memory_blocks import ArrayBlocks, SparseBlocks
 from projected_kmeans.passes import sums as sums_module
 from projected_kmeans.passes.moments import Moments
 from projected_kmeans.passes.problem import Problem
-from projected_kmeans.passes.sums import ClusterSums, RowReferences, sums_are_wide
+from projected_kmeans.passes.sums import ClusterwiseSums, RowReferences
 from tests import reference
 from tests.support.blobs import assert_same_fit
 from tests.support.layouts import lay_out, layouts, seeds, threads, types
@@ -61,9 +61,9 @@ def test_last_sums_have_the_same_bits(sparse: bool) -> None:
     X[::3] = 0
     for chosen in (None, weights):
         source = SparseBlocks(scipy.sparse.csr_array(X)) if sparse else ArrayBlocks(X)
-        sums = ClusterSums(source, references, chosen, scan_columns(source))
+        sums = Problem(source, scan_columns(source), chosen).open_sums(references)
         kept = sums.update(labels.astype(np.int32))
-        last = sums.moments(last=True)
+        last = sums.about_references()
         assert_same_bits(kept, last)
         assert np.shares_memory(last.offsets, sums.parts[0])
         assert not np.shares_memory(kept.offsets, sums.parts[0])
@@ -271,14 +271,14 @@ def test_sums_follow_labels_to_the_bit(
     source = ArrayBlocks(X, 17)
     ranges = scan_columns(source)
     mass = weights if weighted else None
-    sums = ClusterSums(source, references, mass, ranges, 2)
+    sums = Problem(source, ranges, mass, 2).open_sums(references)
     before = labels.astype(np.int32)
     sums.update(before)
     for _ in range(4):
         after = np.where(stream.random(n) < 0.3, stream.integers(5, size=n), before)
         after = after.astype(np.int32)
         moved = sums.update(after, before)
-        anew = ClusterSums(source, references, mass, ranges).update(after)
+        anew = Problem(source, ranges, mass).sum(after, references)
         for name in ("mass", "offsets", "squares"):
             assert getattr(moved, name).tobytes() == getattr(anew, name).tobytes()
         before = after
@@ -322,7 +322,7 @@ def test_all_numbers_are_those_of_sums_at_once(
     ranges = scan_columns(source)
 
     def sum_up(references: Any) -> Any:
-        sums = ClusterSums(source, references, weights, ranges, 2, spherical=spherical)
+        sums = Problem(source, ranges, weights, 2, spherical).open_sums(references)
         source.walk(sums.adding(labels))
         return sums._sums.moments()
 
@@ -360,16 +360,14 @@ def test_sums_can_be_updated_and_resumed() -> None:
     source, stream = SparseBlocks(rows), np.random.default_rng(0)
     before, after = stream.integers(4, size=(2, 60)).astype(np.int32)
     points, ranges = source.take(np.arange(4)), scan_columns(source)
-    sums = ClusterSums(source, points, None, ranges)
+    sums = Problem(source, ranges).open_sums(points)
     sums.update(before)
     moved = sums.update(after, before)
     assert all(part.size == 0 for part in sums.parts)
-    resumed = ClusterSums(source, points, None, ranges)
+    resumed = Problem(source, ranges).open_sums(points)
     resumed.resume(*sums.parts, after)
     for found in (moved, resumed.moments()):
-        np.testing.assert_array_equal(
-            found.means, ClusterSums(source, points, None, ranges).update(after).means
-        )
+        np.testing.assert_array_equal(found.means, Problem(source, ranges).sum(after, points).means)
         assert found.inertia == moved.inertia
     assert sums.about_references().inertia_about_references == moved.inertia_about_references
 
@@ -396,8 +394,10 @@ def test_fits_have_the_bits_of_sums_at_once(
 def test_only_wide_sparse_rows_are_summed_so() -> None:
     """What decides is the number of entries of all centers."""
     narrow = SparseBlocks(draw_topics(0, 10, 2**20, 2))
-    assert not sums_are_wide(narrow, 3)
-    assert sums_are_wide(narrow, 4)
+    problem = Problem(narrow, scan_columns(narrow))
+    for k, is_wide in ((3, False), (4, True)):
+        sums = problem.open_sums(RowReferences(narrow, np.arange(k)))
+        assert isinstance(sums._sums, ClusterwiseSums) == is_wide
 
 
 def draw_far_rows(seed: int, n: int, d: int, dtype: str) -> NDArray[Any]:
@@ -448,7 +448,7 @@ def test_any_rows_have_an_accurate_inertia(
         block_rows=block_rows,
         n_threads=n_threads,
     )
-    for name in ("references", "mass", "offsets", "squares", "means", "_errors"):
+    for name in ("references", "mass", "offsets", "squares", "means", "errors"):
         assert getattr(found, name).tobytes() == getattr(other, name).tobytes(), name
     if dtype == "uint8":
         return
@@ -543,12 +543,12 @@ def test_sums_follow_labels_around_a_far_value() -> None:
     X[5, 1] = 1e30
     source = ArrayBlocks(X, 33)
     ranges, references = scan_columns(source), X[:4].copy()
-    sums = ClusterSums(source, references, None, ranges, 2)
+    sums = Problem(source, ranges, n_threads=2).open_sums(references)
     before = stream.integers(4, size=200).astype(np.int32)
     sums.update(before)
     after = np.where(stream.random(200) < 0.3, stream.integers(4, size=200), before)
     after = after.astype(np.int32)
     moved = sums.update(after, before)
-    anew = ClusterSums(source, references, None, ranges).update(after)
+    anew = Problem(source, ranges).sum(after, references)
     for name in ("references", "mass", "offsets", "squares"):
         assert getattr(moved, name).tobytes() == getattr(anew, name).tobytes()

@@ -15,6 +15,7 @@ from projected_kmeans.blocks.memory_blocks import ArrayBlocks, SparseBlocks
 from projected_kmeans.passes import sums as sums_module
 from projected_kmeans.passes.problem import Problem
 from projected_kmeans.results import Clustering
+from projected_kmeans.search import settling
 from projected_kmeans.search.settling import describe_labels, lift_labels
 from tests import reference
 from tests.support.layouts import draw_rows, seeds, types
@@ -107,7 +108,8 @@ def test_rows_are_read_once(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     X, labels = stream.normal(size=(60, 30)), stream.integers(3, size=60)
     X[np.abs(X) < 0.5] = 0
     if kind == "wide":
-        monkeypatch.setattr(sums_module, "MAX_KEPT", 5)
+        for module in (settling, sums_module):
+            monkeypatch.setattr(module, "MAX_KEPT", 5)
     source: Any = ArrayBlocks(X) if kind == "dense" else SparseBlocks(scipy.sparse.csr_array(X))
     problem = Problem(source, scan_columns(source), n_threads=1)
     done: list[int] = []

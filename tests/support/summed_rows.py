@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from projected_kmeans.blocks.column_scan import scan_columns
 from projected_kmeans.blocks.memory_blocks import ArrayBlocks, SparseBlocks
 from projected_kmeans.passes.moments import Moments
-from projected_kmeans.passes.sums import ClusterSums
+from projected_kmeans.passes.problem import Problem
 from tests.support.layouts import draw_rows
 
 
@@ -28,8 +28,8 @@ def sum_rows(
     source = (SparseBlocks if scipy.sparse.issparse(X) else ArrayBlocks)(X, block_rows)
     if references is None:
         references = source.take(np.array([np.argmax(labels == j) for j in range(max(labels) + 1)]))
-    sums = ClusterSums(source, references, weights, scan_columns(source), n_threads)
-    return sums.update(labels.astype(np.int32))
+    problem = Problem(source, scan_columns(source), weights, n_threads)
+    return problem.sum(labels.astype(np.int32), references)
 
 
 def draw_problem(seed: int, n: int, d: int, k: int, dtype: str) -> tuple[Any, Any, Any, Any]:

@@ -113,7 +113,7 @@ class _Walk:
         self._problem, self._stream, self._mass = problem, stream, mass_of(problem)
         self._tol = TOLERANCE * problem.mean_variance
         self._labels = np.zeros(problem.source.shape[0], dtype=np.int32)
-        self._centers = problem.mean
+        self._centers = problem.sum_all().means
         self._nearest = problem.distances(self._centers, self._labels)
 
     def go_up(self, count: int) -> None:

@@ -14,7 +14,7 @@ from projected_kmeans import _native
 from projected_kmeans.blocks.block_source import BlockSource
 from projected_kmeans.blocks.column_scan import ColumnRanges
 from projected_kmeans.blocks.element_types import compute_type
-from projected_kmeans.blocks.tasks import Block, Task, fill, first, merge_ranked, read, update
+from projected_kmeans.blocks.tasks import Block, Task, fill, merge_ranked, read, update
 from projected_kmeans.passes.frame import Frame
 from projected_kmeans.passes.ranked_rows import no_rows
 from projected_kmeans.results import Floats, Labels
@@ -68,16 +68,10 @@ def assign_rows(
     """
     dtype = compute_type(source.dtype)
     frame = Frame.around(centers, dtype, ranges, moved=not source.sparse)
-    inside = new_distances(source) if measured else ()
+    inside = tuple(source.new_row_array(dtype) for _ in range(2 if measured else 0))
     kernel = partial(_assign, frame, centers, keep_ties, n_threads)
     source.walk(Task(kernel, (update(labels), *map(fill, inside))), *then)
     return Nearness(frame, inside)
-
-
-def new_distances(source: BlockSource) -> tuple[Any, Any]:
-    """Return two arrays for distances of rows, to be filled by a walk."""
-    dtype = compute_type(source.dtype)
-    return source.new_row_array(dtype), source.new_row_array(dtype)
 
 
 def _assign(
@@ -127,28 +121,7 @@ def _measure_own(
     _native.own_distances(block.rows, labels, centers, scale, out, n_threads)
 
 
-def farthest_rows(
-    source: BlockSource,
-    centers: Floats,
-    labels: Labels,
-    weights: Floats | None,
-    n_listed: int,
-    ranges: ColumnRanges | None = None,
-    n_threads: int = 0,
-) -> NDArray[Any]:
-    """Return the rows farthest from the centers of their labels, as RANKED, farthest first.
-
-    Keys are minus the squared distances. Of equally far rows the one with the lowest index comes
-    first. Rows without weight count as equal to their centers.
-    """
-    scale = Frame.around(centers, np.dtype(np.float64), ranges, moved=False).scale
-    lists = no_rows(1, n_listed)
-    kernel = partial(_list_farthest, centers, scale, n_threads)
-    source.walk(Task(kernel, (read(labels), read(weights), first(lists))))
-    return np.asarray(lists[0])
-
-
-def _list_farthest(
+def list_farthest(
     centers: Floats,
     scale: float,
     n_threads: int,
@@ -157,6 +130,7 @@ def _list_farthest(
     weights: Floats | None,
     lists: NDArray[Any],
 ) -> None:
+    """List the rows of one block; see `Problem.list_farthest`."""
     keys = np.empty(len(labels))
     _native.own_distances(block.rows, labels, centers, scale, keys, n_threads)
     keys /= -scale

@@ -12,9 +12,7 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from projected_kmeans.blocks.column_scan import ColumnRanges
 from projected_kmeans.results import Floats
 
 # 1.5 * 2^52. Adding this number times a spacing to a term, and subtracting it again, rounds the
@@ -38,14 +36,6 @@ class MomentGrid(NamedTuple):
     # the fine, the middle and the top spacing, each divided by the coarse one.
     ratios: Floats
 
-    def of_cluster(self, cluster: int) -> Floats:
-        """Return the row of ``magic`` for a cluster."""
-        return np.asarray(self.magic[cluster if len(self.magic) > 1 else 0])
-
-    def of_columns(self, columns: NDArray[np.int64]) -> MomentGrid:
-        """Return the spacings of these columns, and those of weights and squares."""
-        return MomentGrid(np.c_[self.magic[:, columns], self.magic[:, -2:]], self.ratios)
-
     def lose(self, *, weighted: bool) -> Floats:
         """Return what each row can lose (3, 1 or k): mass, the length of its offsets, squares."""
         ratio, square_ratio = self.ratios[:2]
@@ -59,15 +49,7 @@ class MomentGrid(NamedTuple):
         lost[2] = n_columns * (halves[:, -1] * square_ratio + SMALLEST * (halves[:, -1] != 0))
         return lost
 
-    def carry_spacings(self) -> tuple[Floats, Floats]:
-        """Return the middle and the top spacing of squares (1 or k,), at least the smallest number.
-
-        Below that number, float64 has nothing that could be carried.
-        """
-        squares, (middle, top) = self.magic[:, -1] / MAGIC, self.ratios[2:]
-        return np.maximum(squares * middle, SMALLEST), np.maximum(squares * top, SMALLEST)
-
-    def add_up_squares(self, parts: Floats, middle_spacing: Floats, top_spacing: Floats) -> Floats:
+    def add_up_squares(self, parts: Floats) -> Floats:
         """Return the values of sums of squares (3, k) that kernels left in three parts.
 
         Kernels may divide the same sum differently. So what the lower parts have too much is
@@ -75,6 +57,9 @@ class MomentGrid(NamedTuple):
         spacing of the next part, which only one division satisfies.
         """
         top, middle, fine = parts
+        spacing = self.magic[:, -1] / MAGIC
+        # Below the smallest number, float64 has nothing that could be carried.
+        middle_spacing, top_spacing = (np.maximum(spacing * r, SMALLEST) for r in self.ratios[2:])
         carried = np.floor(fine / middle_spacing) * middle_spacing
         middle, fine = middle + carried, fine - carried
         carried = np.floor(middle / top_spacing) * top_spacing
@@ -82,7 +67,7 @@ class MomentGrid(NamedTuple):
 
     def add_squares_exactly(self, parts: Floats, times: int, terms: Floats, cluster: int) -> Floats:
         """Return the three parts (3,) of a sum to which squares are added so many times."""
-        magic = self.of_cluster(cluster)[-1:]
+        magic = self.magic[cluster % len(self.magic), -1:]
         unit = float(magic[0]) / MAGIC
         fine, middle, top = (max(unit * ratio, SMALLEST) for ratio in self.ratios[1:])
         added = [part.sum() for part in split(terms, magic, self.ratios[1])]
@@ -93,48 +78,11 @@ class MomentGrid(NamedTuple):
         return np.array([upper * top, between * middle, lower * fine])
 
 
-def shared_grid(
-    ranges: ColumnRanges,
-    references: ColumnRanges,
-    weights: Floats | None,
-    n_rows: int,
-    *,
-    sparse: bool,
-) -> MomentGrid:
-    """Return spacings that serve all clusters, from ranges of rows and of reference points.
+def choose_spacings(largest: Floats, n_rows: int) -> MomentGrid:
+    """Return spacings on which no sum rounds, for all clusters alike (1, ...) or for each (k, ...).
 
-    No row is added twice to the sums of a cluster. The largest possible square of a row's distance
-    to a reference is bounded in two ways, and the smaller bound counts: by the column ranges, and
-    by |x - r|^2 <= 2 |x|^2 + 2 |r|^2.
-    """
-    low = np.minimum(ranges.minimum, references.minimum)
-    high = np.maximum(ranges.maximum, references.maximum)
-    bound = high - low
-    square = 2 * (ranges.squared_norm + references.squared_norm)
-    square = min(math.fsum((bound * bound).tolist()), square)
-    heaviest = 1.0 if weights is None else float(weights.max(initial=0.0))
-    total = float(n_rows) if weights is None else math.fsum(weights)
-    largest = np.empty((1, len(bound) + 2))
-    largest[0, :-2] = bound * total
-    largest[0, -2:] = total, square * heaviest
-    grid = _choose_spacings(largest, n_rows)
-    if sparse:  # mark columns without zeros, in which all entries are stored
-        grid.magic[0, :-2][(ranges.minimum > 0) | (ranges.maximum < 0)] *= -1
-    return grid
-
-
-def cluster_grids(counts: Floats, heaviest: Floats, columns: Floats, squares: Floats) -> MomentGrid:
-    """Return spacings for each cluster, from what its rows have at most.
-
-    That is their number (k,), their weight (k,), their weighted distance from the reference in each
-    column (k, columns), and their weighted squared distance from it (k,).
-    """
-    largest = np.c_[counts[:, None] * columns, counts * heaviest, squares * (1 + 2.0**-20)]
-    return _choose_spacings(largest, int(counts.max(initial=1.0)))
-
-
-def _choose_spacings(largest: Floats, n_rows: int) -> MomentGrid:
-    """Return spacings on which no sum rounds.
+    ``largest`` are the largest possible sums of weighted distances from the reference in each
+    column, that of weights, and the largest weighted squared distance of a single row.
 
     Columns and weights. Coarse: let 2^e exceed the largest possible sum. With a spacing of
     2^(e - 50) all partial sums are multiples of the spacing and below 2^53 times it. Fine: what

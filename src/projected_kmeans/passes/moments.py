@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,11 +34,10 @@ SPAN = _native.DOT_SPAN
 PART_SIZE = 2**17
 
 
-@dataclass(frozen=True)
-class ColumnSubset:
-    """Columns outside which all entries of vectors are 0."""
+class Columns(NamedTuple):
+    """The columns that vectors hold; in all others their entries are 0."""
 
-    indices: NDArray[np.int64]  # ascending
+    indices: NDArray[np.int64] | None  # ascending; None if vectors hold all columns
     n_columns: int  # the number of all columns
 
 
@@ -51,45 +49,37 @@ class Moments:
     mass: Floats  # (k,): the sum of w
     offsets: Floats  # (k, columns): the sum of w (x - r); empty if that is not kept
     squares: Floats  # (k,): the sum of w ||x - r||^2
-    spherical: bool = False  # whether centers are means divided by their lengths (metric "cosine")
     # (3, k): what the grids can have taken away from the mass, from the offsets (the length of the
-    # vector of errors), and from the squares. None if that follows from `lost`, or is nothing.
-    errors: Floats | None = None
+    # vector of errors), and from the squares.
+    errors: Floats
+    columns: Columns  # what references and offsets hold
+    spherical: bool = False  # whether centers are means divided by their lengths (metric "cosine")
     # What each row can have lost of its offsets and squares, if rows without weights share a grid.
     lost: tuple[float, float] | None = None
-    # The columns that references and offsets hold, if they are 0 in all others.
-    subset: ColumnSubset | None = None
-
-    # The values of the cached properties that would follow from offsets, if these are not kept.
-    known: Mapping[str, Any] | None = None
-
-    def __post_init__(self) -> None:
-        vars(self).update(self.known or {})
-
-    @cached_property
-    def n_columns(self) -> int:
-        """The number of all columns."""
-        return self.offsets.shape[1] if self.subset is None else self.subset.n_columns
 
     @cached_property
     def means(self) -> Floats:
         """The center of each cluster; the reference point if the cluster has no weight."""
-        if not self.spherical:
-            return self._raw_means
-        sums = self._sums
-        lengths = np.sqrt(self._dot(sums, sums))[:, None]
-        return np.where(lengths > 0, sums / np.where(lengths > 0, lengths, 1), self.references)
+        if self.spherical:
+            sums = self._sums
+            lengths = np.sqrt(dot_rows(sums, sums, self.columns))[:, None]
+            return np.where(lengths > 0, sums / np.where(lengths > 0, lengths, 1), self.references)
+        means: Floats = self.offsets / np.where(self.mass > 0, self.mass, 1.0)[:, None]
+        means += self.references  # in place, because k times the number of columns may be large
+        return means
 
     @cached_property
     def squares_of_means(self) -> Floats:
         """The mass of each cluster times the squared length of its mean."""
-        means = self._raw_means
-        return np.asarray(self.mass * self._dot(means, means))
+        means = replace(self, spherical=False).means if self.spherical else self.means
+        return np.asarray(self.mass * dot_rows(means, means, self.columns))
 
     @cached_property
     def spread(self) -> Floats:
         """The sum of w ||x - mean||^2 of each cluster."""
-        return np.asarray(np.maximum(self.squares - self._shift, 0.0))
+        length = dot_rows(self.offsets, self.offsets, self.columns)
+        beyond = length / np.where(self.mass > 0, self.mass, 1.0)
+        return np.asarray(np.maximum(self.squares - beyond, 0.0))
 
     @cached_property
     def cluster_inertia(self) -> Floats:
@@ -97,30 +87,28 @@ class Moments:
         if not self.spherical:
             return self.spread
         gaps = self.references - self.means
-        beyond = 2 * self._dot(self.offsets, gaps) + self.mass * self._dot(gaps, gaps)
-        return np.asarray(np.maximum(self.squares + beyond, 0.0))
+        along, squares = (dot_rows(one, gaps, self.columns) for one in (self.offsets, gaps))
+        return np.asarray(np.maximum(self.squares + (2 * along + self.mass * squares), 0.0))
 
     @cached_property
     def cluster_error(self) -> Floats:
         """The error of each cluster's inertia; see `inertia_error`."""
-        lost_mass, lost_offsets, lost_squares = self._errors
-        most, mass, n_columns = self.squares + lost_squares, self._filled, self.n_columns
+        lost_mass, lost_offsets, lost_squares = self.errors
+        most, n_columns = self.squares + lost_squares, self.columns.n_columns
+        mass = np.where(self.mass > 0, self.mass, 1.0)
         offsets_error = 4 * ROUNDING * np.sqrt(mass * most) + lost_offsets
         mass_error = 2 * ROUNDING + 2 * lost_mass / mass
         rounding = dot_error(n_columns) + mass_error
+        squared = dot_rows(self.offsets, self.offsets, self.columns)
         if self.spherical:
-            changed = self._spherical_error(offsets_error, rounding)
+            changed = self._spherical_error(mass, np.sqrt(squared), offsets_error, rounding)
         else:
-            length = np.sqrt(self._shift * mass)
-            changed = (2 * length + offsets_error) * offsets_error / mass + rounding * self._shift
+            shift = squared / mass
+            length = np.sqrt(shift * mass)
+            changed = (2 * length + offsets_error) * offsets_error / mass + rounding * shift
         underflow = (n_columns + 4) * SMALLEST * (1 + 1 / mass)
         error = 8 * ROUNDING * most + lost_squares + changed + underflow
         return np.where(most > 0, np.where(mass_error < 0.5, error, np.inf), 0.0)
-
-    @cached_property
-    def lost_squares(self) -> Floats:
-        """What the grids can have taken away from the squares of each cluster."""
-        return np.asarray(self._errors[2])
 
     @cached_property
     def moved_means(self) -> NDArray[np.bool_]:
@@ -131,8 +119,9 @@ class Moments:
         """
         size = self.squares * self.mass
         gone = np.flatnonzero((size <= 0) & (self.mass > 0))
-        size[gone] = self._dot(self.references[gone], self.references[gone]) * self.mass[gone] ** 2
-        return np.asarray(self._errors[1] ** 2 > MEAN_TOLERANCE**2 * size)
+        points = self.references[gone]
+        size[gone] = dot_rows(points, points, self.columns) * self.mass[gone] ** 2
+        return np.asarray(self.errors[1] ** 2 > MEAN_TOLERANCE**2 * size)
 
     @cached_property
     def inertia(self) -> float:
@@ -154,32 +143,24 @@ class Moments:
           2 ||O|| e + e^2. Dot products are rounded as `dot_error` says, and so on.
 
         All of this is enlarged by 2^-20 of itself, for products of errors that are left out. It is
-        exactly 0 if all rows equal their references and the grids took nothing. Ordinary sums get
-        the larger `quick_error`, which is small enough for them.
+        exactly 0 if all rows equal their references and the grids took nothing.
+
+        Ordinary sums get the larger error that follows from few numbers, if that is small enough:
+        the sum of squares takes the place of the smaller sums, so that `cluster_error` need not be
+        computed for each cluster.
         """
-        if not self.spherical:
-            quick = self.quick_error
+        if self.lost is not None and not self.spherical:
+            total = float(np.add.reduce(self.mass))
+            lost_squares = total * self.lost[1]
+            most = float(np.add.reduce(self.squares)) + lost_squares
+            offset = 4 * ROUNDING * math.sqrt(most) + self.lost[0] * math.sqrt(total)
+            dots = (dot_error(self.columns.n_columns) + 10 * ROUNDING) * most
+            underflow = 2 * len(self.mass) * (self.columns.n_columns + 4) * SMALLEST
+            error = lost_squares + dots + 2 * (math.sqrt(most) + offset) * offset + underflow
+            quick = float(error * (1 + 2.0**-10))
             if quick <= TOLERANCE * self.inertia:
                 return quick
         return math.fsum(self.cluster_error) * (1 + 2.0**-20)
-
-    @property
-    def quick_error(self) -> float:
-        """An error of the inertia about means from few numbers; infinity if they do not suffice.
-
-        This is the sum of `cluster_error`, with the sum of squares in place of the smaller sums, so
-        that ordinary passes need not compute it for each cluster.
-        """
-        if self.lost is None:
-            return math.inf
-        total = float(np.add.reduce(self.mass))
-        lost_squares = total * self.lost[1]
-        most = float(np.add.reduce(self.squares)) + lost_squares
-        offset = 4 * ROUNDING * math.sqrt(most) + self.lost[0] * math.sqrt(total)
-        dots = (dot_error(self.n_columns) + 10 * ROUNDING) * most
-        underflow = 2 * len(self.mass) * (self.n_columns + 4) * SMALLEST
-        error = lost_squares + dots + 2 * (math.sqrt(most) + offset) * offset + underflow
-        return float(error * (1 + 2.0**-10))
 
     @property
     def accurate(self) -> bool:
@@ -201,12 +182,12 @@ class Moments:
     @property
     def error_about_references(self) -> float:
         """The most that `inertia_about_references` can differ from its exact value."""
-        return 8 * ROUNDING * math.fsum(self.squares) + math.fsum(self.lost_squares)
+        return 8 * ROUNDING * math.fsum(self.squares) + math.fsum(self.errors[2])
 
     @property
     def loses_bits(self) -> bool:
         """Whether means are so far from the references that bits of the inertia are lost."""
-        return self.inertia < NEAR * self.inertia_about_references
+        return self.inertia < NEAR * math.fsum(self.squares.tolist())
 
     @property
     def sum_of_squares(self) -> float:
@@ -222,15 +203,17 @@ class Moments:
         if not self.offsets.size:
             return math.nan, math.inf
         gaps = points - self.references
-        along, squares = self._dot(self.offsets, gaps), self._dot(gaps, gaps)
+        squares, along = (dot_rows(one, gaps, self.columns) for one in (gaps, self.offsets))
         parts = self.squares - 2 * along + self.mass * squares
-        lost_mass, lost_offsets, lost_squares = self._errors
+        lost_mass, lost_offsets, lost_squares = self.errors
         most, lengths = self.squares + lost_squares, np.sqrt(squares)
         offsets_error = 4 * ROUNDING * np.sqrt(self.mass * most) + lost_offsets
-        size = np.sqrt(self._dot(self.offsets, self.offsets)) * lengths + self.mass * squares
-        rounded = 8 * ROUNDING * most + 2 * (dot_error(self.n_columns) + 4 * ROUNDING) * size
+        far = dot_rows(self.offsets, self.offsets, self.columns)
+        size = np.sqrt(far) * lengths + self.mass * squares
+        rounding = dot_error(self.columns.n_columns) + 4 * ROUNDING
+        rounded = 8 * ROUNDING * most + 2 * rounding * size
         moved = 2 * lengths * offsets_error + lost_mass * squares + lost_squares
-        underflow = 4 * (self.n_columns + 4) * SMALLEST * (1 + self.mass)
+        underflow = 4 * (self.columns.n_columns + 4) * SMALLEST * (1 + self.mass)
         error = math.fsum(rounded + moved + underflow) * (1 + 2.0**-20)
         return math.fsum(np.maximum(parts, 0.0)), error
 
@@ -249,34 +232,14 @@ class Moments:
             center_weights=weights,
         )
 
-    @cached_property
-    def _errors(self) -> Floats:
-        if self.errors is not None:
-            return self.errors
-        return np.outer((0.0, *(self.lost or (0.0, 0.0))), self.mass)
-
-    @cached_property
-    def _filled(self) -> Floats:
-        """The mass, and 1 for clusters without weight, to divide by."""
-        return np.where(self.mass > 0, self.mass, 1.0)
-
-    @cached_property
-    def _raw_means(self) -> Floats:
-        means: Floats = self.offsets / self._filled[:, None]
-        means += self.references  # in place, because k times the number of columns may be large
-        return means
-
     @property
     def _sums(self) -> Floats:
         """The sum of w x of each cluster."""
         return np.asarray(self.references * self.mass[:, None] + self.offsets)
 
-    @cached_property
-    def _shift(self) -> Floats:
-        """What the inertia about the references exceeds that about the means by."""
-        return np.asarray(self._dot(self.offsets, self.offsets) / self._filled)
-
-    def _spherical_error(self, offsets_error: Floats, rounding: Floats) -> Floats:
+    def _spherical_error(
+        self, mass: Floats, length: Floats, offsets_error: Floats, rounding: Floats
+    ) -> Floats:
         """Return the error of what lies between squares and inertia for centers of length one.
 
         With g = r - center, that is 2 O g + m ||g||^2. The center itself is rounded: the sum s of
@@ -285,34 +248,25 @@ class Moments:
         4 e^2 / ||s|| at most. It changes by the rounding of the length times itself, and by
         the square of that rounding times m.
         """
-        mass, sums = self._filled, self._sums
-        gaps = self.references - self.means
-        length = np.sqrt(self._dot(self.offsets, self.offsets))
-        gap = np.sqrt(self._dot(gaps, gaps))
+        sums, gaps = self._sums, self.references - self.means
+        gap = np.sqrt(dot_rows(gaps, gaps, self.columns))
         added = 2 * gap * (offsets_error + rounding * length) + rounding * mass * gap**2
         sum_error = offsets_error + 3 * ROUNDING * (mass + length)
-        sum_length = np.maximum(np.sqrt(self._dot(sums, sums)), SMALLEST)
+        sum_length = np.maximum(np.sqrt(dot_rows(sums, sums, self.columns)), SMALLEST)
         turned = 4 * sum_error * (np.minimum(sum_error, sum_length) / sum_length)
         stretched = rounding * (self.cluster_inertia + mass * rounding)
         return np.asarray(added + turned + stretched)
 
-    def _dot(self, left: Floats, right: Floats) -> Floats:
-        return dot_rows(left, right, self.subset)
 
-
-def dot_rows(left: Floats, right: Floats, subset: ColumnSubset | None = None) -> Floats:
+def dot_rows(left: Floats, right: Floats, columns: Columns) -> Floats:
     """Return the dot product of each row with the same row of another array.
 
     Products of columns whose numbers have the same rest modulo `SPAN` are added in the order of the
     columns, and then these `SPAN` sums, two and two. A zero adds nothing to its sum. So vectors
-    that hold a subset of the columns have the dot products of the dense vectors, to the bit.
+    that hold some of the columns have the dot products of the dense vectors, to the bit.
     """
-    left, right = np.ascontiguousarray(left), np.ascontiguousarray(right)
     out = np.empty(len(left))
-    if subset is None:
-        _native.dot_rows(left, right, None, left.shape[1], out)
-    else:
-        _native.dot_rows(left, right, subset.indices, subset.n_columns, out)
+    _native.dot_rows(np.ascontiguousarray(left), np.ascontiguousarray(right), *columns, out)
     return out
 
 

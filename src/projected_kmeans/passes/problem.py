@@ -10,36 +10,26 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from projected_kmeans.blocks.block_source import BlockSource
-from projected_kmeans.blocks.column_scan import ColumnRanges
 from projected_kmeans.blocks.element_types import compute_type
-from projected_kmeans.blocks.tasks import Task, fill, read, update
+from projected_kmeans.blocks.tasks import Task, fill, first, read, update
 from projected_kmeans.passes.assignment import (
     CenterLists,
     Nearness,
     assign_block,
     assign_rows,
-    farthest_rows,
-    new_distances,
+    list_farthest,
     own_distances,
 )
 from projected_kmeans.passes.frame import Frame
 from projected_kmeans.passes.moments import Moments
-from projected_kmeans.passes.sums import ClusterSums, References
+from projected_kmeans.passes.ranked_rows import no_rows
+from projected_kmeans.passes.sums import ClusterSums, References, SummedRows
 from projected_kmeans.results import Floats, Labels
 
 
 @dataclass(frozen=True)
-class Problem:
+class Problem(SummedRows):
     """What stays the same while a solver runs."""
-
-    source: BlockSource
-    ranges: ColumnRanges
-    weights: Floats | None = None  # None counts every row once
-    n_threads: int = 0  # 0 means as many as OpenMP allows
-    # Whether rows and centers have length one (metric "cosine"). A center is then the mean of its
-    # rows divided by the length of that mean.
-    spherical: bool = False
 
     def assign(
         self,
@@ -78,8 +68,9 @@ class Problem:
         of a group share one list, so that a pass is a dense product, whose work does not grow with
         the number of clusters.
         """
-        frame = frame or Frame.around(centers, compute_type(self.source.dtype), self.ranges)
-        inside = new_distances(self.source) if measured else ()
+        dtype, n_arrays = compute_type(self.source.dtype), 2 if measured else 0
+        frame = frame or Frame.around(centers, dtype, self.ranges)
+        inside = tuple(self.source.new_row_array(dtype) for _ in range(n_arrays))
         kernel = partial(assign_block, frame, centers, lists, self.n_threads)
         uses = (read(groups), update(labels), *map(fill, inside))
         self.source.walk(Task(kernel, uses), *then)
@@ -103,21 +94,20 @@ class Problem:
         return own_distances(self.source, centers, labels, self.ranges, self.n_threads)
 
     def list_farthest(self, centers: Floats, labels: Labels, n_listed: int) -> NDArray[Any]:
-        """Return the rows farthest from the centers of their labels; see `farthest_rows`."""
-        return farthest_rows(
-            self.source, centers, labels, self.weights, n_listed, self.ranges, self.n_threads
-        )
+        """Return the rows farthest from the centers of their labels, as RANKED, farthest first.
+
+        Keys are minus the squared distances. Of equally far rows the one with the lowest index
+        comes first. Rows without weight count as equal to their centers.
+        """
+        scale = Frame.around(centers, np.dtype(np.float64), self.ranges, moved=False).scale
+        lists = no_rows(1, n_listed)
+        kernel = partial(list_farthest, centers, scale, self.n_threads)
+        self.source.walk(Task(kernel, (read(labels), read(self.weights), first(lists))))
+        return np.asarray(lists[0])
 
     def open_sums(self, references: References) -> ClusterSums:
         """Return sums over clusters that can be kept up to date over many passes."""
-        return ClusterSums(
-            self.source,
-            references,
-            self.weights,
-            self.ranges,
-            self.n_threads,
-            spherical=self.spherical,
-        )
+        return ClusterSums(self, references)
 
     def sum(self, labels: Labels, references: References) -> Moments:
         """Return the sums over the rows of every cluster; see `ClusterSums`."""
@@ -126,12 +116,8 @@ class Problem:
     def sum_all(self) -> Moments:
         """Return the sums of all rows as one cluster, about the middle of the columns' ranges."""
         middle = self.ranges.minimum / 2 + self.ranges.maximum / 2
-        return self.sum(self.source.new_row_array(np.dtype(np.int32), 0), middle[None])
-
-    @property
-    def mean(self) -> Floats:
-        """The (weighted) mean of all rows as the only row of an array (1, d), by one pass."""
-        return self.sum_all().means
+        labels = self.source.new_row_array(np.dtype(np.int32), 0)
+        return self.open_sums(middle[None]).update(labels)
 
     @property
     def mean_variance(self) -> float:

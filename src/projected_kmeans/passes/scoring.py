@@ -13,7 +13,7 @@ from projected_kmeans.blocks.column_scan import scan_columns
 from projected_kmeans.blocks.inputs import as_native_rows
 from projected_kmeans.blocks.memory_blocks import open_blocks
 from projected_kmeans.passes.moments import Moments, normalize
-from projected_kmeans.passes.sums import ClusterSums
+from projected_kmeans.passes.problem import Problem
 
 # The label of rows that belong to no cluster.
 SET_ASIDE = -1
@@ -159,8 +159,8 @@ def _moments(X: ArrayLike, labels: ArrayLike, *, spherical: bool = False) -> Mom
             f"labels has {len(codes)} entries but X {n_rows} rows; pass one label for each row"
         )
     first = np.unique(codes, return_index=True)[1].astype(np.int64)
-    references, ranges = source.take(first), scan_columns(source)
-    return ClusterSums(source, references, None, ranges, spherical=spherical).update(codes)
+    problem = Problem(source, scan_columns(source), spherical=spherical)
+    return problem.sum(codes, source.take(first))
 
 
 def _as_vector(labels: ArrayLike, name: str) -> NDArray[Any]:

@@ -12,6 +12,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import partial
@@ -26,8 +27,8 @@ from projected_kmeans.blocks.block_source import BlockSource
 from projected_kmeans.blocks.column_scan import ColumnRanges
 from projected_kmeans.blocks.memory_blocks import open_blocks
 from projected_kmeans.blocks.tasks import Block, Task, add, maximum, read
-from projected_kmeans.passes.grids import SMALLEST, MomentGrid, cluster_grids, shared_grid, split
-from projected_kmeans.passes.moments import ROUNDING, TOLERANCE, ColumnSubset, Moments, dot_rows
+from projected_kmeans.passes.grids import SMALLEST, MomentGrid, choose_spacings, split
+from projected_kmeans.passes.moments import ROUNDING, TOLERANCE, Columns, Moments, dot_rows
 from projected_kmeans.results import Floats, Labels
 
 # Sums of fewer numbers than this are kept from one step to the next, which takes up to 64 MB.
@@ -40,16 +41,16 @@ MIN_WIDE_SIZE = 2**22
 GROUP_SIZE = 2**21
 
 # What is kept of each cluster if clusters are summed a few at a time, beside the means.
-KEPT_NUMBERS = {
-    "mass": float,
-    "squares": float,
-    "spread": float,
-    "cluster_inertia": float,
-    "cluster_error": float,
-    "squares_of_means": float,
-    "lost_squares": float,
-    "moved_means": bool,
-}
+KEPT_NUMBERS = (
+    "mass",
+    "squares",
+    "spread",
+    "cluster_inertia",
+    "cluster_error",
+    "squares_of_means",
+    "moved_means",
+    "errors",
+)
 
 # This many sums take so much memory that what was freed before, and what malloc holds for later, is
 # given back first: 50 to 90 MB with 16,384 clusters of 384 columns.
@@ -78,10 +79,12 @@ class SummedRows:
     """The rows, and how they are summed."""
 
     source: BlockSource
-    weights: Floats | None  # None counts every row once
     ranges: ColumnRanges
-    n_threads: int  # 0 means as many as OpenMP allows
-    spherical: bool  # whether centers have length one
+    weights: Floats | None = None  # None counts every row once
+    n_threads: int = 0  # 0 means as many as OpenMP allows
+    # Whether rows and centers have length one (metric "cosine"). A center is then the mean of its
+    # rows divided by the length of that mean.
+    spherical: bool = False
 
 
 class ClusterSums:
@@ -91,33 +94,20 @@ class ClusterSums:
     near the mean. The grid of the sums follows from the column ranges, the weights and r.
     """
 
-    def __init__(
-        self,
-        source: BlockSource,
-        references: References,
-        weights: Floats | None,
-        ranges: ColumnRanges,
-        n_threads: int = 0,
-        *,
-        spherical: bool = False,
-    ) -> None:
-        self.references = references
-        self._rows = SummedRows(source, weights, ranges, n_threads, spherical)
+    def __init__(self, rows: SummedRows, references: References) -> None:
+        self.references, self._rows = references, rows
         self._labels: Labels = np.empty(0, np.int32)  # added last, for sums that are taken again
+        n_numbers = len(references) * rows.source.shape[1]
+        self.is_small = n_numbers < MAX_KEPT  # whether to keep the sums from one step to the next
         self._sums: GridSums | ClusterwiseSums
-        if source.resident and sums_are_wide(source, len(references)):
-            self._sums = ClusterwiseSums(self._rows, references)
+        if rows.source.resident and rows.source.sparse and n_numbers >= MIN_WIDE_SIZE:
+            self._sums = ClusterwiseSums(rows, references)
         else:
             # The array itself, because Lloyd's method asks whether moments are about it.
             points = references if isinstance(references, np.ndarray) else references[:]
-            grid = open_grid(self._rows, points)
-            counts = None if weights is None else np.full(len(points), float(source.shape[0]))
-            self._sums = GridSums(self._rows, points, grid, counts)
-
-    @property
-    def is_small(self) -> bool:
-        """Whether the sums are kept from one step to the next."""
-        return is_kept(len(self.references), self._rows.source.shape[1])
+            n_rows = float(rows.source.shape[0])
+            counts = None if rows.weights is None else np.full(len(points), n_rows)
+            self._sums = GridSums(rows, points, open_grid(rows, points), counts)
 
     def update(self, labels: Labels, before: Labels | None = None) -> Moments:
         """Walk over the rows and bring the sums up to date with labels; see `adding`."""
@@ -148,13 +138,12 @@ class ClusterSums:
         self.adding(labels)  # remembers the labels, from which sums may be taken again
         self._sums.offsets, self._sums.totals = offsets, totals
 
-    def moments(self, *, last: bool = False) -> Moments:
+    def moments(self) -> Moments:
         """Return the sums of the rows added so far.
 
-        They are about other references, near the means, if the rows had to be summed again. If
-        they are the ``last``, no rows can be added afterwards, which saves memory.
+        They are about other references, near the means, if the rows had to be summed again.
         """
-        moments = self._sums.moments(last=last)
+        moments = self._sums.moments()
         if moments.accurate:
             return moments
         return CarefulSums(self._rows, self._labels).about_means(self.references[:])
@@ -169,11 +158,6 @@ class ClusterSums:
         if moments.error_about_references <= TOLERANCE * moments.inertia_about_references:
             return moments
         return CarefulSums(self._rows, self._labels).about(self.references[:])
-
-
-def is_kept(n_clusters: int, n_columns: int) -> bool:
-    """Return whether sums of this size are kept from one step to the next."""
-    return n_clusters * n_columns < MAX_KEPT
 
 
 @dataclass(frozen=True)
@@ -196,20 +180,38 @@ class RowReferences:
 
 
 def open_grid(rows: SummedRows, references: References) -> MomentGrid:
-    """Return the grid that serves all clusters with these reference points."""
+    """Return spacings that serve all clusters with these reference points.
+
+    No row is added twice to the sums of a cluster. The largest possible square of a row's distance
+    to a reference is bounded in two ways, and the smaller bound counts: by the column ranges, and
+    by |x - r|^2 <= 2 |x|^2 + 2 |r|^2.
+    """
+    ranges, weights, n_rows = rows.ranges, rows.weights, rows.source.shape[0]
     if isinstance(references, np.ndarray):
-        low, high = np.minimum.reduce(references), np.maximum.reduce(references)
-        bounds = ColumnRanges(low, high, float(dot_rows(references, references).max()))
+        low = np.minimum(ranges.minimum, np.minimum.reduce(references))
+        high = np.maximum(ranges.maximum, np.maximum.reduce(references))
+        whole = Columns(None, references.shape[1])
+        squared_norm = float(dot_rows(references, references, whole).max())
     else:  # rows lie in their column ranges
+        low, high = ranges.minimum, ranges.maximum
         points, squared_norm = references.select(slice(None)), 0.0
         indices = points.indices.astype(np.int64)
         for start, stop in itertools.pairwise(points.indptr):
-            subset = ColumnSubset(indices[start:stop], points.shape[1])
             values = points.data[None, start:stop]
-            squared_norm = max(squared_norm, float(dot_rows(values, values, subset)[0]))
-        bounds = replace(rows.ranges, squared_norm=squared_norm)
-    source = rows.source
-    return shared_grid(rows.ranges, bounds, rows.weights, source.shape[0], sparse=source.sparse)
+            own = Columns(indices[start:stop], points.shape[1])
+            squared_norm = max(squared_norm, float(dot_rows(values, values, own)[0]))
+    bound = high - low
+    square = 2 * (ranges.squared_norm + squared_norm)
+    square = min(math.fsum((bound * bound).tolist()), square)
+    heaviest = 1.0 if weights is None else float(weights.max(initial=0.0))
+    total = float(n_rows) if weights is None else math.fsum(weights)
+    largest = np.empty((1, len(bound) + 2))
+    largest[0, :-2] = bound * total
+    largest[0, -2:] = total, square * heaviest
+    grid = choose_spacings(largest, n_rows)
+    if rows.source.sparse:  # mark columns without zeros, in which all entries are stored
+        grid.magic[0, :-2][(ranges.minimum > 0) | (ranges.maximum < 0)] *= -1
+    return grid
 
 
 class GridSums:
@@ -218,8 +220,8 @@ class GridSums:
     ``counts`` (k,) are the numbers of rows that clusters have at most; None if these are the mass,
     because rows have no weights and clusters share a grid. ``dense`` makes sparse rows dense, a
     piece at a time, which is slow but has the bits of dense rows, also with weights. If rows,
-    references and grid hold a ``subset`` of the columns, because others are 0, ``lost`` is what
-    each row can lose on the grid of all columns, see `MomentGrid.lose`.
+    references and grid hold some of the ``columns``, because others are 0, ``lost`` is what each
+    row can lose on the grid of all columns, see `MomentGrid.lose`.
     """
 
     def __init__(
@@ -230,23 +232,23 @@ class GridSums:
         counts: Floats | None,
         *,
         dense: bool = False,
-        subset: ColumnSubset | None = None,
+        columns: Columns | None = None,
         lost: Floats | None = None,
     ) -> None:
-        _give_back_memory(references.size)
+        if references.size >= MANY_SUMS:
+            _native.release_memory()
         self.offsets = np.zeros((2, *references.shape))  # coarse and fine sums of w (x - r)
         # The sums of w in two parts, and of w ||x - r||^2 in three.
         self.totals = np.zeros((3, len(references), 2))
-        self.grid = grid
-        self._rows, self._references, self._counts = rows, references, counts
+        self._rows, self._references, self._counts, self._grid = rows, references, counts, grid
         self._dense, self._keeps_sparse = dense, rows.source.sparse and not dense
-        self._subset, self._carries = subset, grid.carry_spacings()
+        self._columns = columns or Columns(None, references.shape[1])
         self._lost = grid.lose(weighted=rows.weights is not None) if lost is None else lost
 
     def adding(self, labels: Labels, before: Labels | None = None) -> Task:
         """Return the task that adds the rows of a block, or moves rows whose label changed."""
         uses = (read(before), read(self._rows.weights), read(labels))
-        kernel = partial(_add_rows, self._references, self.grid, self._rows.n_threads, self._dense)
+        kernel = partial(_add_rows, self._references, self._grid, self._rows.n_threads, self._dense)
         return Task(kernel, (add(self.offsets), add(self.totals), *uses))
 
     def moments(self, *, last: bool = False) -> Moments:
@@ -255,26 +257,32 @@ class GridSums:
         If they are the ``last``, no rows can be added afterwards, which saves a copy of the sums.
         """
         mass = self.totals[0, :, 0] + self.totals[1, :, 0]
-        parts, errors, lost = self.totals[:, :, 1], None, None
-        high, low = self.offsets
-        _give_back_memory(high.size)
+        parts, (high, low), lost = self.totals[:, :, 1], self.offsets, None
+        if high.size >= MANY_SUMS:
+            _native.release_memory()
         offsets = high if last else np.empty_like(high)
+        errors = self._lost * (mass if self._counts is None else self._counts)
         if self._counts is None:
             lost = float(self._lost[1, 0]), float(self._lost[2, 0])
-        else:
-            errors = self._lost * self._counts
         if self._keeps_sparse and self._rows.weights is None:
             parts = parts.copy()
             for cluster, size in enumerate(mass):
                 self._add_zeros(cluster, size, offsets[cluster], parts[:, cluster])
         else:
             np.add(high, low, out=offsets)
-        squares = self.grid.add_up_squares(parts, *self._carries)
+        squares = self._grid.add_up_squares(parts)
         if self._keeps_sparse and self._rows.weights is not None:
-            assert errors is not None
             self._add_weighted_zeros(mass, offsets, squares, errors)
-        spherical, subset = self._rows.spherical, self._subset
-        return Moments(self._references, mass, offsets, squares, spherical, errors, lost, subset)
+        return Moments(
+            self._references,
+            mass,
+            offsets,
+            squares,
+            errors,
+            self._columns,
+            self._rows.spherical,
+            lost,
+        )
 
     def _add_zeros(self, cluster: int, mass: float, offsets: Floats, parts: Floats) -> None:
         """Write the offsets of a cluster of sparse rows without weights, and add to its squares.
@@ -284,13 +292,13 @@ class GridSums:
         of the cluster. That is a whole number times a multiple of the spacing, hence exact, and
         the sums have the bits of the same rows given as dense.
         """
-        columns, zeros = self._find_zeros(cluster)
+        columns, zeros, magic = self._find_zeros(cluster)
         high, low = self.offsets[:, cluster]
-        coarse, fine = split(zeros, self.grid.of_cluster(cluster)[columns], self.grid.ratios[0])
+        coarse, fine = split(zeros, magic, self._grid.ratios[0])
         sums = (high[columns] + mass * coarse) + (low[columns] + mass * fine)
         np.add(high, low, out=offsets)  # the offsets may be the array of high itself
         offsets[columns] = sums
-        parts[:] = self.grid.add_squares_exactly(parts, int(mass), zeros * zeros, cluster)
+        parts[:] = self._grid.add_squares_exactly(parts, int(mass), zeros * zeros, cluster)
 
     def _add_weighted_zeros(
         self, mass: Floats, offsets: Floats, squares: Floats, errors: Floats
@@ -302,23 +310,24 @@ class GridSums:
         to the errors: a few roundings of each term, and some 30 of NumPy's pairwise sum.
         """
         for cluster, size in enumerate(mass):
-            columns, zeros = self._find_zeros(cluster)
+            columns, zeros, _ = self._find_zeros(cluster)
             square = float(size * np.sum(zeros * zeros))
             offsets[cluster, columns] += size * zeros
             errors[1, cluster] += 8 * ROUNDING * np.sqrt(size * square)
             errors[2, cluster] += 64 * ROUNDING * (square + abs(squares[cluster]))
             squares[cluster] = max(squares[cluster] + square, 0.0)
 
-    def _find_zeros(self, cluster: int) -> tuple[NDArray[np.int64], Floats]:
-        """Return in which columns a zero adds to the offsets of a cluster, and what it adds.
+    def _find_zeros(self, cluster: int) -> tuple[NDArray[np.int64], Floats, Floats]:
+        """Return in which columns a zero adds to the offsets of a cluster, what, and on which grid.
 
         Left out are columns without zeros, and those in which the reference is 0: most of them if
         it is a sparse row.
         """
-        reference = self._references[cluster]
+        reference, magic = self._references[cluster], self._grid.magic
+        magic = magic[cluster % len(magic)]  # a single row serves all clusters
         columns = np.flatnonzero(reference)
-        columns = columns[self.grid.of_cluster(cluster)[columns] > 0]
-        return columns, -reference[columns]
+        columns = columns[magic[columns] > 0]
+        return columns, -reference[columns], magic[columns]
 
 
 def _add_rows(
@@ -350,16 +359,6 @@ def _dense_pieces(rows: Any) -> Iterator[tuple[slice, NDArray[Any]]]:
         yield place, piece if isinstance(piece, np.ndarray) else piece.toarray()
 
 
-def _give_back_memory(n_sums: int) -> None:
-    if n_sums >= MANY_SUMS:
-        _native.release_memory()
-
-
-def sums_are_wide(source: BlockSource, n_clusters: int) -> bool:
-    """Return whether rows are sparse, and sums over their clusters large beside them."""
-    return source.sparse and n_clusters * source.shape[1] >= MIN_WIDE_SIZE
-
-
 class ClusterwiseSums:
     """Sums over the rows of every cluster, a few clusters at a time, for wide sparse rows.
 
@@ -386,25 +385,28 @@ class ClusterwiseSums:
         ends = np.concatenate([[0], np.cumsum(np.bincount(self._labels, minlength=k))])
         grid = open_grid(self._rows, self._references)
         lost = grid.lose(weighted=self._rows.weights is not None)
-        numbers: dict[str, Any] = {name: np.empty(k, kind) for name, kind in KEPT_NUMBERS.items()}
-        means = np.zeros((k, n_columns))
+        means, parts = np.zeros((k, n_columns)), list[dict[str, Any]]()
+        lost_by_rows: tuple[float, float] | None = None
         for group in self._groups(ends):
             rows = np.sort(order[ends[group.start] : ends[group.stop]])
             part = self._sum_group(rows, group, grid, lost)
-            assert part.subset is not None
             for cluster, mean in enumerate(part.means, group.start):
-                means[cluster, part.subset.indices] = mean
-            for name, values in numbers.items():
-                values[group] = getattr(part, name)
-        return Moments(
+                means[cluster, part.columns.indices] = mean
+            parts.append({name: getattr(part, name) for name in KEPT_NUMBERS})
+            lost_by_rows = part.lost
+        known = {name: np.concatenate([p[name] for p in parts], axis=-1) for name in KEPT_NUMBERS}
+        moments = Moments(
             self._references,
-            mass=numbers.pop("mass"),
-            offsets=np.empty((0, 0)),
-            squares=numbers.pop("squares"),
-            spherical=self._rows.spherical,
-            lost=part.lost,
-            known={"means": means, "n_columns": n_columns, **numbers},
+            known.pop("mass"),
+            np.empty((0, 0)),
+            known.pop("squares"),
+            known.pop("errors"),
+            Columns(None, n_columns),
+            self._rows.spherical,
+            lost_by_rows,
         )
+        vars(moments).update(known, means=means)  # they would follow from the offsets
+        return moments
 
     def _groups(self, ends: NDArray[np.int64]) -> Iterator[slice]:
         """Yield groups of clusters whose sums, in the columns of their rows, are small enough."""
@@ -427,14 +429,14 @@ class ClusterwiseSums:
         selected, points = self._rows.source.select(indices), self._select_points(group)
         has_entries = np.zeros(n_columns, bool)
         has_entries[selected.indices], has_entries[points.indices] = True, True
-        subset = ColumnSubset(np.flatnonzero(has_entries), n_columns)
-        source = open_blocks(_keep_columns(selected, subset))
+        kept = np.flatnonzero(has_entries)
+        source = open_blocks(_keep_columns(selected, kept))
         sums = GridSums(
             replace(self._rows, source=source, weights=weights),
-            _keep_columns(points, subset).toarray(),
-            grid.of_columns(subset.indices),
+            _keep_columns(points, kept).toarray(),
+            grid._replace(magic=np.c_[grid.magic[:, kept], grid.magic[:, -2:]]),
             counts,
-            subset=subset,
+            columns=Columns(kept, n_columns),
             lost=lost,
         )
         source.walk(sums.adding(self._labels[indices] - np.int32(group.start)))
@@ -451,12 +453,12 @@ class ClusterwiseSums:
         return scipy.sparse.csr_array((values, np.concatenate(columns), starts), points.shape)
 
 
-def _keep_columns(rows: Any, subset: ColumnSubset) -> Any:
+def _keep_columns(rows: Any, columns: NDArray[np.int64]) -> Any:
     """Return CSR rows without the other columns, in which they have no entries."""
-    places = np.empty(subset.n_columns, rows.indices.dtype)
-    places[subset.indices] = np.arange(len(subset.indices), dtype=places.dtype)
+    places = np.empty(rows.shape[1], rows.indices.dtype)
+    places[columns] = np.arange(len(columns), dtype=places.dtype)
     # The arrays are set one by one, because the constructor of SciPy may convert the indices.
-    kept = scipy.sparse.csr_array((rows.shape[0], len(subset.indices)), dtype=rows.dtype)
+    kept = scipy.sparse.csr_array((rows.shape[0], len(columns)), dtype=rows.dtype)
     kept.data, kept.indices, kept.indptr = rows.data, places[rows.indices], rows.indptr
     return kept
 
@@ -503,22 +505,32 @@ class CarefulSums:
         return best
 
     def about(self, references: Floats) -> Moments:
-        """Return the sums about these reference points."""
-        reach = self._measure(references)
+        """Return the sums about these reference points.
+
+        If squares are tiny, weights are multiplied by a power of two on the way.
+        """
+        reach, rows, scale = self._measure(references), self.rows, None
         largest = float(reach.columns.max(initial=0.0))
         if largest > 0 and reach.squares.max() < SMALL_SQUARE:
-            return self._sum_scaled(references, 2.0 ** min(-int(np.frexp(largest)[1]), 1000))
-        return self._sum(references, reach)
-
-    def _sum_scaled(self, references: Floats, scale: float) -> Moments:
-        """Return the sums of rows whose weights are multiplied by a power of two on the way."""
-        if self.rows.weights is None:
-            weights = self.rows.source.new_row_array(np.dtype(np.float64), scale)
-        else:
-            weights = self.rows.weights * scale
-        scaled = replace(self, rows=replace(self.rows, weights=weights))
-        moments = scaled._sum(references, scaled._measure(references))
-        assert moments.errors is not None
+            scale = 2.0 ** min(-int(np.frexp(largest)[1]), 1000)
+            if rows.weights is None:
+                weights = rows.source.new_row_array(np.dtype(np.float64), scale)
+            else:
+                weights = rows.weights * scale
+            rows = replace(rows, weights=weights)
+            reach = replace(self, rows=rows)._measure(references)
+        counts = reach.counts
+        terms = counts[:, None] * reach.columns, counts * reach.heaviest
+        most = np.c_[(*terms, reach.squares * (1 + 2.0**-20))]
+        grid = choose_spacings(most, int(counts.max(initial=1.0)))
+        if reach.stored is not None:
+            grid.magic[:, :-2][reach.stored] *= -1
+        dense = rows.source.sparse and rows.weights is not None
+        sums = GridSums(rows, references, grid, counts, dense=dense)
+        rows.source.walk(sums.adding(self.labels))
+        moments = sums.moments()
+        if scale is None:
+            return moments
         least = references.shape[1] * SMALLEST * (moments.squares > 0)
         return replace(
             moments,
@@ -528,22 +540,19 @@ class CarefulSums:
             errors=moments.errors / scale + least,
         )
 
-    @property
-    def _keeps_sparse(self) -> bool:
-        """Whether sparse rows stay sparse. With weights, sums of zeros would cost digits."""
-        return self.rows.source.sparse and self.rows.weights is None
-
     def _measure(self, references: Floats) -> Reach:
         """Walk over the rows to find the largest terms."""
         k, n_columns = references.shape
+        # With weights sparse rows are made dense, because sums of zeros would cost digits.
+        keeps_sparse = self.rows.source.sparse and self.rows.weights is None
         counts, heaviest, squares = np.zeros(k), np.zeros(k), np.zeros(k)
         columns, stored = np.zeros((k, n_columns)), None
-        entries = np.zeros((k, n_columns) if self._keeps_sparse else (0, 0))
+        entries = np.zeros((k, n_columns) if keeps_sparse else (0, 0))
         totals = (add(counts), maximum(heaviest), maximum(columns), maximum(squares), add(entries))
-        kernel = partial(_measure_rows, references, self._keeps_sparse)
+        kernel = partial(_measure_rows, references, keeps_sparse)
         uses = (*totals, read(self.rows.weights), read(self.labels))
         self.rows.source.walk(Task(kernel, uses))
-        if self._keeps_sparse:
+        if keeps_sparse:
             stored = entries >= counts[:, None]
             columns = np.maximum(columns, np.where(stored, 0.0, np.abs(references)))
         if self.rows.weights is None:
@@ -551,16 +560,6 @@ class CarefulSums:
         else:
             squares = squares * n_columns
         return Reach(counts, heaviest, columns, squares, stored)
-
-    def _sum(self, references: Floats, reach: Reach) -> Moments:
-        """Walk over the rows to sum them on grids that hold the largest terms."""
-        grid = cluster_grids(reach.counts, reach.heaviest, reach.columns, reach.squares)
-        if reach.stored is not None:
-            grid.magic[:, :-2][reach.stored] *= -1
-        dense = self.rows.source.sparse and not self._keeps_sparse
-        sums = GridSums(self.rows, references, grid, reach.counts, dense=dense)
-        self.rows.source.walk(sums.adding(self.labels))
-        return sums.moments()
 
 
 def _measure_rows(

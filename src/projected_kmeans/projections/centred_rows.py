@@ -88,7 +88,7 @@ class CentredRows(Protocol):
 
 def mean_of(rows: Any, weights: Floats | None, ranges: ColumnRanges, n_threads: int) -> Floats:
     """Return the mean of the rows in float64, from exact sums in one pass."""
-    mean: Floats = Problem(open_blocks(rows), ranges, weights, n_threads).mean[0]
+    mean: Floats = Problem(open_blocks(rows), ranges, weights, n_threads).sum_all().means[0]
     return mean
 
 

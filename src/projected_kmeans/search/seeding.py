@@ -119,7 +119,7 @@ def seed_orss06(
     by ||x - y||^2. Every further row is drawn by its squared distance from the rows so far, one
     trial each. `move_to_balls` is the other half of their seeding.
     """
-    source, mean, mass = problem.source, problem.mean, mass_of(problem)
+    source, mean, mass = problem.source, problem.sum_all().means, mass_of(problem)
     frame = Frame.around(mean, compute_type(source.dtype), problem.ranges)
     from_mean = frame.undo(measure_rows(source, mean, frame, problem.n_threads)[0])
     chances = mass * (math.fsum(from_mean * mass) + mass.sum() * from_mean)

@@ -19,7 +19,7 @@ from projected_kmeans.blocks.tasks import OnBlock
 from projected_kmeans.passes.moments import TOLERANCE, Moments, weigh_centers
 from projected_kmeans.passes.nearest import NearestSearch, Search
 from projected_kmeans.passes.problem import Problem
-from projected_kmeans.passes.sums import ClusterSums, RowReferences, is_kept
+from projected_kmeans.passes.sums import MAX_KEPT, ClusterSums, RowReferences
 from projected_kmeans.results import Clustering, Floats, Labels
 from projected_kmeans.running.checkpoint import Run
 from projected_kmeans.search.lloyd import are_far, as_stored, choose_refills
@@ -220,7 +220,7 @@ def lift_labels(
     """
     first = find_first_rows(sketched.labels, len(sketched.mass))
     # Dense points of many clusters of sparse rows may take more memory than the rows.
-    wide = problem.source.sparse and not is_kept(len(first), problem.source.shape[1])
+    wide = problem.source.sparse and len(first) * problem.source.shape[1] >= MAX_KEPT
     references = RowReferences(problem.source, first) if wide else problem.source.take(first)
     sums = problem.open_sums(references)
     problem.source.walk(sums.adding(sketched.labels), on_block=on_block)

@@ -17,7 +17,6 @@ from projected_kmeans.blocks.column_scan import scan_columns
 from projected_kmeans.blocks.memory_blocks import ArrayBlocks, SparseBlocks
 from projected_kmeans.passes.assignment import assign_rows, measure_rows, own_distances
 from projected_kmeans.passes.problem import Problem
-from projected_kmeans.passes.sums import ClusterSums
 from projected_kmeans.projections.hashed_columns import hash_sparse
 from projected_kmeans.search.lloyd import run_lloyd
 
@@ -72,7 +71,7 @@ def compute_dense(rows: Any, centers: Any, name: str) -> Results:
     _native.dot_rows(centers, centers[::-1].copy(), None, N_COLUMNS, found["dots"])
     ranges = scan_columns(source)
     found["minimum"], found["maximum"] = ranges.minimum, ranges.maximum
-    moments = ClusterSums(source, centers, None, ranges).update(labels)
+    moments = Problem(source, ranges).sum(labels, centers)
     found["offsets"], found["squares"] = moments.offsets, moments.squares
     inside = centers.astype(wide)
     near = np.empty((N_CENTERS, 3), np.int32)
@@ -111,7 +110,7 @@ def compute_sparse(rows: Any, centers: Any, name: str, stream: np.random.Generat
     found["sparse labels"] = labels
     found["sparse all"] = measure_rows(source, centers)
     found["sparse own"] = own_distances(source, centers, labels)
-    moments = ClusterSums(source, centers, None, ranges).update(labels)
+    moments = Problem(source, ranges).sum(labels, centers)
     found["sparse offsets"], found["sparse squares"] = moments.offsets, moments.squares
     lists = stream.integers(N_CENTERS, size=(len(rows), 5)).astype(np.uint16)
     found["sparse chosen labels"] = chosen = lists[:, 0].astype(np.int32)

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from projected_kmeans.blocks.column_scan import scan_columns
 from projected_kmeans.blocks.memory_blocks import ArrayBlocks, SparseBlocks
 from projected_kmeans.passes.moments import Moments
-from projected_kmeans.passes.sums import ClusterSums
+from projected_kmeans.passes.problem import Problem
 from tests import reference
 from tests.support.layouts import seeds, threads
 from tests.support.sparse_rows import draw_centers, draw_sparse
@@ -28,9 +28,8 @@ def sum_rows(rows: Any, labels: Any, references: Any, weights: Any = None, **how
     block_rows, n_threads = how.get("block_rows"), how.get("n_threads", 1)
     kind = SparseBlocks if scipy.sparse.issparse(rows) else ArrayBlocks
     source = kind(rows, block_rows)
-    return ClusterSums(source, references, weights, scan_columns(source), n_threads).update(
-        labels.astype(np.int32)
-    )
+    problem = Problem(source, scan_columns(source), weights, n_threads)
+    return problem.sum(labels.astype(np.int32), references)
 
 
 def assert_same_sums(one: Moments, other: Moments) -> None:
@@ -101,7 +100,7 @@ def test_sums_follow_labels_to_the_bit(seed: int, n: int, d: int, dtype: str) ->
     rows = draw_sparse(seed, n, d, density=0.3, dtype=dtype)
     references = draw_centers(rows, 5, seed + 1)
     source = SparseBlocks(rows.sparse, 17)
-    sums = ClusterSums(source, references, None, scan_columns(source), 3)
+    sums = Problem(source, scan_columns(source), n_threads=3).open_sums(references)
     before = stream.integers(5, size=n).astype(np.int32)
     sums.update(before)
     for _ in range(3):
