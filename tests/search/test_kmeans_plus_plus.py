@@ -7,12 +7,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-import scipy.sparse
 from numpy.typing import NDArray
 from sklearn.cluster import kmeans_plusplus
 
-from projected_kmeans.blocks.column_scan import scan_columns
-from projected_kmeans.blocks.memory_blocks import open_blocks
 from projected_kmeans.keys import open_stream
 from projected_kmeans.passes.problem import Problem
 from projected_kmeans.search import kmeans_plus_plus as plus_plus
@@ -22,9 +19,8 @@ from projected_kmeans.search.kmeans_plus_plus import (
     count_held_rows,
     count_judges,
     draw_rows,
-    extend_rows,
     seed_by_cells,
-    takes_cells,
+    seed_plus_plus,
 )
 from projected_kmeans.search.seeding import seed_centers
 from tests import reference
@@ -44,7 +40,7 @@ def test_every_draw_follows_the_centers_of_its_moment(weights: Any) -> None:
     counts = np.zeros((6,) * 3)
     problem = make_problem(ROWS, weights)
     for key in range(4000):
-        chosen = extend_rows(problem, np.array([0]), 4, 1, open_stream(key, 1))
+        chosen = seed_plus_plus(problem, 4, open_stream(key, 1), first=np.array([0]), n_trials=1)
         counts[tuple(chosen[1:])] += 1
     assert_distribution(counts, chances)
 
@@ -60,7 +56,7 @@ def test_one_round_serves_many_centers(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(SeedDistances, "lower", count)
     X = np.random.default_rng(0).normal(size=(3000, 8)).astype(np.float32)
-    extend_rows(make_problem(X), np.array([0]), 300, 7, open_stream(0))
+    seed_plus_plus(make_problem(X), 300, open_stream(0), first=np.array([0]), n_trials=7)
     assert len(passes) < 30
 
 
@@ -81,7 +77,12 @@ def test_a_sample_judges_nearly_as_well(monkeypatch: pytest.MonkeyPatch) -> None
 
     def run(n_trials: int) -> float:
         inertias = [
-            seed_inertia(X, extend_rows(problem, np.array([0]), 60, n_trials, open_stream(key)))
+            seed_inertia(
+                X,
+                seed_plus_plus(
+                    problem, 60, open_stream(key), first=np.array([0]), n_trials=n_trials
+                ),
+            )
             for key in range(12)
         ]
         return float(np.mean(inertias))
@@ -103,7 +104,11 @@ def test_greedy_is_as_good_as_scikit_learns() -> None:
     ours, theirs = [], []
     for key in range(25):
         first = draw_rows(np.ones(len(X)), 1, open_stream(key))
-        ours.append(seed_inertia(X, extend_rows(problem, first, 40, 5, open_stream(key, 1))))
+        ours.append(
+            seed_inertia(
+                X, seed_plus_plus(problem, 40, open_stream(key, 1), first=first, n_trials=5)
+            )
+        )
         theirs.append(seed_inertia(X, kmeans_plusplus(X, 40, random_state=key)[1]))
     # The standard error of either mean is below 0.5 %; the keys are fixed.
     assert np.mean(ours) == pytest.approx(np.mean(theirs), rel=0.02)
@@ -115,12 +120,12 @@ def test_a_sample_depends_on_the_key_alone(dtype: str) -> None:
     X = np.random.default_rng(1).integers(0, 255, size=(9000, 5)).astype(dtype)
     weights = np.random.default_rng(2).random(9000)
     results = [
-        extend_rows(
+        seed_plus_plus(
             make_problem(X, weights, block_rows=rows, n_threads=threads),
-            np.array([17]),
             30,
-            5,
             open_stream(5),
+            first=np.array([17]),
+            n_trials=5,
         )
         for rows, threads in ((None, 1), (None, 2), (977, 3))
     ]
@@ -134,7 +139,9 @@ def test_a_sample_sees_the_far_few() -> None:
     X = stream.normal(size=(20_000, 3)).astype(np.float32)
     X[:40] += 1000 * np.repeat(np.arange(1, 11), 4)[:, None]
     for key in range(10):
-        chosen = extend_rows(make_problem(X), np.array([500]), 20, 4, open_stream(key))
+        chosen = seed_plus_plus(
+            make_problem(X), 20, open_stream(key), first=np.array([500]), n_trials=4
+        )
         assert set(range(10)) <= set((chosen // 4).tolist())
 
 
@@ -142,7 +149,9 @@ def test_rows_may_lie_at_both_ends() -> None:
     """Single-precision rows at the ends of their range are distinct all the same."""
     X = np.array([[-3e38], [3e38], [1e38], [-1e38], [0.0]], np.float32)
     for key in range(10):
-        chosen = extend_rows(make_problem(X), np.array([0]), 5, 3, open_stream(key))
+        chosen = seed_plus_plus(
+            make_problem(X), 5, open_stream(key), first=np.array([0]), n_trials=3
+        )
         assert len(set(chosen)) == 5
 
 
@@ -233,18 +242,6 @@ def test_far_rows_are_chosen_as_greedy_seeding_would() -> None:
         centers = seed_centers("k-means++", problem, 150, np.random.default_rng(key))
         whole.append(problem.assign(centers, labels, keep_ties=False).nearest.sum())
     assert np.mean(found) < 1.2 * np.mean(whole)
-
-
-def test_cells_are_for_very_many_clusters_of_dense_rows() -> None:
-    """Few clusters, few rows a cluster, and sparse rows are seeded without cells."""
-    rows = draw_normal(n=8000, d=2)
-    dense, source = make_problem(rows), open_blocks(scipy.sparse.csr_array(rows))
-    sparse = Problem(source, scan_columns(source))
-    least = plus_plus.MIN_CLUSTERS
-    assert takes_cells(dense, least)
-    assert not takes_cells(dense, least - 1)
-    assert not takes_cells(dense, 8000)
-    assert not takes_cells(sparse, least)
 
 
 def test_cells_and_rows_grow_with_the_clusters() -> None:

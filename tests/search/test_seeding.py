@@ -12,12 +12,13 @@ import scipy.sparse
 from numpy.typing import NDArray
 from sklearn.decomposition import PCA
 
+from projected_kmeans.blocks.column_scan import scan_columns
 from projected_kmeans.blocks.memory_blocks import open_blocks
 from projected_kmeans.keys import SEEDING, open_stream
 from projected_kmeans.passes.problem import Problem
 from projected_kmeans.running.checkpoint import Run
 from projected_kmeans.running.monitor import Monitor
-from projected_kmeans.search import kmeans_plus_plus, seeding
+from projected_kmeans.search import seeding
 from projected_kmeans.search.reduction import reduce_rows
 from projected_kmeans.search.seeding import (
     SEEDING_COLUMNS,
@@ -318,11 +319,36 @@ def test_a_sample_is_what_seedings_see() -> None:
 
 def test_very_many_clusters_are_seeded_in_cells(monkeypatch: pytest.MonkeyPatch) -> None:
     """From some number of clusters on, k-means++ runs in cells, and tells that all is done."""
-    monkeypatch.setattr(kmeans_plus_plus, "MIN_CLUSTERS", 5)
+    monkeypatch.setattr(seeding, "MIN_CLUSTERS", 5)
     source, told = open_blocks(X), list[int]()
     recipe = make_recipe(source)
     original, sketch = reduce_rows(recipe, source, None, Run())
     centers = FirstCenters(recipe, original, sketch, Monitor()).draw(1, told.append)
-    expected = kmeans_plus_plus.seed_by_cells(sketch, 5, open_stream(3, SEEDING, 1))
+    expected = seeding.seed_by_cells(sketch, 5, open_stream(3, SEEDING, 1))
     np.testing.assert_array_equal(centers, expected)
     assert told == [5]
+
+
+@pytest.mark.parametrize(
+    ("k", "sparse", "takes_cells"),
+    [(500, False, True), (499, False, False), (2000, False, False), (500, True, False)],
+)
+def test_cells_are_for_very_many_clusters_of_dense_rows(
+    k: int, sparse: bool, takes_cells: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Few clusters, few rows a cluster, and sparse rows are seeded without cells."""
+    names: list[str] = []
+
+    def note(name: str, given: Problem, n_clusters: int) -> Any:
+        names.append(name)
+        return np.arange(n_clusters)
+
+    chosen = {"k-means++": lambda given, count, *others: note("rows", given, count)}
+    monkeypatch.setattr(seeding, "SEEDINGS", chosen)
+    monkeypatch.setattr(seeding, "seed_by_cells", lambda *given: note("cells", *given[:2]))
+    rows = np.random.default_rng(4).normal(size=(4000, 2)).astype(np.float32)
+    source = open_blocks(scipy.sparse.csr_array(rows) if sparse else rows)
+    recipe = replace(make_recipe(source, projection=None), n_clusters=k)
+    problem = Problem(source, scan_columns(source))
+    FirstCenters(recipe, problem, problem, Monitor()).draw(0, lambda done: None)
+    assert names == ["cells" if takes_cells else "rows"]

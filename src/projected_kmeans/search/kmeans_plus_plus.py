@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -86,11 +86,8 @@ def draw_rows(chances: NDArray[Any], n_draws: int, stream: Stream) -> Indices:
     return locate(cumulative, stream.random(n_draws))
 
 
-def announce(on_center: OnCenter | None, n_before: int, n_latest: int) -> None:
-    """Call ``on_center`` once for each of the latest centers, with the number of all so far."""
-    if on_center is not None:
-        for done in range(n_before, n_before + n_latest):
-            on_center(done + 1)
+def ignore(n_chosen: int) -> None:
+    """Take no notice of a center that was chosen."""
 
 
 def sketch_signs(problem: Problem, key: int) -> Problem:
@@ -124,17 +121,14 @@ class SeedDistances:
         zero = np.zeros((1, source.shape[1]))
         self.scale = Frame.around(zero, self.dtype, problem.ranges).scale / 2
         self.values = np.full(source.shape[0], np.inf, dtype=self.dtype)
-        self.mass, self.n_threads = mass_of(problem), problem.n_threads
+        weights, self.n_threads = problem.weights, problem.n_threads
+        self.mass = np.ones(source.shape[0]) if weights is None else weights
 
     def lower(self, rows: Indices) -> None:
         """Add centers: lower the distances of all rows to them, in one pass."""
         centers = self.source.take(rows).astype(self.dtype)
         kernel = partial(_lower, (self.origin, self.scale, centers), self.n_threads)
         self.source.walk(Task(kernel, (update(self.values),)))
-
-    def enter(self, points: NDArray[Any]) -> NDArray[Any]:
-        """Return points in the frame of products: about the origin, and scaled."""
-        return np.asarray((points - self.origin) * self.scale, dtype=self.dtype)
 
 
 def _lower(
@@ -143,43 +137,42 @@ def _lower(
     _native.lower_distances(block.rows, *frame, nearest, n_threads)
 
 
-class _Judges:
+class Judges(NamedTuple):
     """Rows on which candidates are compared: the best leaves the lowest inertia there.
 
     If there are few rows, all of them judge. Otherwise judges are drawn with probability
     proportional to their share of the present inertia, so that each represents an equal part of it.
     """
 
-    def __init__(
-        self, distances: SeedDistances, n_judges: int, n_trials: int, stream: Stream
-    ) -> None:
-        chances = distances.values * distances.mass
-        if n_judges == len(chances):
-            rows = np.arange(n_judges)
-            shares = distances.mass / distances.mass.max()
-        else:
-            strata = (np.arange(n_judges) + stream.random(n_judges)) / n_judges
-            rows = locate(np.cumsum(chances), strata)
-            values = distances.values[rows].astype(np.float64)
-            shares = values.min() / values
-        # Rows behind the last judge, which fill its tile, are zeros and have no share.
-        n_tiles, dtype = -(-n_judges // TILE), distances.dtype
-        points = np.zeros((n_tiles * TILE, distances.source.shape[1]), dtype)
-        points[:n_judges] = distances.enter(distances.source.take(rows))
-        tiles = points.reshape(n_tiles, TILE, points.shape[1]).transpose(0, 2, 1)
-        nearest, padded = np.zeros((2, len(points)), dtype)
-        nearest[:n_judges], padded[:n_judges] = distances.values[rows], shares
-        after, left = np.empty((n_trials, len(points)), dtype), np.empty(n_trials)
-        self._arrays = np.ascontiguousarray(tiles), nearest, padded, after, left
-        self.inertia, self._n_threads = float(chances.sum()), distances.n_threads
+    inertia: float  # of all rows, when the judges were drawn
+    tiles: NDArray[Any]  # (tiles, columns, `TILE`): the rows, zeros behind the last
+    nearest: NDArray[Any]  # (rows of tiles,): squared distances to the nearest center
+    shares: NDArray[Any]  # (rows of tiles,)
+    after: NDArray[Any]  # (trials, rows of tiles): distances with each candidate as a center
+    left: Floats  # (trials,): the inertia that each candidate leaves
 
-    def choose(self, candidates: NDArray[Any]) -> int:
-        """Return the candidate that leaves the lowest inertia, and make it a center."""
-        tiles, nearest, shares, after, left = self._arrays
-        _native.weigh_candidates(tiles, candidates, nearest, shares, after, left, self._n_threads)
-        best = int(np.argmin(left))
-        nearest[:] = after[best]
-        return best
+
+def _draw_judges(distances: SeedDistances, n_judges: int, n_trials: int, stream: Stream) -> Judges:
+    """Return so many judges, all rows or some, with room for candidates."""
+    chances = distances.values * distances.mass
+    if n_judges == len(chances):
+        rows = np.arange(n_judges)
+        chosen = distances.mass / distances.mass.max()
+    else:
+        strata = (np.arange(n_judges) + stream.random(n_judges)) / n_judges
+        rows = locate(np.cumsum(chances), strata)
+        values = distances.values[rows].astype(np.float64)
+        chosen = values.min() / values
+    # Rows behind the last judge, which fill its tile, are zeros and have no share.
+    n_tiles, dtype = -(-n_judges // TILE), distances.dtype
+    points = np.zeros((n_tiles * TILE, distances.source.shape[1]), dtype)
+    points[:n_judges] = (distances.source.take(rows) - distances.origin) * distances.scale
+    tiles = points.reshape(n_tiles, TILE, points.shape[1]).transpose(0, 2, 1)
+    nearest, shares = np.zeros((2, len(points)), dtype)
+    nearest[:n_judges], shares[:n_judges] = distances.values[rows], chosen
+    after, left = np.empty((n_trials, len(points)), dtype), np.empty(n_trials)
+    tiles = np.ascontiguousarray(tiles)
+    return Judges(float(chances.sum()), tiles, nearest, shares, after, left)
 
 
 def count_judges(source: BlockSource, n_clusters: int) -> int:
@@ -198,39 +191,33 @@ def count_trials(n_clusters: int) -> int:
 
 
 def seed_plus_plus(
-    problem: Problem, n_clusters: int, stream: Stream, on_center: OnCenter | None = None
-) -> Indices:
-    """Choose rows by greedy k-means++ (Arthur, Vassilvitskii 2007).
-
-    Each next center is the best of 2 + floor(ln k) rows drawn with probability proportional to
-    their weighted squared distance from the centers so far: the one that leaves the lowest inertia
-    on all rows, or on a sample of them if there are more than 8192. A row of weight zero is never
-    chosen while others are left. Rows repeat only if there are fewer distinct rows than clusters.
-    """
-    first = draw_rows(mass_of(problem), 1, stream)
-    announce(on_center, 0, 1)
-    return extend_rows(problem, first, n_clusters, count_trials(n_clusters), stream, on_center)
-
-
-def extend_rows(
     problem: Problem,
-    first: Indices,
     n_clusters: int,
-    n_trials: int,
     stream: Stream,
-    on_center: OnCenter | None = None,
+    on_center: OnCenter = ignore,
+    *,
+    first: Indices | None = None,
+    n_trials: int | None = None,
 ) -> Indices:
-    """Return ``first`` and further rows, ``n_clusters`` in all, each the best of several draws.
+    """Choose rows by greedy k-means++ (Arthur, Vassilvitskii 2007), after the ``first`` if given.
 
-    Draws are independent, with probability proportional to D^2, the weighted squared distance from
-    all centers at that moment. Few passes over all rows are needed, because candidates for many
-    steps are drawn by the D^2 of the last pass. Each is accepted with probability D^2 now / D^2
-    then, so that its distribution is exactly that of now.
+    Each next center is the best of 2 + floor(ln k) rows, or ``n_trials``, drawn with probability
+    proportional to D^2, their weighted squared distance from the centers so far: the one that
+    leaves the lowest inertia on all rows, or on a sample of them if there are more than 8192. A row
+    of weight zero is never chosen while others are left. Rows repeat only if there are fewer
+    distinct rows than clusters.
+
+    Few passes over all rows are needed, because candidates for many steps are drawn by the D^2 of
+    the last pass. Each is accepted with probability D^2 now / D^2 then, so that its distribution is
+    exactly that of now.
     """
+    distances, judges = SeedDistances(problem), None
+    if first is None:
+        first = draw_rows(distances.mass, 1, stream)
+        on_center(1)
+    n_trials = n_trials or count_trials(n_clusters)
     n_judges = count_judges(problem.source, n_clusters) if n_trials > 1 else 0
-    distances = SeedDistances(problem)
-    chosen = np.asarray(first, dtype=np.int64)
-    latest, judges = chosen, None
+    chosen = latest = first
     while len(chosen) < n_clusters:
         distances.lower(latest)
         chances = distances.values * distances.mass
@@ -238,12 +225,13 @@ def extend_rows(
         n_left = n_clusters - len(chosen)
         if inertia > 0:
             if n_judges and (judges is None or inertia < judges.inertia / 2):
-                judges = _Judges(distances, n_judges, n_trials, stream)
+                judges = _draw_judges(distances, n_judges, n_trials, stream)
             rows = draw_rows(chances, n_trials * ROUND_STEPS, stream)
             latest = _play_round(distances, rows, n_left, n_trials, judges, stream)
         else:  # all distinct rows are chosen
             latest = draw_rows(chances, n_left, stream)
-        announce(on_center, len(chosen), len(latest))
+        for n_before in range(len(chosen), len(chosen) + len(latest)):
+            on_center(n_before + 1)
         chosen = np.concatenate([chosen, latest])
     return chosen
 
@@ -253,12 +241,12 @@ def _play_round(
     rows: Indices,
     n_wanted: int,
     n_trials: int,
-    judges: _Judges | None,
+    judges: Judges | None,
     stream: Stream,
 ) -> Indices:
     """Choose centers among candidate rows, until too few are accepted for another step."""
     taken, dtype = distances.source.take(rows), distances.dtype
-    inside = distances.enter(taken)
+    inside = ((taken - distances.origin) * distances.scale).astype(dtype)
     # Scaled but not shifted, so that equal rows differ by exactly zero.
     points = taken.astype(dtype) * dtype.type(distances.scale)
     now = distances.values[rows].astype(np.float64)
@@ -268,7 +256,13 @@ def _play_round(
         accepted = np.flatnonzero(now > threshold)[:n_trials]
         if len(accepted) < n_trials:
             break
-        best = accepted[0] if judges is None else accepted[judges.choose(inside[accepted])]
+        best = accepted[0]
+        if judges is not None:
+            _, tiles, nearest, shares, after, left = judges
+            candidates, n_threads = inside[accepted], distances.n_threads
+            _native.weigh_candidates(tiles, candidates, nearest, shares, after, left, n_threads)
+            place = int(np.argmin(left))
+            best, nearest[:] = accepted[place], after[place]
         picked.append(int(rows[best]))
         center = points[best]
         begin = accepted[-1] + 1
@@ -277,12 +271,6 @@ def _play_round(
         now = np.minimum(now[begin:], np.einsum("ij,ij->i", gaps, gaps))
         threshold = threshold[begin:]
     return np.array(picked, dtype=np.int64)
-
-
-def takes_cells(problem: Problem, n_clusters: int) -> bool:
-    """Return whether so many clusters of these rows are seeded in cells."""
-    enough = problem.source.shape[0] >= MIN_ROWS_PER_CLUSTER * n_clusters
-    return n_clusters >= MIN_CLUSTERS and enough and not problem.source.sparse
 
 
 def count_held_rows(n_rows: int, n_clusters: int) -> int:
@@ -307,12 +295,9 @@ def seed_by_cells(problem: Problem, n_clusters: int, stream: Stream) -> Floats:
     """
     n_rows, weights = problem.source.shape[0], problem.weights
     n_held = count_held_rows(n_rows, n_clusters)
-    if n_held >= n_rows:
-        held = np.arange(n_rows)
-    elif weights is None:
-        held = _draw_places(n_rows, n_held, stream)
-    else:
-        heavy = np.flatnonzero(weights)
+    held = np.arange(n_rows)
+    if n_held < n_rows:
+        heavy = held if weights is None else np.flatnonzero(weights)
         held = heavy[_draw_places(len(heavy), n_held, stream)]
     row_cells = _assign_cells(problem, n_clusters, held, stream)
     everything = len(held) == n_rows

@@ -20,11 +20,11 @@ from projected_kmeans.search.kmeans_plus_plus import (
     OnCenter,
     SeedDistances,
     Stream,
-    announce,
     count_trials,
     draw_rows,
-    extend_rows,
+    ignore,
     locate,
+    seed_plus_plus,
 )
 
 # k-means||: the number of rounds, and how many rows a round draws per cluster, on average.
@@ -36,7 +36,7 @@ CHAIN, TOGETHER = 200, 32
 
 
 def seed_oversampled(
-    problem: Problem, n_clusters: int, stream: Stream, on_center: OnCenter | None = None
+    problem: Problem, n_clusters: int, stream: Stream, on_center: OnCenter = ignore
 ) -> Indices:
     """Choose rows by k-means|| (Bahmani, Moseley, Vattani, Kumar, Vassilvitskii 2012).
 
@@ -57,8 +57,9 @@ def seed_oversampled(
         distances.lower(latest)
         drawn = np.concatenate([drawn, latest])
     chosen = drawn[_choose_among(problem, drawn, n_clusters, stream)]
-    announce(on_center, 0, len(chosen))
-    return extend_rows(problem, chosen, n_clusters, 1, stream, on_center)
+    for n_before in range(len(chosen)):
+        on_center(n_before + 1)
+    return seed_plus_plus(problem, n_clusters, stream, on_center, first=chosen, n_trials=1)
 
 
 def _choose_among(problem: Problem, drawn: Indices, n_clusters: int, stream: Stream) -> Indices:
@@ -71,12 +72,11 @@ def _choose_among(problem: Problem, drawn: Indices, n_clusters: int, stream: Str
     n_wanted = min(n_clusters, int(np.count_nonzero(mass)))
     rows = ArrayBlocks(centers.astype(problem.source.dtype))
     among = replace(problem, source=rows, weights=mass)
-    first = draw_rows(mass, 1, stream)
-    return extend_rows(among, first, n_wanted, count_trials(n_clusters), stream)
+    return seed_plus_plus(among, n_wanted, stream, n_trials=count_trials(n_clusters))
 
 
 def seed_markov(
-    problem: Problem, n_clusters: int, stream: Stream, on_center: OnCenter | None = None
+    problem: Problem, n_clusters: int, stream: Stream, on_center: OnCenter = ignore
 ) -> Indices:
     """Choose rows by AFK-MC^2 (Bachem, Lucic, Hassani, Krause 2016).
 
@@ -88,7 +88,7 @@ def seed_markov(
     distances = SeedDistances(problem)
     mass = distances.mass
     chosen = draw_rows(mass, 1, stream)
-    announce(on_center, 0, 1)
+    on_center(1)
     distances.lower(chosen)
     far = distances.values * mass
     inertia = float(far.sum())
@@ -100,10 +100,11 @@ def seed_markov(
         rows = locate(cumulative, stream.random(n_chains * CHAIN)).reshape(n_chains, CHAIN)
         floors = stream.random((n_chains, CHAIN))
         latest = _run_chains(distances, chosen, rows, odds[rows], floors)
-        announce(on_center, len(chosen), len(latest))
+        for n_before in range(len(chosen), len(chosen) + len(latest)):
+            on_center(n_before + 1)
         chosen = np.concatenate([chosen, latest])
         if len(latest) < n_chains:
-            return extend_rows(problem, chosen, n_clusters, 1, stream, on_center)
+            return seed_plus_plus(problem, n_clusters, stream, on_center, first=chosen, n_trials=1)
     return chosen
 
 

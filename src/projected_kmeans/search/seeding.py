@@ -23,18 +23,18 @@ from projected_kmeans.projections.map_protocol import RandomMap, sketch_rows
 from projected_kmeans.results import Clustering, Floats
 from projected_kmeans.running.monitor import Monitor
 from projected_kmeans.search.kmeans_plus_plus import (
+    MIN_CLUSTERS,
+    MIN_ROWS_PER_CLUSTER,
     SEEDING_COLUMNS,
     Indices,
     OnCenter,
     Stream,
-    announce,
     draw_rows,
-    extend_rows,
+    ignore,
     mass_of,
     seed_by_cells,
     seed_plus_plus,
     sketch_signs,
-    takes_cells,
 )
 from projected_kmeans.search.lloyd import run_lloyd
 from projected_kmeans.search.recipe import Recipe
@@ -67,7 +67,9 @@ class FirstCenters:
             state = np.random.RandomState(int(stream.integers(2**32)))
             init = init(self._original.source.select(), k, random_state=state)
         if isinstance(init, str):
-            if init == "k-means++" and takes_cells(problem, k):
+            enough = problem.source.shape[0] >= MIN_ROWS_PER_CLUSTER * k
+            takes_cells = k >= MIN_CLUSTERS and enough and not problem.source.sparse
+            if init == "k-means++" and takes_cells:
                 centers = seed_by_cells(problem, k, stream)
                 on_center(k)
                 return centers
@@ -91,7 +93,7 @@ def seed_centers(name: str, problem: Problem, n_clusters: int, stream: Stream) -
 
 
 def seed_random(
-    problem: Problem, n_clusters: int, stream: Stream, on_center: OnCenter | None = None
+    problem: Problem, n_clusters: int, stream: Stream, on_center: OnCenter = ignore
 ) -> Indices:
     """Choose distinct rows at random, with probability proportional to their weight."""
     chances = None
@@ -104,13 +106,12 @@ def seed_random(
             )
         chances = problem.weights / problem.weights.sum()
     chosen = stream.choice(problem.source.shape[0], n_clusters, replace=False, p=chances)
-    if on_center is not None:
-        on_center(n_clusters)
+    on_center(n_clusters)
     return np.asarray(chosen, dtype=np.int64)
 
 
 def seed_orss06(
-    problem: Problem, n_clusters: int, stream: Stream, on_center: OnCenter | None = None
+    problem: Problem, n_clusters: int, stream: Stream, on_center: OnCenter = ignore
 ) -> Indices:
     """Choose rows by the sampling of Ostrovsky, Rabani, Schulman and Swamy (2006).
 
@@ -124,8 +125,8 @@ def seed_orss06(
     from_mean = frame.undo(measure_rows(source, mean, frame, problem.n_threads)[0])
     chances = mass * (math.fsum(from_mean * mass) + mass.sum() * from_mean)
     first = draw_rows(chances, 1, stream)
-    announce(on_center, 0, 1)
-    return extend_rows(problem, first, n_clusters, 1, stream, on_center)
+    on_center(1)
+    return seed_plus_plus(problem, n_clusters, stream, on_center, first=first, n_trials=1)
 
 
 def move_to_balls(problem: Problem, centers: Floats) -> Floats:
