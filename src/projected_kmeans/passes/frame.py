@@ -52,14 +52,16 @@ class Frame:
         squared distances of all rows fit into it. Without, those of rows very far from all centers
         may be infinite.
         """
-        parts = _column_parts(*centers.shape)
-        low, high, mean = np.empty((3, centers.shape[1]))
+        k, n_columns = centers.shape
+        length = max(64, PART_SIZE // max(1, k))
+        parts = [slice(start, start + length) for start in range(0, n_columns, length)]
+        low, high, mean = np.empty((3, n_columns))
         for part in parts:
             some = centers[:, part]
             np.minimum.reduce(some, out=low[part])
             np.maximum.reduce(some, out=high[part])
             np.add.reduce(some, out=mean[part])
-        mean /= len(centers)
+        mean /= k
         spread = np.maximum(high - mean, mean - low)
         grid = np.ldexp(1.0, np.frexp(spread)[1])
         with np.errstate(over="ignore"):  # an overflow gives infinity, which is refused below
@@ -81,7 +83,7 @@ class Frame:
         # the sum of the squares of many columns does not overflow.
         wanted, limit = limits.maxexp // 2 - 16 - exponent, limits.maxexp - 2
         scale = 2.0 ** min(max(wanted, -limit), limit)
-        inside = np.empty((len(centers) if moved else 0, centers.shape[1]), dtype)
+        inside = np.empty((k if moved else 0, n_columns), dtype)
         for part in parts if moved else []:
             differences = centers[:, part] - wide[part]
             differences *= scale
@@ -91,9 +93,3 @@ class Frame:
     def undo(self, squared: NDArray[Any]) -> Floats:
         """Return squared distances of the frame in the units of the data."""
         return squared.astype(np.float64) / self.scale / self.scale
-
-
-def _column_parts(n_centers: int, n_columns: int) -> list[slice]:
-    """Return ranges of columns, each with about `PART_SIZE` numbers of all centers."""
-    length = max(64, PART_SIZE // max(1, n_centers))
-    return [slice(first, first + length) for first in range(0, n_columns, length)]

@@ -50,64 +50,51 @@ def label_blocks(
     if pruned and not source.sparse and is_worthwhile(source.shape[0], *centers.shape):
         pruning = PrunedCenters(centers, compute_type(source.dtype), n_threads)
     for block in source:
-        complete, holes = _split(block, skips_holes)
-        problem = _open(complete, centers, n_threads, spherical)
-        yield _spread(block, holes, *_work(problem, centers, measured, pruning))
+        yield _work(block, centers, n_threads, spherical, skips_holes, measured, pruning)
 
 
 def label_block(
     block: Block, centers: Floats, n_threads: int, spherical: bool, skips_holes: bool = False
 ) -> Labels:
     """Return the labels of the rows of one block; raise if an entry is not finite."""
-    complete, holes = _split(block, skips_holes)
-    problem = _open(complete, centers, n_threads, spherical)
-    return _spread(block, holes, *_work(problem, centers, False)).labels
+    return _work(block, centers, n_threads, spherical, skips_holes, False).labels
 
 
 def measure_block(
     block: Block, centers: Floats, n_threads: int, spherical: bool, skips_holes: bool = False
 ) -> LabelledBlock:
     """Return the labels of one block and the distances of its rows to their centers, in float64."""
-    complete, holes = _split(block, skips_holes)
-    problem = _open(complete, centers, n_threads, spherical)
-    return _spread(block, holes, *_work(problem, centers, True))
+    return _work(block, centers, n_threads, spherical, skips_holes, True)
 
 
-def _split(block: Block, skips_holes: bool) -> tuple[Block, Holes]:
-    """Return the rows to label, and which rows are left out."""
-    return drop_holes(block) if skips_holes else (block, Holes.none(block.rows.shape[0]))
-
-
-def _spread(block: Block, holes: Holes, labels: Labels, distances: Floats | None) -> LabelledBlock:
-    """Return the labels and distances of all rows; those left out have -1 and NaN."""
+def _work(
+    block: Block,
+    centers: Floats,
+    n_threads: int,
+    spherical: bool,
+    skips_holes: bool,
+    measured: bool,
+    pruning: PrunedCenters | None = None,
+) -> LabelledBlock:
+    """Return the labels of all rows, and their distances if asked for; see `label_blocks`."""
+    complete, holes = drop_holes(block) if skips_holes else (block, Holes.none(block.rows.shape[0]))
+    n_rows = complete.rows.shape[0]
+    labels, distances = np.zeros(n_rows, np.int32), np.empty(0) if measured else None
+    if n_rows:
+        problem = _open(complete, centers, n_threads, spherical)
+        if pruning is not None and is_moderate(problem.ranges):
+            frame = Frame.around(centers, compute_type(problem.source.dtype), problem.ranges)
+            pruning.label(problem.source.select(), frame, labels)
+        else:
+            problem.label(centers, labels)
+        if measured:
+            distances = np.sqrt(problem.distances(centers, labels))
     spread = None if distances is None else holes.spread(distances, np.nan)
     return LabelledBlock(block.start, holes.spread(labels, -1), spread)
 
 
-def _work(
-    problem: Problem | None, centers: Floats, measured: bool, pruning: PrunedCenters | None = None
-) -> tuple[Labels, Floats | None]:
-    """Return the labels of some rows, and their distances if asked for; of None, nothing."""
-    if problem is None:
-        return np.empty(0, dtype=np.int32), np.empty(0) if measured else None
-    labels = _label(problem, centers, pruning)
-    return labels, np.sqrt(problem.distances(centers, labels)) if measured else None
-
-
-def _label(problem: Problem, centers: Floats, pruning: PrunedCenters | None) -> Labels:
-    labels = np.zeros(problem.source.shape[0], dtype=np.int32)
-    if pruning is not None and is_moderate(problem.ranges):
-        frame = Frame.around(centers, compute_type(problem.source.dtype), problem.ranges)
-        pruning.label(problem.source.select(), frame, labels)
-    else:
-        problem.assign(centers, labels, keep_ties=False)
-    return labels
-
-
-def _open(block: Block, centers: Floats, n_threads: int, spherical: bool) -> Problem | None:
-    """Return the rows of a block as they are compared with centers; None if there are none."""
-    if not block.rows.shape[0]:
-        return None
+def _open(block: Block, centers: Floats, n_threads: int, spherical: bool) -> Problem:
+    """Return the rows of a block as they are compared with centers."""
     # The scan is told of one row only, so that it does not refuse data of which only sums over
     # all rows would overflow: no sums are taken here.
     scan = ColumnScan((1, centers.shape[1]), n_threads)

@@ -58,25 +58,23 @@ class Problem(SummedRows):
         groups: Labels | None = None,
         then: Sequence[Task] = (),
         frame: Frame | None = None,
-        measured: bool = True,
     ) -> Nearness:
         """Overwrite labels by the nearest center that the group of each (dense) row lists.
 
         A row's group is its present label, unless ``groups`` says another one; rows of the group -1
         stay as they are. Of equally near centers the present label wins, or else the lowest.
-        Returns the distances to the nearest two listed centers if they are ``measured``. All rows
-        of a group share one list, so that a pass is a dense product, whose work does not grow with
-        the number of clusters.
+        Returns the distances to the nearest two listed centers. All rows of a group share one list,
+        so that a pass is a dense product, whose work does not grow with the number of clusters.
         """
-        dtype, n_arrays = compute_type(self.source.dtype), 2 if measured else 0
+        dtype = compute_type(self.source.dtype)
         frame = frame or Frame.around(centers, dtype, self.ranges)
-        inside = tuple(self.source.new_row_array(dtype) for _ in range(n_arrays))
+        inside = self.source.new_row_array(dtype), self.source.new_row_array(dtype)
         kernel = partial(assign_block, frame, centers, lists, self.n_threads)
         uses = (read(groups), update(labels), *map(fill, inside))
         self.source.walk(Task(kernel, uses), *then)
         return Nearness(frame, inside)
 
-    def label(self, centers: Floats, labels: Labels, then: Sequence[Task] = ()) -> None:
+    def label(self, centers: Floats, labels: Labels) -> None:
         """Overwrite labels by the nearest centers, of equally near ones the lowest."""
         assign_rows(
             self.source,
@@ -85,7 +83,6 @@ class Problem(SummedRows):
             keep_ties=False,
             ranges=self.ranges,
             n_threads=self.n_threads,
-            then=then,
             measured=False,
         )
 

@@ -22,7 +22,6 @@ from numpy.typing import NDArray
 from projected_kmeans import _native
 from projected_kmeans.passes.cluster_prices import Choice, rank_gaps, target_sizes
 from projected_kmeans.passes.size_limits import SizeLimits
-from projected_kmeans.results import Floats
 
 # First only rows with small gaps take part: 16 of each cluster, and twice those in the wrong place.
 # Then all rows do.
@@ -39,45 +38,25 @@ def repair_sizes(distances: NDArray[Any], choice: Choice, limits: SizeLimits) ->
     k = distances.shape[1]
     if not choice.excess.any():
         return choice
-    repair = _Repair(choice, limits)
+    prices, labels = choice.prices.copy(), choice.labels.copy()
+    sizes = np.bincount(labels, minlength=k)
+    # The size that each cluster shall have so far, and what nodes have above it. The last node is
+    # the hub.
+    wanted = target_sizes(prices, sizes.astype(np.float64), limits).astype(np.int64)
+    excess = np.append(sizes - wanted, 0)
+    excess[k] = -np.sum(excess)
     n_taking_part = ROWS_PER_CLUSTER + ROWS_PER_WRONG * np.abs(choice.excess).astype(np.int64)
-    if not repair.run(distances, _reaches(choice, n_taking_part), choice.gaps):
-        repair.run(distances, np.full(k, np.inf), choice.gaps)
-    return replace(choice, prices=repair.prices, labels=repair.labels, excess=np.zeros(k))
-
-
-def _reaches(choice: Choice, n_taking_part: NDArray[np.int64]) -> Floats:
-    """Return for each cluster the gap up to which its rows take part; infinity if all do."""
-    counts = np.bincount(choice.labels, minlength=len(n_taking_part))
-    return np.where(n_taking_part < counts, rank_gaps(choice, n_taking_part), np.inf)
-
-
-class _Repair:
-    """An assignment at its prices, with rows too many and too few that are to be cancelled."""
-
-    def __init__(self, choice: Choice, limits: SizeLimits) -> None:
-        self.prices, self.labels = choice.prices.copy(), choice.labels.copy()
-        k = len(choice.prices)
-        self._limits = limits
-        sizes = np.bincount(self.labels, minlength=k)
-        wanted = target_sizes(self.prices, sizes.astype(np.float64), limits)
-        # The size that each cluster shall have so far, and what nodes have above it. The last node
-        # is the hub.
-        self._wanted = wanted.astype(np.int64)
-        self._excess = np.append(sizes - self._wanted, 0)
-        self._excess[k] = -np.sum(self._excess)
-
-    def run(self, distances: NDArray[Any], reaches: Floats, gaps: Floats) -> bool:
-        """Move rows whose gaps are within reach; return whether all sizes are then right.
-
-        The other rows of a cluster stay where they are as long as its price has not risen by more
-        than their smallest gap, compared with any other price. Rows stop moving before that.
-        """
-        rows = np.flatnonzero(gaps <= reaches[self.labels])
-        labels = self.labels[rows].astype(np.int32)
-        low, high = int(self._limits.minimum), int(self._limits.maximum)
-        state = (labels, self.prices, self._wanted, self._excess)
+    near = np.where(n_taking_part < sizes, rank_gaps(choice, n_taking_part), np.inf)
+    # Rows move whose gaps are within reach. The other rows of a cluster stay where they are as long
+    # as its price has not risen by more than their smallest gap, compared with any other price.
+    # Rows stop moving before that.
+    for reaches in (near, np.full(k, np.inf)):
+        rows = np.flatnonzero(choice.gaps <= reaches[labels])
+        moved = labels[rows].astype(np.int32)
         part = distances if len(rows) == len(distances) else distances[rows]
-        _native.repair_sizes(part, reaches, low, high, *state)
-        self.labels[rows] = labels
-        return not self._excess.any()
+        low, high = int(limits.minimum), int(limits.maximum)
+        _native.repair_sizes(part, reaches, low, high, moved, prices, wanted, excess)
+        labels[rows] = moved
+        if not excess.any():
+            break
+    return replace(choice, prices=prices, labels=labels, excess=np.zeros(k))

@@ -578,7 +578,11 @@ def _measure_rows(
     counts += np.bincount(labels[mass > 0], minlength=len(counts))
     np.maximum.at(heaviest, labels, mass)
     if keeps_sparse:
-        _measure_entries(references, block.rows, labels, columns, entries)
+        row_of = np.repeat(np.arange(block.rows.shape[0]), np.diff(block.rows.indptr))
+        places = labels[row_of] * np.int64(block.rows.shape[1]) + block.rows.indices
+        gaps = np.abs(block.rows.data.astype(np.float64) - references.reshape(-1)[places])
+        np.maximum.at(columns.reshape(-1), places, gaps)
+        np.add.at(entries.reshape(-1), places, 1.0)
         return
     for place, rows in _dense_pieces(block.rows):
         order = np.argsort(labels[place], kind="stable")
@@ -593,13 +597,3 @@ def _measure_rows(
             squares[clusters] = np.maximum(squares[clusters], largest)
         largest = np.maximum.reduceat(terms, starts, axis=0)
         columns[clusters] = np.maximum(columns[clusters], largest)
-
-
-def _measure_entries(
-    references: Floats, rows: Any, labels: Labels, columns: Floats, entries: Floats
-) -> None:
-    row_of = np.repeat(np.arange(rows.shape[0]), np.diff(rows.indptr))
-    places = labels[row_of] * np.int64(rows.shape[1]) + rows.indices
-    gaps = np.abs(rows.data.astype(np.float64) - references.reshape(-1)[places])
-    np.maximum.at(columns.reshape(-1), places, gaps)
-    np.add.at(entries.reshape(-1), places, 1.0)

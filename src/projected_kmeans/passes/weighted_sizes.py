@@ -22,7 +22,10 @@ class Move(NamedTuple):
 
     row: int
     target: int
-    rate: float
+    rate: float  # infinite if the move is not possible
+
+
+NO_MOVE = Move(-1, -1, np.inf)
 
 
 def fit_weights(
@@ -90,17 +93,20 @@ class _Sizes:
             light = np.flatnonzero(self._mass < self._low)
             if not len(heavy) and not len(light):
                 return True
-            found = [move for a in heavy if (move := self._leave(int(a))) is not None]
-            found += [move for b in light if (move := self._enter(int(b))) is not None]
-            if not found:
+            moves = [self._leave(int(a)) for a in heavy] + [self._enter(int(b)) for b in light]
+            best = min(moves, key=lambda move: (move.rate, move.row))
+            if not np.isfinite(best.rate):
                 return False
-            self._move(min(found, key=lambda move: (move.rate, move.row)))
+            weight = self._weights[best.row]
+            self._mass[self.labels[best.row]] -= weight
+            self._mass[best.target] += weight
+            self.labels[best.row] = best.target
 
-    def _leave(self, a: int) -> Move | None:
+    def _leave(self, a: int) -> Move:
         """Return the best move out of a cluster that is too heavy."""
         rows = np.flatnonzero((self.labels == a) & (self._weights > 0))
         if not len(rows):
-            return None
+            return NO_MOVE
         weights = self._weights[rows]
         right = np.minimum(weights, self._mass[a] - self._high)
         fits = self._mass + weights[:, None] <= self._high
@@ -109,27 +115,17 @@ class _Sizes:
         rates = np.where(fits, rates, np.inf)
         rates[:, a] = np.inf
         row, target = np.unravel_index(np.argmin(rates), rates.shape)
-        return _named(int(rows[row]), int(target), float(rates[row, target]))
+        return Move(int(rows[row]), int(target), float(rates[row, target]))
 
-    def _enter(self, b: int) -> Move | None:
+    def _enter(self, b: int) -> Move:
         """Return the best move into a cluster that is too light."""
         rows = np.flatnonzero((self.labels != b) & (self._weights > 0))
         if not len(rows):
-            return None
+            return NO_MOVE
         weights, homes = self._weights[rows], self.labels[rows]
         right = np.minimum(weights, self._low - self._mass[b])
         fits = (self._mass[homes] - weights >= self._low) & (self._mass[b] + weights <= self._high)
         rates = (self._costs[rows, b] - self._costs[rows, homes]) * (weights / right)
         rates = np.where(fits, rates, np.inf)
         best = int(np.argmin(rates))
-        return _named(int(rows[best]), b, float(rates[best]))
-
-    def _move(self, move: Move) -> None:
-        weight = self._weights[move.row]
-        self._mass[self.labels[move.row]] -= weight
-        self._mass[move.target] += weight
-        self.labels[move.row] = move.target
-
-
-def _named(row: int, target: int, rate: float) -> Move | None:
-    return Move(row, target, rate) if np.isfinite(rate) else None
+        return Move(int(rows[best]), b, float(rates[best]))
