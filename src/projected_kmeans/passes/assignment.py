@@ -86,18 +86,8 @@ def _assign(
 ) -> None:
     if nearest is None or second is None:
         nearest, second = np.empty((2, len(labels)), frame.centers.dtype)
-    _native.nearest_center(
-        block.rows,
-        frame.origin,
-        frame.scale,
-        frame.centers,
-        centers,
-        keep_ties,
-        labels,
-        nearest,
-        second,
-        n_threads,
-    )
+    inside = frame.origin, frame.scale, frame.centers, centers
+    _native.nearest_center(block.rows, *inside, keep_ties, labels, nearest, second, n_threads)
 
 
 def own_distances(
@@ -215,17 +205,6 @@ def assign_block(
     """Assign the rows of one block; see `Problem.assign_listed`."""
     if nearest is None or second is None:
         nearest, second = np.empty((2, len(labels)), frame.centers.dtype)
-    _native.nearest_listed(
-        block.rows,
-        frame.origin,
-        frame.scale,
-        frame.centers,
-        centers,
-        groups,
-        lists.starts,
-        lists.members,
-        labels,
-        nearest,
-        second,
-        n_threads,
-    )
+    inside = frame.origin, frame.scale, frame.centers, centers
+    listed = groups, lists.starts, lists.members
+    _native.nearest_listed(block.rows, *inside, *listed, labels, nearest, second, n_threads)

@@ -60,36 +60,17 @@ def resolve_limits(
     if minimum is None and maximum is None and not balanced:
         return None
     if weights is None:
-        return _limit_rows(minimum, maximum, balanced, n_clusters, n_rows)
-    total, heaviest = math.fsum(weights), float(np.max(weights))
-    even = total / n_clusters
-    if balanced:
-        return SizeLimits(max(0.0, even - heaviest), even + heaviest)
-    limits = SizeLimits(minimum or 0.0, total if maximum is None else float(maximum))
-    _check_total(limits, n_clusters, total, "weight,")
-    if heaviest > limits.maximum:
-        raise ValueError(
-            f"max_cluster_size={limits.maximum:g} is below the weight {heaviest:g} of a single "
-            "row; use a larger limit, or split the row into several of smaller weight"
-        )
-    return limits
-
-
-def _limit_rows(
-    minimum: float | None, maximum: float | None, balanced: bool, n_clusters: int, n_rows: int
-) -> SizeLimits:
-    """Return limits in whole rows; every cluster has a row at least."""
-    if balanced:
-        return SizeLimits(n_rows // n_clusters, -(-n_rows // n_clusters))
-    low = max(1, math.ceil(minimum or 0))
-    high = n_rows if maximum is None else min(n_rows, math.floor(maximum))
-    limits = SizeLimits(low, high)
-    _check_total(limits, n_clusters, n_rows, "rows,")
-    return limits
-
-
-def _check_total(limits: SizeLimits, n_clusters: int, total: float, word: str) -> None:
-    """Raise if so many clusters of these sizes cannot hold just all rows."""
+        if balanced:
+            return SizeLimits(n_rows // n_clusters, -(-n_rows // n_clusters))
+        total, heaviest, word = float(n_rows), 1.0, "rows,"
+        high = n_rows if maximum is None else min(n_rows, math.floor(maximum))
+        limits = SizeLimits(max(1, math.ceil(minimum or 0)), high)  # every cluster has a row
+    else:
+        total, heaviest, word = math.fsum(weights), float(np.max(weights)), "weight,"
+        if balanced:
+            even = total / n_clusters
+            return SizeLimits(max(0.0, even - heaviest), even + heaviest)
+        limits = SizeLimits(minimum or 0.0, total if maximum is None else float(maximum))
     if limits.minimum * n_clusters > total * (1 + ROUNDING):
         raise ValueError(
             f"n_clusters={n_clusters} with min_cluster_size={limits.minimum:g} need more than all "
@@ -100,3 +81,9 @@ def _check_total(limits: SizeLimits, n_clusters: int, total: float, word: str) -
             f"n_clusters={n_clusters} with max_cluster_size={limits.maximum:g} have no room for "
             f"all {word} {total:g} in total; use at least {total / n_clusters:g}"
         )
+    if heaviest > limits.maximum:
+        raise ValueError(
+            f"max_cluster_size={limits.maximum:g} is below the weight {heaviest:g} of a single "
+            "row; use a larger limit, or split the row into several of smaller weight"
+        )
+    return limits

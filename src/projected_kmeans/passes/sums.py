@@ -273,16 +273,8 @@ class GridSums:
         squares = self._grid.add_up_squares(parts)
         if self._keeps_sparse and self._rows.weights is not None:
             self._add_weighted_zeros(mass, offsets, squares, errors)
-        return Moments(
-            self._references,
-            mass,
-            offsets,
-            squares,
-            errors,
-            self._columns,
-            self._rows.spherical,
-            lost,
-        )
+        spherical, sums = self._rows.spherical, (mass, offsets, squares, errors)
+        return Moments(self._references, *sums, self._columns, spherical, lost)
 
     def _add_zeros(self, cluster: int, mass: float, offsets: Floats, parts: Floats) -> None:
         """Write the offsets of a cluster of sparse rows without weights, and add to its squares.

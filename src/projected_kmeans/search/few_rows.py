@@ -68,7 +68,12 @@ class FewRows:
         After each start ``on_center`` gets the share of starts that have ended, on a scale from 0
         to k. If it returns true, no further start begins.
         """
-        rows, scale, origin = self._move_rows()
+        # All rows about their mean, scaled so that squares are finite.
+        zero, dtype = np.zeros((1, self.problem.source.shape[1])), np.dtype(np.float64)
+        scale = Frame.around(zero, dtype, self.problem.ranges).scale / 2
+        rows = np.multiply(self.problem.source.select(), scale, dtype=dtype, order="C")
+        mean: Floats = rows.mean(axis=0)
+        rows -= mean
         words = open_stream(self.key, FEW_ROWS).integers(0, 2**64, (self.n_starts + 1, 2), "u8")
         best, centers = np.inf, np.empty(0)
         for index, (inertia, ended) in enumerate(self._run_starts(rows, words[:-1])):
@@ -80,7 +85,7 @@ class FewRows:
             patience = count_last_swaps(len(rows), self.n_clusters)
             self._search(rows, centers, words[-1, 1], patience, LAST_TOL)
         self._search(rows, centers, words[-1, 1], 0, 0.0)
-        return centers / scale + origin
+        return centers / scale + mean / scale
 
     def _run_starts(
         self, rows: Floats, words: NDArray[np.uint64]
@@ -100,28 +105,18 @@ class FewRows:
                     each.cancel()
 
     def _run_start(self, rows: Floats, words: NDArray[np.uint64]) -> tuple[float, Floats]:
-        centers = self._seed(rows, words[:1])
-        return self._search(rows, centers, words[1], PATIENCE, START_TOL), centers
+        """Return inertia and centers of a start from greedy k-means++.
 
-    def _move_rows(self) -> tuple[Floats, float, Floats]:
-        """Return all rows, scaled so that squares are finite, about their mean; scale and mean."""
-        zero, dtype = np.zeros((1, self.problem.source.shape[1])), np.dtype(np.float64)
-        scale = Frame.around(zero, dtype, self.problem.ranges).scale / 2
-        scaled = np.multiply(self.problem.source.select(), scale, dtype=dtype, order="C")
-        mean = scaled.mean(axis=0)
-        scaled -= mean
-        return scaled, scale, mean / scale
-
-    def _seed(self, rows: Floats, words: NDArray[np.uint64]) -> Floats:
-        """Return rows that greedy k-means++ chooses; they repeat if too few are different."""
-        n_rows, weights = len(rows), self.problem.weights
+        First centers repeat if too few rows are different.
+        """
+        n_rows, weights, k = len(rows), self.problem.weights, self.n_clusters
         count, chosen, times = np.empty(1, np.int64), np.empty(n_rows, np.int64), np.empty(n_rows)
-        starts, order = np.array([0, n_rows]), np.arange(n_rows)
+        whole = np.array([0, n_rows]), np.arange(n_rows)
         _native.race_centers(
-            rows, weights, 1.0, starts, order, words, self.n_clusters, count, chosen, times, 1
+            rows, weights, 1.0, *whole, words[:1], k, count, chosen, times, n_threads=1
         )
-        n_chosen = max(1, min(self.n_clusters, int(count[0])))
-        return rows[np.resize(chosen[:n_chosen], self.n_clusters)]
+        centers = rows[np.resize(chosen[: max(1, min(k, int(count[0])))], k)]
+        return self._search(rows, centers, words[1], PATIENCE, START_TOL), centers
 
     def _search(
         self, rows: Floats, centers: Floats, word: np.uint64, patience: int, tol: float

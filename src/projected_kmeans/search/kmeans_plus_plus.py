@@ -344,19 +344,9 @@ def _race(problem: Problem, row_cells: Labels, n_clusters: int, stream: Stream) 
     counts, chosen = np.empty(n_cells, np.int64), np.empty(len(order), np.int64)
     times = np.empty(len(order))
     scale = Frame.around(np.zeros((1, rows.shape[1])), dtype, problem.ranges).scale / 2
-    _native.race_centers(
-        rows,
-        problem.weights,
-        scale,
-        starts,
-        order,
-        seeds,
-        n_clusters,
-        counts,
-        chosen,
-        times,
-        problem.n_threads,
-    )
+    cells, found = (starts, order, seeds), (counts, chosen, times)
+    n_threads = problem.n_threads
+    _native.race_centers(rows, problem.weights, scale, *cells, n_clusters, *found, n_threads)
     cell_of_place = np.repeat(np.arange(n_cells), sizes)
     placed = np.flatnonzero(np.arange(len(order)) - starts[cell_of_place] < counts[cell_of_place])
     earliest = np.sort(placed[np.argsort(times[placed], kind="stable")[:n_clusters]])

@@ -56,23 +56,19 @@ def seed_oversampled(
         latest = np.flatnonzero(stream.random(len(mass)) * inertia < share)
         distances.lower(latest)
         drawn = np.concatenate([drawn, latest])
-    chosen = drawn[_choose_among(problem, drawn, n_clusters, stream)]
-    for n_before in range(len(chosen)):
-        on_center(n_before + 1)
-    return seed_plus_plus(problem, n_clusters, stream, on_center, first=chosen, n_trials=1)
-
-
-def _choose_among(problem: Problem, drawn: Indices, n_clusters: int, stream: Stream) -> Indices:
-    """Return which of the drawn rows greedy k-means++ takes, weighted by the rows near them."""
+    # Greedy k-means++ chooses among the drawn rows, weighted by the rows near them.
     centers = problem.source.take(drawn)
     labels = np.zeros(problem.source.shape[0], dtype=np.int32)
-    problem.assign(centers, labels, keep_ties=False)
+    problem.label(centers, labels)
     mass = np.bincount(labels, weights=problem.weights, minlength=len(drawn)).astype(np.float64)
     # Of several equal rows, one gets all the weight and the others none.
     n_wanted = min(n_clusters, int(np.count_nonzero(mass)))
-    rows = ArrayBlocks(centers.astype(problem.source.dtype))
-    among = replace(problem, source=rows, weights=mass)
-    return seed_plus_plus(among, n_wanted, stream, n_trials=count_trials(n_clusters))
+    among = replace(problem, source=ArrayBlocks(centers.astype(problem.source.dtype)), weights=mass)
+    places = seed_plus_plus(among, n_wanted, stream, n_trials=count_trials(n_clusters))
+    for n_before in range(n_wanted):
+        on_center(n_before + 1)
+    chosen = drawn[places]
+    return seed_plus_plus(problem, n_clusters, stream, on_center, first=chosen, n_trials=1)
 
 
 def seed_markov(
