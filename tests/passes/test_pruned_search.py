@@ -10,10 +10,15 @@ from numpy.typing import NDArray
 
 from projected_kmeans.blocks.memory_blocks import ArrayBlocks
 from projected_kmeans.passes import pruned_search
-from projected_kmeans.passes.center_sketch import CenterSketch
+from projected_kmeans.passes.center_sketch import CenterSketch, count_directions, count_groups
 from projected_kmeans.passes.frame import Frame
 from projected_kmeans.passes.labelling import label_blocks
-from projected_kmeans.passes.pruned_search import PrunedCenters, is_moderate, is_worthwhile
+from projected_kmeans.passes.pruned_search import (
+    PrunedCenters,
+    count_share,
+    is_moderate,
+    is_worthwhile,
+)
 from tests.support.problems import make_problem
 
 D = 140
@@ -141,3 +146,11 @@ def test_blocks_are_labelled_alike(monkeypatch: pytest.MonkeyPatch) -> None:
         gaps = rows.astype(np.float64) - centers[expected]
         measured = np.concatenate([np.asarray(one.distances) for one in blocks])
         np.testing.assert_allclose(measured, np.linalg.norm(gaps, axis=1), rtol=1e-9)
+
+
+def test_sketches_grow_with_the_number_of_centers() -> None:
+    """More centers have more directions and groups, and a smaller share of products is left."""
+    assert [count_directions(k) for k in (100, 1000, 4096, 8192)] == [32, 64, 96, 128]
+    assert [count_groups(k) for k in (100, 1000, 8192, 10**5)] == [50, 158, 384, 948]
+    assert count_share(1000, 384) == pytest.approx(0.25, abs=0.005)
+    assert count_share(64, 784) == pytest.approx(0.78, abs=0.005)

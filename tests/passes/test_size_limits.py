@@ -60,3 +60,10 @@ def test_impossible_limits_are_refused(
     with pytest.raises(ValueError, match="use ") as raised:
         limits(minimum, maximum, weights=weights)
     assert sentence in str(raised.value)
+
+
+def test_sizes_at_the_limits_are_within() -> None:
+    """A size may be as small and as large as the limits say, and no more."""
+    assert SizeLimits(2, 4).hold(np.array([2.0, 4.0]))
+    assert not SizeLimits(2, 4).hold(np.array([1.0, 4.0]))
+    assert not SizeLimits(2, 4).hold(np.array([2.0, 5.0]))

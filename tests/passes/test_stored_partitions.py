@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from projected_kmeans.passes.stored_partitions import are_labels, is_partition
+from projected_kmeans.passes.stored_partitions import are_labels, are_lists, is_partition
 from projected_kmeans.results import Clustering
 
 GOOD = Clustering(np.array([0, 1, 1], np.int32), np.zeros((2, 4)), np.ones(2), 1.5, 9.0, 1, True)
@@ -44,3 +44,11 @@ def test_anything_else_is_refused(change: dict[str, Any]) -> None:
 def test_no_labels_are_in_range() -> None:
     """An empty array of labels has no label out of range."""
     assert are_labels(np.empty(0, np.int32), (0,), 1)
+
+
+def test_lists_name_different_clusters() -> None:
+    """A cluster lists no cluster twice, and there may be no lists at all."""
+    assert are_lists(np.empty((0, 0), np.int64), 2)
+    assert are_lists(np.array([[0, 1], [1, 0]]), 2)
+    assert not are_lists(np.array([[0, 0], [1, 0]]), 2)
+    assert not are_lists(np.array([[0, 1]]), 2)

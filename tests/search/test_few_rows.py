@@ -191,6 +191,7 @@ def test_progress_is_told_after_each_start() -> None:
 def test_the_last_search_is_longer_where_clusters_are_small() -> None:
     """It makes at most k attempts and at least a few, fewer for larger clusters."""
     assert count_last_swaps(400, 40) == 40
+    assert (count_last_swaps(1797, 30), count_last_swaps(1797, 10)) == (15, 6)
     assert count_last_swaps(10**6, 40) == count_last_swaps(10**6, 2) > 0
     values = [count_last_swaps(n, 100) for n in (1000, 10_000, 30_000, 100_000)]
     assert values == sorted(values, reverse=True)

@@ -45,24 +45,12 @@ class SketchedRows(NamedTuple):
 
 
 def count_directions(n_centers: int) -> int:
-    """Return the number of directions: more for more centers, because more have to be ruled out.
-
-    Examples
-    --------
-    >>> [count_directions(k) for k in (100, 1000, 4096, 8192)]
-    [32, 64, 96, 128]
-    """
+    """Return the number of directions: more for more centers, because more have to be ruled out."""
     return 32 if n_centers < 512 else 64 if n_centers < 4096 else 96 if n_centers < 8192 else 128
 
 
 def count_groups(n_centers: int) -> int:
-    """Return the number of groups of centers: 5 sqrt(k), but of very many centers 3 sqrt(k).
-
-    Examples
-    --------
-    >>> [count_groups(k) for k in (100, 1000, 8192, 10**5)]
-    [50, 158, 384, 948]
-    """
+    """Return the number of groups of centers: 5 sqrt(k), but of very many centers 3 sqrt(k)."""
     return max(math.isqrt(9 * n_centers), min(math.isqrt(25 * n_centers), 384))
 
 

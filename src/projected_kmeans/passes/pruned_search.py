@@ -40,13 +40,7 @@ MODERATE = 1e-12, 1e12
 
 
 def count_share(n_clusters: int, n_columns: int, n_left: float = 1.0) -> float:
-    """Return the share of all products that labels take if so many centers are left for a row.
-
-    Examples
-    --------
-    >>> round(count_share(1000, 384), 2), round(count_share(64, 784), 2)
-    (0.25, 0.78)
-    """
+    """Return the share of all products that labels take if so many centers are left for a row."""
     t = count_directions(n_clusters)
     return t / n_columns + (t + ROW_COST + CENTER_COST * n_left) / n_clusters
 

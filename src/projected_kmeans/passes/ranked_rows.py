@@ -25,13 +25,6 @@ def rank_rows(lists: NDArray[Any], labels: Labels, keys: Floats, start: int) -> 
 
     Lists (k, n_listed) hold the rows of each cluster with the smallest keys, ascending. They are
     overwritten. Rows with a negative label are in no cluster.
-
-    Examples
-    --------
-    >>> lists = no_rows(2, 1)
-    >>> rank_rows(lists, np.array([1, 0, 1, -1]), np.array([3.0, 2.0, 1.0, 0.0]), 10)
-    >>> lists["row"].tolist()
-    [[11], [12]]
     """
     n_clusters, n_listed = lists.shape
     order = np.lexsort((keys, labels))

@@ -15,13 +15,7 @@ ROUNDING = 1e-9
 
 @dataclass(frozen=True)
 class SizeLimits:
-    """The smallest and the largest size of a cluster: a number of rows, or a weight.
-
-    Examples
-    --------
-    >>> SizeLimits(2, 4).hold(np.array([2.0, 4.0])), SizeLimits(2, 4).hold(np.array([1.0, 5.0]))
-    (True, False)
-    """
+    """The smallest and the largest size of a cluster: a number of rows, or a weight."""
 
     minimum: float
     maximum: float
@@ -51,11 +45,6 @@ def resolve_limits(
     weights it is not, because to fill clusters with heavy rows is a packing problem. If
     ``balanced``, sizes are as equal as they can be: they differ by at most one row, or by at most
     twice the weight of the heaviest row.
-
-    Examples
-    --------
-    >>> resolve_limits(None, None, balanced=True, n_clusters=3, n_rows=10, weights=None)
-    SizeLimits(minimum=3, maximum=4)
     """
     if minimum is None and maximum is None and not balanced:
         return None

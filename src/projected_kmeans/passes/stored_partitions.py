@@ -16,14 +16,7 @@ from projected_kmeans.results import Clustering
 
 
 def is_partition(found: Clustering, shape: tuple[int, int], n_clusters: int) -> bool:
-    """Return whether a clustering can be one of rows of that shape into so many clusters.
-
-    Examples
-    --------
-    >>> two = Clustering(np.array([0, 1], np.int32), np.zeros((2, 3)), np.ones(2), 0.5, 1.0)
-    >>> is_partition(two, (2, 3), 2), is_partition(two, (2, 3), 1)
-    (True, False)
-    """
+    """Return whether a clustering can be one of rows of that shape into so many clusters."""
     numbers = (found.inertia, found.sum_of_squares, *found.history)
     return (
         are_labels(found.labels, (shape[0],), n_clusters)
@@ -41,13 +34,7 @@ def are_labels(labels: NDArray[Any], shape: tuple[int, ...], stop: int) -> bool:
 
 
 def are_lists(lists: NDArray[Any], n_clusters: int) -> bool:
-    """Return whether there are no lists, or each cluster lists as many different clusters.
-
-    Examples
-    --------
-    >>> are_lists(np.array([[0, 1], [1, 0]]), 2), are_lists(np.array([[0, 0], [1, 0]]), 2)
-    (True, False)
-    """
+    """Return whether there are no lists, or each cluster lists as many different clusters."""
     if lists.shape == (0, 0):
         return True
     if lists.ndim != 2 or len(lists) != n_clusters:

@@ -41,13 +41,7 @@ START_TOL, LAST_TOL = 1e-3, 1e-5
 
 
 def count_last_swaps(n_rows: int, n_clusters: int) -> int:
-    """Return how many swaps in a row must fail before the search ends.
-
-    Examples
-    --------
-    >>> count_last_swaps(400, 40), count_last_swaps(1797, 30), count_last_swaps(1797, 10)
-    (40, 15, 6)
-    """
+    """Return how many swaps in a row must fail before the search ends."""
     most = n_clusters * ROWS_OF_FULL_PATIENCE * n_clusters // n_rows
     return max(MIN_LAST_PATIENCE, min(n_clusters, most))
 
