@@ -10,11 +10,13 @@ from numpy.typing import NDArray
 
 from projected_kmeans.blocks.memory_blocks import ArrayBlocks
 from projected_kmeans.passes import pruned_search
-from projected_kmeans.passes.center_sketch import CenterSketch, count_directions, count_groups
 from projected_kmeans.passes.frame import Frame
 from projected_kmeans.passes.labelling import label_blocks
 from projected_kmeans.passes.pruned_search import (
+    CenterSketch,
     PrunedCenters,
+    count_directions,
+    count_groups,
     count_share,
     is_moderate,
     is_worthwhile,

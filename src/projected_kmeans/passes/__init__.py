@@ -11,7 +11,7 @@ means as many threads as OpenMP allows, and ``weights=None`` counts every row on
                        `Search`: what Lloyd's method asks of it
     center_graph       which centers are near each other
     pruned_search      `PrunedCenters`: the nearest of all centers, most of which a sketch rules out
-    center_sketch      `CenterSketch`: centers in groups, and rows, along few directions
+                       (`CenterSketch`: centers in groups, and rows, along few directions)
     limited_search     `LimitedSearch`: the least inertia within limits of cluster sizes
     size_limits        `SizeLimits`: how small and large clusters may be; whether that is possible
     cluster_prices     prices of clusters, at which rows that choose nearly keep the limits

@@ -38,6 +38,7 @@ class Problem(SummedRows):
         *,
         keep_ties: bool,
         then: Sequence[Task] = (),
+        measured: bool = True,
     ) -> Nearness:
         """Overwrite labels by the nearest centers, and return the distances; see `assign_rows`."""
         return assign_rows(
@@ -48,7 +49,12 @@ class Problem(SummedRows):
             ranges=self.ranges,
             n_threads=self.n_threads,
             then=then,
+            measured=measured,
         )
+
+    def label(self, centers: Floats, labels: Labels) -> None:
+        """Overwrite labels by the nearest centers, of equally near ones the lowest."""
+        self.assign(centers, labels, keep_ties=False, measured=False)
 
     def assign_listed(
         self,
@@ -73,18 +79,6 @@ class Problem(SummedRows):
         uses = (read(groups), update(labels), *map(fill, inside))
         self.source.walk(Task(kernel, uses), *then)
         return Nearness(frame, inside)
-
-    def label(self, centers: Floats, labels: Labels) -> None:
-        """Overwrite labels by the nearest centers, of equally near ones the lowest."""
-        assign_rows(
-            self.source,
-            centers,
-            labels,
-            keep_ties=False,
-            ranges=self.ranges,
-            n_threads=self.n_threads,
-            measured=False,
-        )
 
     def distances(self, centers: Floats, labels: Labels) -> Floats:
         """Return the squared distance of every row to the center of its label."""

@@ -1,20 +1,30 @@
 """SCORE, POLISH: the nearest of many centers, without looking at most of them. Labels stay exact.
 
-A sketch of the centers gives lower bounds on distances (`center_sketch`). A row is compared in all
-columns with its first center and with those that are not farther in the sketch than that one is.
-On a tree of 8,192 groups these are 10 of 16,384 centers, on digits 3 of 1,000.
+What a point has along some orthonormal directions, and the length of what it has across them, are
+its coordinates here. Two points are at least as far from each other as their coordinates are:
+
+    |x - c|^2  =  |y - z|^2 + |x_across - c_across|^2  >=  |y - z|^2 + (|x_across| - |c_across|)^2
+
+A row is compared in all columns with its first center and with those that are not farther in these
+coordinates than that one is. On a tree of 8,192 groups these are 10 of 16,384 centers, on digits 3
+of 1,000.
 """
 
 from __future__ import annotations
 
-from typing import Any
+import math
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from projected_kmeans import _native
+from projected_kmeans.blas_threads import one_blas_thread
 from projected_kmeans.blocks.column_scan import ColumnRanges
-from projected_kmeans.passes.center_sketch import CenterSketch, count_directions
+from projected_kmeans.blocks.memory_blocks import ArrayBlocks
+from projected_kmeans.keys import CENTER_DIRECTIONS, open_stream
+from projected_kmeans.passes.assignment import CenterLists, assign_rows
 from projected_kmeans.passes.frame import Frame
 from projected_kmeans.results import Floats, Labels
 
@@ -37,6 +47,20 @@ MAX_LISTED = 1 / 8
 
 # Entries whose squares neither overflow nor vanish in float32.
 MODERATE = 1e-12, 1e12
+
+# Directions are found on this many centers for each of them, by so many multiplications with the
+# matrix of these centers and its transpose.
+CENTERS_PER_DIRECTION, DIRECTION_PASSES = 16, 3
+
+# Centers are divided into groups by this many passes of Lloyd's method.
+GROUP_PASSES = 3
+
+# Numbers of centers that are sketched at a time, 2 MB of float64.
+SKETCHED_SIZE = 2**18
+
+# By how much coordinates of centers, and directions that are not quite orthonormal, may be wrong,
+# as a share of the largest length.
+LOOSE = 1e-6
 
 
 def count_share(n_clusters: int, n_columns: int, n_left: float = 1.0) -> float:
@@ -136,3 +160,126 @@ class PrunedCenters:
         nearest, second = np.empty((2, len(rows)), frame.centers.dtype)
         inside = frame.origin, frame.scale, frame.centers, self._centers
         _native.nearest_center(rows, *inside, False, labels, nearest, second, self._n_threads)
+
+
+class SketchedRows(NamedTuple):
+    """Coordinates of rows, and how far each row may be from its exact place."""
+
+    coordinates: NDArray[Any]
+    errors: NDArray[Any]
+
+
+def count_directions(n_centers: int) -> int:
+    """Return the number of directions: more for more centers, because more have to be ruled out."""
+    return 32 if n_centers < 512 else 64 if n_centers < 4096 else 96 if n_centers < 8192 else 128
+
+
+def count_groups(n_centers: int) -> int:
+    """Return the number of groups of centers: 5 sqrt(k), but of very many centers 3 sqrt(k)."""
+    return max(math.isqrt(9 * n_centers), min(math.isqrt(25 * n_centers), 384))
+
+
+@dataclass(frozen=True)
+class CenterSketch:
+    """Centers along a few directions, in groups that lie close together.
+
+    Directions, centers, middles and radii have the type in which rows are computed.
+    """
+
+    origin: Floats  # (1, d): the point that is at zero, rounded to the type of the rows
+    directions: NDArray[Any]  # (t, d), orthonormal
+    centers: NDArray[Any]  # (k, t + 1): the coordinates of the centers
+    groups: Labels  # (k,): the group of every center
+    lists: CenterLists  # the centers of every group
+    middles: NDArray[Any]  # (m, t + 1): a point for every group
+    radii: NDArray[Any]  # (m,): no center of a group is farther from its middle
+    largest: float  # the largest distance of a center to the origin
+
+    @classmethod
+    def of(cls, centers: Floats, dtype: np.dtype[Any], n_threads: int = 0) -> CenterSketch:
+        """Return the sketch of some centers, for rows that are computed in ``dtype``."""
+        n_directions = count_directions(len(centers))
+        origin = centers.mean(axis=0)[None].astype(dtype).astype(np.float64)
+        directions = _find_directions(centers, origin, n_directions)
+        coordinates = _sketch_centers(centers, origin, directions).astype(dtype)
+        largest = math.sqrt(float(np.max(np.sum(coordinates.astype(np.float64) ** 2, axis=1))))
+        middles, groups = _divide(coordinates, count_groups(len(centers)), n_threads)
+        gaps = coordinates.astype(np.float64) - middles[groups].astype(np.float64)
+        radii = np.zeros(len(middles))
+        np.maximum.at(radii, groups, np.sqrt(np.einsum("ij,ij->i", gaps, gaps)))
+        starts = np.searchsorted(np.sort(groups), np.arange(len(middles) + 1))
+        lists = CenterLists(starts, np.argsort(groups, kind="stable").astype(np.int32))
+        directions = np.ascontiguousarray(directions.T, dtype=dtype)
+        radii = (radii * (1 + LOOSE)).astype(dtype)
+        return cls(origin, directions, coordinates, groups, lists, middles, radii, largest)
+
+    def sketch(self, rows: NDArray[Any], n_threads: int = 0) -> SketchedRows:
+        """Return the coordinates of some rows.
+
+        They are wrong by what rounding may change: the products with directions, and the length
+        that is left.
+        """
+        (t, d), dtype = self.directions.shape, self.directions.dtype
+        squares, along = np.empty(len(rows)), np.empty((len(rows), t), dtype)
+        none = np.zeros(len(rows), np.int32)
+        _native.own_distances(rows, none, self.origin, 1.0, squares, n_threads)
+        origin = self.origin[0].astype(dtype)
+        _native.direction_product(rows, origin, 1.0, self.directions, along, n_threads)
+        left = np.sqrt(np.maximum(squares - np.einsum("ij,ij->i", along, along), 0))
+        reach = np.sqrt(squares) + self.largest
+        unit = float(np.finfo(dtype).eps) / 2
+        coarse = (math.sqrt(t + 1) * (d + 8) * unit + LOOSE) * reach
+        wrong = 4 * coarse * reach  # of the square of what is left
+        errors = coarse + wrong / np.maximum(left, np.sqrt(wrong))
+        coordinates = np.column_stack([along, left.astype(dtype)])
+        return SketchedRows(coordinates, (errors * (1 + LOOSE)).astype(dtype))
+
+    def find_groups(self, sketched: SketchedRows, n_threads: int = 0) -> Labels:
+        """Return the group whose middle is nearest to each row."""
+        groups = np.zeros(len(sketched.errors), np.int32)
+        source, middles = ArrayBlocks(sketched.coordinates), self.middles.astype(np.float64)
+        assign_rows(source, middles, groups, keep_ties=False, n_threads=n_threads, measured=False)
+        return groups
+
+
+def _find_directions(centers: Floats, origin: Floats, n_directions: int) -> Floats:
+    """Return orthonormal columns along which centers differ most, nearly."""
+    step = max(1, len(centers) // (CENTERS_PER_DIRECTION * n_directions))
+    some = centers[::step] - origin
+    stream = open_stream(0, CENTER_DIRECTIONS)
+    basis = stream.standard_normal((centers.shape[1], n_directions))
+    with one_blas_thread():
+        for _ in range(DIRECTION_PASSES):
+            basis, _ = np.linalg.qr(some.T @ (some @ basis))
+    return basis
+
+
+def _sketch_centers(centers: Floats, origin: Floats, directions: Floats) -> Floats:
+    d, t = directions.shape
+    found, length = np.empty((len(centers), t + 1)), max(1, SKETCHED_SIZE // d)
+    for first in range(0, len(centers), length):
+        near = centers[first : first + length] - origin
+        with one_blas_thread():
+            along = near @ directions
+        left = np.einsum("ij,ij->i", near, near) - np.einsum("ij,ij->i", along, along)
+        found[first : first + length, :t] = along
+        found[first : first + length, t] = np.sqrt(np.maximum(left, 0))
+    return found
+
+
+def _divide(
+    coordinates: NDArray[Any], n_groups: int, n_threads: int
+) -> tuple[NDArray[Any], Labels]:
+    """Return middles of groups, and the group of every center; no group is empty."""
+    k = len(coordinates)
+    middles = coordinates[:: k // n_groups][:n_groups].astype(np.float64)
+    groups = np.zeros(k, np.int32)
+    source = ArrayBlocks(coordinates)
+    for _ in range(GROUP_PASSES):
+        assign_rows(source, middles, groups, keep_ties=False, n_threads=n_threads, measured=False)
+        _, places, sizes = np.unique(groups, return_inverse=True, return_counts=True)
+        groups, starts = places.astype(np.int32).ravel(), np.cumsum(sizes) - sizes
+        order = np.argsort(groups, kind="stable")
+        sums = np.add.reduceat(coordinates[order], starts, dtype=np.float64)
+        middles = sums / sizes[:, None]
+    return middles.astype(coordinates.dtype), groups
