@@ -22,7 +22,6 @@ from projected_kmeans.search.approach import (
     LEVEL_FACTOR,
     MIN_LISTED_CLUSTERS,
     choose_approach,
-    choose_automatic_map,
     choose_map,
     count_largest,
 )
@@ -56,21 +55,21 @@ def choose(k: int, shape: tuple[int, int] = DIGITS, nnz: int | None = None, **op
 )
 def test_sizes_decide_the_map(sizes: Sizes, expected: tuple[str | None, int]) -> None:
     """Few columns are kept, many are projected, and long sparse rows only by signs."""
-    assert choose_automatic_map(sizes, None)[:2] == expected
+    assert choose_map(Settings(sizes.n_clusters), sizes)[:2] == expected
 
 
 def test_the_reason_tells_of_hashed_columns() -> None:
     """Rows that are wide enough to be hashed are said to be."""
     wide, narrow = Sizes(600, 200_000, 10, 4), Sizes(600, 2000, 10, 4)
-    assert choose_automatic_map(wide, None).reason.endswith("of 200000 columns, hashed to 8192")
-    assert choose_automatic_map(narrow, None).reason.endswith("of 2000 columns")
+    assert choose_map(Settings(10), wide).reason.endswith("of 200000 columns, hashed to 8192")
+    assert choose_map(Settings(10), narrow).reason.endswith("of 2000 columns")
 
 
 def test_eps_asks_for_what_its_theorem_says() -> None:
     """A named eps is honoured without a cap, and where d is smaller the reason says so."""
     wide = Sizes(9000, 5000, 40, 8)
-    assert choose_automatic_map(wide, 0.1)[:2] == ("svd", 400)
-    name, t, reason = choose_automatic_map(Sizes(9000, 300, 40, 8), 0.1)
+    assert choose_map(Settings(40, eps=0.1), wide)[:2] == ("svd", 400)
+    name, t, reason = choose_map(Settings(40, eps=0.1), Sizes(9000, 300, 40, 8))
     assert (name, t) == (None, 300)
     assert reason == "eps=0.1 asks for no fewer than all 300 columns (Cohen et al. 2015)"
     X, _ = draw_blobs(d=60)

@@ -31,7 +31,7 @@ from projected_kmeans.running.checkpoint import Run
 from projected_kmeans.search.approach import Approach, choose_approach
 from projected_kmeans.search.levels import search_original, search_sketch
 from projected_kmeans.search.own_solvers import name_solver
-from projected_kmeans.search.recipe import Recipe, describe_place, resolve_recipe
+from projected_kmeans.search.recipe import Recipe, resolve_recipe
 from projected_kmeans.search.reduction import reduce_rows
 from projected_kmeans.search.settings import Settings, Sizes, check_parameters, check_sizes
 from projected_kmeans.search.storage import open_storage
@@ -187,7 +187,13 @@ def _draw_signs(
     check_parameters(settings)
     check_sizes(settings, *rows.shape)
     sizes = Sizes.of(rows, n_clusters)
-    recipe = resolve_recipe(settings, sizes, limits=None, **describe_place(rows))
+    recipe = resolve_recipe(
+        settings,
+        sizes,
+        stored=not rows.resident,
+        distant=rows.distant,
+        keeps_rows=rows.keeps_new_rows,
+    )
     recipe = replace(recipe, solve=open_solver(settings, recipe))
     return recipe, choose_approach(settings, sizes)
 

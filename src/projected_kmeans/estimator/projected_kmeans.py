@@ -73,7 +73,6 @@ from projected_kmeans.search.forecast import Forecast, forecast_fit
 from projected_kmeans.search.levels import search_original, search_sketch
 from projected_kmeans.search.recipe import (
     Recipe,
-    describe_place,
     read_limits,
     resolve_recipe,
 )
@@ -1139,7 +1138,14 @@ def _resolve(settings: Settings, sizes: Sizes, rows: BlockSource, weights: Float
         limits = read_limits(settings, rows.shape[0], weights)
     if settings.solver == "sdp":
         check_proof_size(rows.shape[0])
-    recipe = resolve_recipe(settings, sizes, limits=limits, **describe_place(rows))
+    recipe = resolve_recipe(
+        settings,
+        sizes,
+        stored=not rows.resident,
+        distant=rows.distant,
+        keeps_rows=rows.keeps_new_rows,
+        limits=limits,
+    )
     if settings.solver not in ("auto", "lloyd", "hartigan"):
         recipe = replace(recipe, solve=open_solver(settings, recipe))
     if rows.keeps_new_rows:

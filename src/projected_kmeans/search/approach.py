@@ -6,10 +6,11 @@ the same call does the same work on every machine. `forecast.py` says what an ap
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from projected_kmeans.projections.direction_sample import wanted_sample_rows
+from projected_kmeans.projections.hashed_columns import count_hashed_columns
 from projected_kmeans.projections.map_protocol import Transformer
 from projected_kmeans.projections.named_maps import MAPS
 from projected_kmeans.projections.principal_directions import sketch_width
@@ -22,6 +23,9 @@ DEFAULT_EPS = 0.3
 
 # "auto" takes signs instead of principal directions if finding those would take more than 2 GiB.
 MAX_DIRECTION_BYTES = 2**31
+
+# Solvers that go over levels, from samples to all rows, if the caller does not give first centers.
+LEVEL_SOLVERS = ("auto", "sdp", "lloyd", "hartigan")
 
 # The name of a map that the caller made.
 TRANSFORMER = "transformer"
@@ -102,45 +106,41 @@ def choose_approach(settings: Settings, sizes: Sizes, learnt: Any = None) -> App
     >>> chosen.projection, chosen.n_components, chosen.level_rows, chosen.n_init
     ('svd', 64, (20000, 90000), 2)
     """
-    chosen = choose_map(settings, sizes)
-    if learnt is not None and chosen.name is not None:
-        chosen = chosen._replace(n_components=_count_learnt(learnt, chosen.n_components))
-        if getattr(learnt, "next_variance_", None) is not None and settings.n_components == "auto":
-            chosen = chosen._replace(reason=_tell_variance(learnt, sizes))
-    n, k, t = sizes.n_rows, sizes.n_clusters, chosen.n_components
-    work, is_drawn = float(n) * k * t, isinstance(settings.init, str)
+    d, k = sizes.n_columns, sizes.n_clusters
+    name, t, reason = choose_map(settings, sizes)
+    if learnt is not None and name is not None:
+        t = int(getattr(learnt, "n_components_", t))  # a transformer of the caller may not tell
+        following = getattr(learnt, "next_variance_", None)
+        if following is not None and settings.n_components == "auto":
+            reason = (
+                f"{t} of {d} directions keep {1 - learnt.lost_variance_:.0%} of the variance; the "
+                f"next {min(k, d - t)} hold at most {following:.0%}"
+            )
+    is_drawn = isinstance(settings.init, str)
     solver = settings.solver if isinstance(settings.solver, str) else OWN_SOLVER
     searches = solver in ("auto", "sdp") and is_drawn
-    in_pieces = solver in ("auto", "sdp", "lloyd", "hartigan") and is_drawn
-    level_rows = _choose_levels(n, k) if in_pieces else (n,)
-    approach = Approach(
-        projection=chosen.name,
+    n_near = 0
+    meets_all = limits_sizes(settings) or (sizes.sparse and name is None)
+    if searches and k >= MIN_LISTED_CLUSTERS and not meets_all:
+        n_near = NEAR_OF_FEW if k <= FEW_CLUSTERS else NEAR_OF_MANY
+    in_pieces = is_drawn and solver in LEVEL_SOLVERS
+    level_rows = _choose_levels(sizes.n_rows, k) if in_pieces else (sizes.n_rows,)
+    chosen = MapChoice(name, t, reason)
+    n_init, in_kernel = _choose_starts(settings, sizes, chosen, level_rows)
+    inertia_tol, polish_iter, polish_tol = _choose_ends(settings, sizes, chosen)
+    return Approach(
+        projection=name,
         n_components=t,
         solver="lloyd" if solver in ("auto", "sdp") else solver,
-        n_init=1,
+        n_init=n_init,
         level_rows=level_rows,
-        n_near=_choose_near(settings, sizes, chosen) if searches else 0,
+        n_near=n_near,
         swap_rounds=SWAP_ROUNDS if searches and k > 1 else 0,
-        inertia_tol=_choose_tolerance(settings, work, k),
-        polish_iter=_choose_polish(settings, chosen),
-        polish_tol=_choose_polish_tolerance(settings, sizes),
-        in_kernel=searches and _fits_kernel(settings, sizes, chosen, level_rows[0]),
-        reason=chosen.reason,
-    )
-    return replace(approach, n_init=_choose_starts(settings, sizes, approach))
-
-
-def _count_learnt(learnt: Any, expected: int) -> int:
-    """Return t of a map that has looked at the rows; that of a caller's transformer is unknown."""
-    return int(getattr(learnt, "n_components_", expected))
-
-
-def _tell_variance(learnt: Any, sizes: Sizes) -> str:
-    t, d, k = learnt.n_components_, sizes.n_columns, sizes.n_clusters
-    kept, following = 1 - learnt.lost_variance_, learnt.next_variance_
-    return (
-        f"{t} of {d} directions keep {kept:.0%} of the variance; the next {min(k, d - t)} hold at "
-        f"most {following:.0%}"
+        inertia_tol=inertia_tol,
+        polish_iter=polish_iter,
+        polish_tol=polish_tol,
+        in_kernel=in_kernel,
+        reason=reason,
     )
 
 
@@ -160,65 +160,56 @@ def _choose_levels(n_rows: int, n_clusters: int) -> tuple[int, ...]:
     return (*levels, n_rows)
 
 
-def _choose_near(settings: Settings, sizes: Sizes, chosen: MapChoice) -> int:
-    k = sizes.n_clusters
-    if k < MIN_LISTED_CLUSTERS or (sizes.sparse and chosen.name is None):
-        return 0
-    if limits_sizes(settings):
-        return 0
-    return NEAR_OF_FEW if k <= FEW_CLUSTERS else NEAR_OF_MANY
+def _choose_starts(
+    settings: Settings, sizes: Sizes, chosen: MapChoice, level_rows: tuple[int, ...]
+) -> tuple[int, bool]:
+    """Return the number of starts, and whether they are searched inside a kernel.
+
+    A kernel searches few dense rows, if the caller fixes nothing about the starts.
+    """
+    init, n_init, k = settings.init, settings.n_init, sizes.n_clusters
+    if not isinstance(n_init, str):
+        is_fixed = not isinstance(init, str) and not callable(init)
+        return 1 if is_fixed else int(n_init), False  # starts from the same centers are the same
+    if callable(init):
+        return 3, False
+    if not isinstance(init, str) or settings.solver not in LEVEL_SOLVERS:
+        return 1, False
+    entries = level_rows[0] * chosen.n_components
+    work = float(entries) * k
+    is_plain = settings.metric == "euclidean" and not sizes.sparse
+    if (
+        settings.solver in ("auto", "sdp")
+        and init == "k-means++"
+        and (is_plain or chosen.name is not None)
+        and entries <= MAX_KERNEL_ENTRIES
+        and work <= MAX_KERNEL_WORK
+    ):
+        most = max(KERNEL_STARTS, min(MAX_KERNEL_STARTS, 2 * k))
+        return int(min(most, max(KERNEL_STARTS, KERNEL_WORK // work))), True
+    if len(level_rows) == 1 and work > MAX_WORK_OF_STARTS:
+        return 1, False
+    return max(1, min(MAX_STARTS, STARTED_CLUSTERS // k)), False
 
 
-def _choose_tolerance(settings: Settings, work: float, n_clusters: int) -> float:
+def _choose_ends(settings: Settings, sizes: Sizes, chosen: MapChoice) -> tuple[float, int, float]:
+    """Return when passes end: ``inertia_tol``, ``polish_iter`` and ``polish_tol``."""
+    rows_and_clusters = float(sizes.n_rows) * sizes.n_clusters
     if not isinstance(settings.inertia_tol, str):
-        return float(settings.inertia_tol)
-    if work <= SMALL_WORK:
-        return 0.0
-    if n_clusters >= MIN_LISTED_CLUSTERS:
-        return LISTED_TOL
-    return INERTIA_TOL_PER_CLUSTER * n_clusters
-
-
-def _choose_polish(settings: Settings, chosen: MapChoice) -> int:
+        inertia_tol = float(settings.inertia_tol)
+    elif rows_and_clusters * chosen.n_components <= SMALL_WORK:
+        inertia_tol = 0.0
+    elif sizes.n_clusters >= MIN_LISTED_CLUSTERS:
+        inertia_tol = LISTED_TOL
+    else:
+        inertia_tol = INERTIA_TOL_PER_CLUSTER * sizes.n_clusters
     if not isinstance(settings.polish_iter, str):
-        return int(settings.polish_iter)
+        return inertia_tol, int(settings.polish_iter), 0.0
     # What a solver of the caller aims at is not known, so that its labels stay as they are.
     is_own = not isinstance(settings.solver, str)
-    return 0 if chosen.name is None or is_own else POLISH_PASSES
-
-
-def _choose_polish_tolerance(settings: Settings, sizes: Sizes) -> float:
-    if not isinstance(settings.polish_iter, str):
-        return 0.0
-    work = float(sizes.n_rows) * sizes.n_columns * sizes.n_clusters
-    return SMALL_POLISH_TOL if work <= SMALL_WORK else POLISH_TOL
-
-
-def _choose_starts(settings: Settings, sizes: Sizes, approach: Approach) -> int:
-    if not isinstance(settings.n_init, str):
-        is_fixed = not isinstance(settings.init, str) and not callable(settings.init)
-        return 1 if is_fixed else int(settings.n_init)  # starts from the same centers are the same
-    if callable(settings.init):
-        return 3
-    if not isinstance(settings.init, str) or approach.solver not in ("lloyd", "hartigan"):
-        return 1
-    rows, k, t = approach.level_rows[0], sizes.n_clusters, approach.n_components
-    work = float(rows) * k * t
-    if approach.in_kernel:
-        most = max(KERNEL_STARTS, min(MAX_KERNEL_STARTS, 2 * k))
-        return int(min(most, max(KERNEL_STARTS, KERNEL_WORK // work)))
-    if len(approach.level_rows) == 1 and work > MAX_WORK_OF_STARTS:
-        return 1
-    return max(1, min(MAX_STARTS, STARTED_CLUSTERS // k))
-
-
-def _fits_kernel(settings: Settings, sizes: Sizes, chosen: MapChoice, n_rows: int) -> bool:
-    """Return whether starts are searched inside a kernel: few dense rows, and nothing fixed."""
-    entries, is_mapped = n_rows * chosen.n_components, chosen.name is not None
-    knows_rows = is_mapped or (settings.metric == "euclidean" and not sizes.sparse)
-    free = settings.n_init == "auto" and settings.init == "k-means++"
-    small = entries <= MAX_KERNEL_ENTRIES and entries * sizes.n_clusters <= MAX_KERNEL_WORK
-    return knows_rows and free and small
+    polish_iter = 0 if chosen.name is None or is_own else POLISH_PASSES
+    is_small = rows_and_clusters * sizes.n_columns <= SMALL_WORK
+    return inertia_tol, polish_iter, SMALL_POLISH_TOL if is_small else POLISH_TOL
 
 
 def choose_map(settings: Settings, sizes: Sizes) -> MapChoice:
@@ -232,7 +223,7 @@ def choose_map(settings: Settings, sizes: Sizes) -> MapChoice:
         if isinstance(wanted, str):
             wanted = choose_components(name, sizes.n_clusters, d, settings.eps)
         return MapChoice(name, int(wanted), "the caller wants this map")
-    chosen = choose_automatic_map(sizes, settings.eps)
+    chosen = _choose_automatic_map(sizes, settings.eps)
     if isinstance(wanted, str):
         return chosen
     if wanted >= d:
@@ -242,18 +233,27 @@ def choose_map(settings: Settings, sizes: Sizes) -> MapChoice:
     return chosen._replace(n_components=int(wanted))
 
 
-def choose_automatic_map(sizes: Sizes, eps: float | None) -> MapChoice:
+def _choose_automatic_map(sizes: Sizes, eps: float | None) -> MapChoice:
     """Return what projection="auto" means: principal directions, signs or no map.
 
     Examples
     --------
-    >>> choose_automatic_map(Sizes(90_000, 784, 100, 4), None)[:2]
+    >>> _choose_automatic_map(Sizes(90_000, 784, 100, 4), None)[:2]
     ('svd', 64)
-    >>> choose_automatic_map(Sizes(90_000, 50, 100, 4), None).reason
+    >>> _choose_automatic_map(Sizes(90_000, 50, 100, 4), None).reason
     '50 columns are too few for a sketch to save work'
     """
     n, d, k = sizes.n_rows, sizes.n_columns, sizes.n_clusters
-    name = "svd" if _directions_fit(sizes) else "sign"
+    # Bytes to find the most directions: two copies of the sampled rows, and three matrices as wide
+    # as the sign sketch. With fewer than twice as many rows as the sample wants, the map reads all
+    # of them, and the rows' count is too low by a factor of at most 2. Of dense rows that are
+    # hashed, only the hashed rows are in memory.
+    n_hashed = count_hashed_columns(d, EXPECTED_COMPONENTS, sparse=sizes.sparse)
+    hashes_dense = n_hashed and not sizes.sparse
+    row_bytes = n_hashed * sizes.sketch_itemsize if hashes_dense else sizes.data_bytes / n
+    n_columns, n_sampled = n_hashed or d, min(n, wanted_sample_rows(EXPECTED_COMPONENTS))
+    matrices = 3 * 8 * sketch_width(EXPECTED_COMPONENTS, n_columns) * n_columns
+    name = "svd" if 2 * n_sampled * row_bytes + matrices <= MAX_DIRECTION_BYTES else "sign"
     t = choose_components(name, k, d, eps)
     if eps is not None and t == d:
         source = RULES[MAPS[name].dimension_rule].source.split(":")[0]
@@ -264,7 +264,7 @@ def choose_automatic_map(sizes: Sizes, eps: float | None) -> MapChoice:
         reason = f"{d} columns are too many for principal directions in little memory"
         return MapChoice(name, t, reason)
     kind = "sparse rows" if sizes.sparse else "rows"
-    n_hashed = sizes.count_hashed_columns(t)
+    n_hashed = count_hashed_columns(d, t, sparse=sizes.sparse)
     hashed = f", hashed to {n_hashed}" if n_hashed else ""
     return MapChoice(name, t, f"principal directions of {n} {kind} of {d} columns{hashed}")
 
@@ -283,24 +283,6 @@ def choose_components(name: str, n_clusters: int, n_features: int, eps: float | 
         n_features=n_features,
     )
     return min(t, EXPECTED_COMPONENTS) if eps is None and name == "svd" else t
-
-
-def _directions_fit(sizes: Sizes) -> bool:
-    """Return whether finding the maximum number of directions takes at most 2 GiB.
-
-    Counted are two copies of the sampled rows, and three matrices as wide as the sign sketch. If
-    there are fewer than twice as many rows as the sample wants, the map reads all of them, and the
-    count of their bytes is too low by a factor of at most 2. Of dense rows that are hashed, only
-    the hashed rows are in memory.
-    """
-    n_sampled = min(sizes.n_rows, wanted_sample_rows(EXPECTED_COMPONENTS))
-    n_hashed = sizes.count_hashed_columns(EXPECTED_COMPONENTS)
-    n_columns = n_hashed or sizes.n_columns
-    row_bytes = sizes.data_bytes / sizes.n_rows
-    if n_hashed and not sizes.sparse:
-        row_bytes = n_hashed * sizes.sketch_itemsize
-    matrices = 3 * 8 * sketch_width(EXPECTED_COMPONENTS, n_columns) * n_columns
-    return 2 * n_sampled * row_bytes + matrices <= MAX_DIRECTION_BYTES
 
 
 def count_largest(settings: Settings, sizes: Sizes) -> int:

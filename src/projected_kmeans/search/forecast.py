@@ -17,6 +17,7 @@ import numpy as np
 from projected_kmeans import _native
 from projected_kmeans.passes.pruned_search import count_share, is_worthwhile
 from projected_kmeans.projections.direction_sample import count_sample_rows
+from projected_kmeans.projections.hashed_columns import count_hashed_columns
 from projected_kmeans.projections.principal_directions import sketch_width
 from projected_kmeans.search.approach import Approach, choose_approach
 from projected_kmeans.search.kmeans_plus_plus import MIN_CLUSTERS, count_cells, count_held_rows
@@ -197,7 +198,7 @@ def _reduce_seconds(sizes: Sizes, approach: Approach, speed: Speed) -> float:
     reading = sizes.data_bytes / speed.reads
     product = 2.0 * sizes.n_entries * approach.n_components / speed.products
     if approach.projection == "svd":
-        n_hashed = sizes.count_hashed_columns(approach.n_components)
+        n_hashed = count_hashed_columns(sizes.n_columns, approach.n_components, sparse=sizes.sparse)
         n_columns, share = n_hashed or sizes.n_columns, 1.0
         if n_hashed:
             # Hashing takes as long as reading three times. Of dense rows few entries are left.

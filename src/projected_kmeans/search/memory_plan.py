@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from projected_kmeans.blocks.memory_blocks import BLOCK_BYTES
 from projected_kmeans.blocks.stored_blocks import BLOCKS_HELD
 from projected_kmeans.projections.direction_sample import LOSS_ROWS, count_sample_rows
+from projected_kmeans.projections.hashed_columns import count_hashed_columns
 from projected_kmeans.projections.principal_directions import sketch_width
 from projected_kmeans.search.approach import Approach, choose_approach, count_largest
 from projected_kmeans.search.kmeans_plus_plus import MIN_CLUSTERS, SEEDING_COLUMNS, count_held_rows
@@ -98,9 +99,10 @@ def _count_direction_bytes(sizes: Sizes, approach: Approach, t: int) -> int:
 
     Other maps than principal directions need no matrices; they are counted all the same.
     """
-    is_learnt = approach.projection == "svd"
-    n_hashed = sizes.count_hashed_columns(approach.n_components) if is_learnt else 0
-    n_columns = n_hashed or sizes.n_columns
+    n_columns, n_hashed = sizes.n_columns, 0
+    if approach.projection == "svd":
+        n_hashed = count_hashed_columns(n_columns, approach.n_components, sparse=sizes.sparse)
+        n_columns = n_hashed or n_columns
     hashed_rows = 0 if sizes.sparse else count_sample_rows(sizes.n_rows, t) + LOSS_ROWS
     matrices = 8 * n_columns * DIRECTION_MATRICES * sketch_width(t, n_columns)
     return matrices + hashed_rows * n_hashed * sizes.sketch_itemsize
@@ -118,8 +120,8 @@ def _count_selected_bytes(
         return all_rows
     if approach.projection != "svd":
         return 0
-    n_sampled = count_sample_rows(sizes.n_rows, t)
-    if sizes.count_hashed_columns(approach.n_components) and not sizes.sparse:
+    n_sampled, n_columns = count_sample_rows(sizes.n_rows, t), sizes.n_columns
+    if not sizes.sparse and count_hashed_columns(n_columns, approach.n_components, sparse=False):
         return 0  # dense rows are hashed a block at a time
     if n_sampled == sizes.n_rows:
         return all_rows

@@ -9,7 +9,6 @@ from typing import TypeAlias
 from numpy.typing import ArrayLike
 from sklearn.base import clone
 
-from projected_kmeans.blocks.block_source import BlockSource
 from projected_kmeans.keys import resolve_key
 from projected_kmeans.passes.problem import Problem
 from projected_kmeans.passes.size_limits import SizeLimits, resolve_limits
@@ -56,10 +55,9 @@ def resolve_recipe(
     keeps_rows: bool = False,
     limits: SizeLimits | None = None,
 ) -> Recipe:
-    """Return the recipe for rows of this size.
+    """Return the recipe for rows of this size; `plan_memory` says where they can lie.
 
-    ``stored``, ``distant`` and ``keeps_rows`` are what `describe_place` returns for the rows, and
-    ``limits`` what `read_limits` returns.
+    ``limits`` are what `read_limits` returns.
     """
     key, solver = resolve_key(settings.random_state), settings.solver
     name = solver if isinstance(solver, str) else name_solver(solver)
@@ -102,11 +100,6 @@ def resolve_recipe(
         own_solver=None if isinstance(solver, str) else solver,
         limits=limits,
     )
-
-
-def describe_place(rows: BlockSource) -> dict[str, bool]:
-    """Return where rows lie: whether they are read from files, and whether by Dask's workers."""
-    return {"stored": not rows.resident, "distant": rows.distant, "keeps_rows": rows.keeps_new_rows}
 
 
 def read_limits(settings: Settings, n_rows: int, weights: Floats | None) -> SizeLimits | None:

@@ -29,7 +29,6 @@ from projected_kmeans.checks import (
 )
 from projected_kmeans.choices import METRICS, ON_MISSING, SEEDING_NAMES, SKETCH_SOLVERS, SOLVERS
 from projected_kmeans.keys import RandomState
-from projected_kmeans.projections.hashed_columns import count_hashed_columns
 from projected_kmeans.projections.map_protocol import Transformer
 from projected_kmeans.projections.named_maps import MAPS
 from projected_kmeans.projections.target_dimension import check_eps
@@ -81,16 +80,14 @@ class Sizes:
     @property
     def data_bytes(self) -> int:
         """Bytes that a pass over the rows reads: entries, and 4 bytes a column index if sparse."""
-        return self.n_entries * (self.itemsize + (4 if self.sparse else 0))
+        if self.n_nonzeros is None:
+            return self.n_rows * self.n_columns * self.itemsize
+        return self.n_nonzeros * (self.itemsize + 4)
 
     @property
     def sketch_itemsize(self) -> int:
         """Bytes of a number in the sketch: 8 for rows of float64, 4 for all smaller types."""
         return 8 if self.itemsize == 8 else 4
-
-    def count_hashed_columns(self, n_directions: int) -> int:
-        """Return to how many columns principal directions hash these rows; 0 for no hashing."""
-        return count_hashed_columns(self.n_columns, n_directions, sparse=self.sparse)
 
 
 @dataclass(frozen=True, eq=False)
