@@ -20,6 +20,7 @@ from projected_kmeans.search.storage import SketchFile, Storage, open_storage
 from projected_kmeans.sources.array_source import as_row_source
 
 SHAPE, TYPE = (6, 2), np.dtype(np.float32)
+NO_ROWS = ArrayBlocks(np.empty((0, 3)))
 
 
 @pytest.fixture
@@ -32,8 +33,8 @@ def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_a_sketch_in_memory() -> None:
-    """By default a sketch is an array in memory."""
-    storage = Storage()
+    """Without a limit a sketch is an array in memory."""
+    storage = Storage(NO_ROWS, MemoryPlan())
     sketch = storage.new_sketch(SHAPE, TYPE)
     assert isinstance(sketch, np.ndarray)
     assert not isinstance(sketch, np.memmap)
@@ -42,7 +43,7 @@ def test_a_sketch_in_memory() -> None:
 
 def test_a_sketch_in_a_temporary_file(temporary: Path) -> None:
     """A sketch that is too large lies in a file without a name, which no kill can leave behind."""
-    with open_storage(MemoryPlan(sketch_in_memory=False)) as storage:
+    with open_storage(NO_ROWS, MemoryPlan(sketch_in_memory=False)) as storage:
         sketch = storage.new_sketch(SHAPE, TYPE)
         assert isinstance(sketch, np.memmap)
         sketch[:] = np.arange(12).reshape(SHAPE)
@@ -59,7 +60,7 @@ def test_a_sketch_in_a_checkpoint(in_memory: bool, temporary: Path, tmp_path: Pa
     steps = tmp_path / "steps"
     steps.mkdir()
     run = Run(Monitor(), Checkpoint(CheckpointFolder(steps, {"data": "mine"})))
-    with open_storage(MemoryPlan(sketch_in_memory=in_memory), run) as storage:
+    with open_storage(NO_ROWS, MemoryPlan(sketch_in_memory=in_memory), run) as storage:
         sketch = storage.new_sketch(SHAPE, TYPE)
         assert isinstance(sketch, np.memmap) != in_memory
         assert list(temporary.iterdir()) == []
@@ -69,8 +70,8 @@ def test_a_sketch_in_a_checkpoint(in_memory: bool, temporary: Path, tmp_path: Pa
 def test_blocks_are_as_large_as_the_plan_allows() -> None:
     """Stored rows are read in blocks of the planned size."""
     rows = StoredBlocks(as_row_source(np.zeros((100, 4))))
-    with open_storage(MemoryPlan(block_bytes=10 * 4 * 8)) as storage:
-        assert [len(block.rows) for block in storage.open_rows(rows)] == [10] * 10
+    with open_storage(rows, MemoryPlan(block_bytes=10 * 4 * 8)) as storage:
+        assert [len(block.rows) for block in storage.rows] == [10] * 10
 
 
 # --- the sketch in the folder of a checkpoint ----------------------------------------------------

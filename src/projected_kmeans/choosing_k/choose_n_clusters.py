@@ -126,8 +126,8 @@ def choose_n_clusters(
     rows, settings = _load_narrow(rows, settings)
     recipe = resolve_recipe(settings, Sizes.of(rows, settings.n_clusters))
     monitor = Monitor(callback, verbose=0)
-    with open_storage(recipe.memory) as storage:
-        sketch = reduce_rows(recipe, storage.open_rows(rows), opened.weights, Run(monitor)).sketch
+    with open_storage(rows, recipe.memory) as storage:
+        sketch = reduce_rows(recipe, storage.rows, opened.weights, Run(monitor)).sketch
     learnt = recipe.projection
     lost = float(learnt.lost_variance_) if isinstance(learnt, SpectralProjection) else 0.0
     unit = settings.metric == "cosine"

@@ -165,10 +165,9 @@ def random_projection_kmeans(
     options = {"random_state": random_state, "n_threads": n_threads}
     recipe, approach = _draw_signs(rows, n_clusters, dimensions.t, solver=solver, **options)
     weights, run = open_weights(sample_weight, rows), Run()
-    with open_storage(recipe.memory, run) as storage:
+    with open_storage(rows, recipe.memory, run) as storage:
         # 3. Compute the product A R.
-        opened = storage.open_rows(rows)
-        original, sketch = reduce_rows(recipe, opened, weights, run, storage)
+        original, sketch = reduce_rows(recipe, storage.rows, weights, run, storage)
         # 4. Run the gamma-approximation algorithm on A R; return the indicator matrix.
         best = search_sketch(recipe, approach, original, sketch, run)
         found = search_original(recipe, approach, original, sketch, best, run).original

@@ -27,9 +27,7 @@ from projected_kmeans.passes.stored_partitions import are_centers, is_partition
 from projected_kmeans.projections.map_protocol import RandomMap, Transformer
 from projected_kmeans.results import Clustering, Floats, Labels
 from projected_kmeans.running.checkpoint import Checkpoint, Run
-from projected_kmeans.running.checkpoint_folder import (
-    open_checkpoint_folder,
-)
+from projected_kmeans.running.checkpoint_folder import open_checkpoint_folder
 from projected_kmeans.running.monitor import Monitor
 from projected_kmeans.search.own_solvers import Clusterer
 from projected_kmeans.search.recipe import Recipe
@@ -104,13 +102,12 @@ def open_run(
             run.checkpoint.flush()
 
 
-def finish_run(run: Run, finished: Finished) -> Finished:
-    """Return the end of a fit; store it in place of all other parts, unless it was stopped."""
+def finish_run(run: Run, finished: Finished) -> None:
+    """Store the end of a fit in place of all other parts, unless it was stopped."""
     if run.monitor.stopped is None and run.checkpoint.folder is not None:
         sketched = replace(finished.sketched, labels=np.empty(0, np.int32))
         small = replace(finished, sketched=sketched)
         run.checkpoint.conclude(RESULT, small, MAP, seconds=run.monitor.seconds)
-    return finished
 
 
 def recall_result(

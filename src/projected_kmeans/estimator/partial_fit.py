@@ -120,8 +120,8 @@ def extend_stream(
     """
     longer, n_threads = stream.copy(), settings.n_threads or 0
     plan = plan_labels(settings.memory_limit, *rows.shape, settings.n_clusters)
-    with open_storage(plan) as storage:
-        for block in storage.open_rows(rows):
+    with open_storage(rows, plan) as storage:
+        for block in storage.rows:
             scan = ColumnScan(rows.shape, n_threads)
             scan.task.run(block)
             scan.finish()  # raises if an entry is not finite

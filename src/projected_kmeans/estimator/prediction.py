@@ -150,8 +150,8 @@ def open_source(model: FittedModel, X: Any) -> Iterator[BlockSource]:
     """
     rows = open_input(model.estimator, X, reset=False)
     plan = plan_labels(model.settings.memory_limit, *rows.shape, len(model.centers))
-    with open_storage(plan) as storage:
-        yield storage.open_rows(rows)
+    with open_storage(rows, plan) as storage:
+        yield storage.rows
 
 
 class Checked(NamedTuple):

@@ -512,27 +512,27 @@ class ProjectedKMeans(
         with (
             catch_interrupts(monitor.interrupt),
             open_run(vars(settings), recipe, rows, weights, monitor) as run,
-            open_storage(recipe.memory, run) as storage,
         ):
             finished = recall_result(run, recipe.projection, rows.shape, self.n_clusters)
             if finished is None:
-                source = storage.open_rows(rows)
-                near = weights
-                if self.trim:
-                    near = weigh_near_rows(self.trim, recipe, source, weights)
-                reduced = reduce_rows(recipe, source, near, run, storage)
-                approach = choose_approach(settings, sizes, recipe.projection)
-                sketched = search_sketch(recipe, approach, *reduced, run)
-                if settings.guarantee is None:
-                    reduced = reduced.forget()
-                finished = Finished(*search_original(recipe, approach, *reduced, sketched, run))
-                if self.trim:
-                    centers = finished.polished.centers
-                    ended = trim_partition(self.trim, reduced.original, weights, centers)
-                    finished = finished.trim(ended)
-                if proofs:
-                    finished = certify_partition(settings, recipe, approach, reduced, finished, run)
-                storage.check_files()
+                with open_storage(rows, recipe.memory, run) as storage:
+                    source, near = storage.rows, weights
+                    if self.trim:
+                        near = weigh_near_rows(self.trim, recipe, source, weights)
+                    reduced = reduce_rows(recipe, source, near, run, storage)
+                    approach = choose_approach(settings, sizes, recipe.projection)
+                    sketched = search_sketch(recipe, approach, *reduced, run)
+                    if settings.guarantee is None:
+                        reduced = reduced.forget()
+                    finished = Finished(*search_original(recipe, approach, *reduced, sketched, run))
+                    if self.trim:
+                        centers = finished.polished.centers
+                        ended = trim_partition(self.trim, reduced.original, weights, centers)
+                        finished = finished.trim(ended)
+                    if proofs:
+                        finished = certify_partition(
+                            settings, recipe, approach, reduced, finished, run
+                        )
                 finish_run(run, finished)
 
         monitor.finish()

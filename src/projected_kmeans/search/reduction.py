@@ -28,6 +28,7 @@ from projected_kmeans.results import Floats
 from projected_kmeans.running.checkpoint import Checkpoint, Run
 from projected_kmeans.running.checkpoint_folder import SUFFIX, warn_of_damage
 from projected_kmeans.running.part_files import Part
+from projected_kmeans.search.memory_plan import MemoryPlan
 from projected_kmeans.search.own_solvers import check_weighted_solver
 from projected_kmeans.search.recipe import Recipe
 from projected_kmeans.search.storage import Storage
@@ -66,7 +67,6 @@ def reduce_rows(
     need. Rows in memory are checked first, because that costs no reading. Rows that are read from
     elsewhere are checked in the same walk that reduces them, if the map is one of this package.
     """
-    storage = storage or Storage()
     projection, spherical = recipe.projection, recipe.metric == "cosine"
     if recipe.own_solver is not None and weights is not None:
         check_weighted_solver(recipe.own_solver)
@@ -81,29 +81,21 @@ def reduce_rows(
     n_rows, row_bytes = source.shape[0], source.stored_row_bytes
     if source.resident or not isinstance(projection, RandomMap):
         with run.monitor.step("check", n_rows, unit_bytes=row_bytes):
-            _check_rows(checked, run)
+            if source.resident:
+                checked.check(run.monitor.report)
+            else:
+                _check_stored_rows(checked, run)
     sketch: Problem | None = None
     if projection is not None:
+        storage = storage or Storage(source, MemoryPlan())
         with run.monitor.step("reduce", n_rows, unit_bytes=row_bytes):
-            rows = UnitRows(checked) if spherical else checked
-            array: NDArray[Any] | BlockSource
-            if isinstance(projection, RandomMap):
-                array = _sketch_rows(projection, rows, checked, weights, run, storage)
-            else:
-                selected = rows.select()
-                with one_blas_thread():
-                    fitted = projection.fit(selected)
-                array = transform_rows(fitted, selected)
-            sketch = _open_sketch(recipe, storage.open_sketch(array), weights)
+            sketch = _sketch_rows(recipe, checked, weights, run, storage)
     original = open_problem(source, checked.ranges, weights, recipe.n_threads, spherical=spherical)
     return Reduced(original, sketch or original)
 
 
-def _check_rows(checked: CheckedBlocks, run: Run) -> None:
-    """Check all rows; skip stored rows that an earlier run has checked."""
-    if checked.source.resident:
-        checked.check(run.monitor.report)
-        return
+def _check_stored_rows(checked: CheckedBlocks, run: Run) -> None:
+    """Check all rows but those that an earlier run has checked."""
 
     def report(done: int) -> None:
         run.checkpoint.keep("check", CheckedRows(done, checked.ranges_so_far))
@@ -123,6 +115,30 @@ def _fits_rows(shape: tuple[int, int], known: CheckedRows) -> bool:
 
 
 def _sketch_rows(
+    recipe: Recipe, checked: CheckedBlocks, weights: Floats | None, run: Run, storage: Storage
+) -> Problem:
+    """Return the sketch of the rows as a problem; raise if the map made numbers that overflow."""
+    projection = recipe.projection
+    rows = UnitRows(checked) if recipe.metric == "cosine" else checked
+    if isinstance(projection, RandomMap):
+        sketch = storage.open_sketch(_fill_sketch(projection, rows, checked, weights, run, storage))
+    else:
+        assert projection is not None
+        selected = rows.select()
+        with one_blas_thread():
+            fitted = projection.fit(selected)
+        sketch = storage.open_sketch(transform_rows(fitted, selected))
+    try:
+        ranges = scan_columns(sketch, recipe.n_threads)
+    except ValueError:  # the rows were checked before, so the map made the bad number
+        advice = f"projection={projection!r} made a number that is not finite; use another"
+        if isinstance(projection, RandomMap):
+            advice = f"the sketch of X overflows {sketch.dtype}; divide X by a large constant"
+        raise ValueError(advice) from None
+    return Problem(sketch, ranges, weights, recipe.n_threads)
+
+
+def _fill_sketch(
     projection: RandomMap,
     rows: BlockSource,
     checked: CheckedBlocks,
@@ -163,20 +179,6 @@ def transform_rows(projection: Transformer, rows: Any) -> NDArray[Any]:
             "use a transformer that gives one row for each"
         )
     return np.ascontiguousarray(as_native(sketch))
-
-
-def _open_sketch(recipe: Recipe, sketch: BlockSource, weights: Floats | None) -> Problem:
-    """Return the rows of a sketch as a problem; raise if the map made numbers that overflow."""
-    try:
-        ranges = scan_columns(sketch, recipe.n_threads)
-    except ValueError:  # the rows were checked before, so the map made the bad number
-        own = isinstance(recipe.projection, RandomMap)
-        raise ValueError(
-            f"the sketch of X overflows {sketch.dtype}; divide X by a large constant"
-            if own
-            else f"projection={recipe.projection!r} made a number that is not finite; use another"
-        ) from None
-    return Problem(sketch, ranges, weights, recipe.n_threads)
 
 
 def open_problem(

@@ -13,7 +13,7 @@ import os
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
@@ -38,6 +38,7 @@ SKETCH = "sketch"
 ZEROS = bytes(2**20)  # written where a file cannot be given its space at once
 
 
+@dataclass
 class Storage:
     """The rows and the sketch that are open during a fit; `open_storage` makes one.
 
@@ -45,33 +46,26 @@ class Storage:
     on the workers that hold Dask's rows, or else in a file without a name.
     """
 
-    def __init__(self, plan: MemoryPlan | None = None, run: Run | None = None) -> None:
-        self._run = run or Run()
-        self._plan = plan or MemoryPlan()
-        self.opened: list[BlockSource] = []
-        self._rows: BlockSource | None = None
-        self._mapped: NDArray[Any] | None = None  # a sketch in a file, while it is filled
-        self._stored: SketchFile | None = None  # a sketch in the folder of a checkpoint
-
-    def open_rows(self, source: BlockSource) -> BlockSource:
-        """Return the rows in blocks of the size that the plan allows."""
-        self._rows = source.resized(self._plan.block_bytes, self._plan.max_selected)
-        self.opened.append(self._rows)
-        return self._rows
+    rows: BlockSource  # in blocks of the size that the plan allows
+    plan: MemoryPlan
+    run: Run = field(default_factory=Run)
+    sketches: list[BlockSource] = field(default_factory=list)  # in files, once they are filled
+    _mapped: NDArray[Any] | None = None  # a sketch in a file, while it is filled
+    _stored: SketchFile | None = None  # a sketch in the folder of a checkpoint
 
     def new_sketch(
         self, shape: tuple[int, int], dtype: np.dtype[Any]
     ) -> NDArray[Any] | BlockSource:
         """Return the array to fill, in memory or in a file, or new rows on Dask's workers."""
-        if self._run.checkpoint.folder is not None:
-            in_memory = self._plan.sketch_in_memory
-            self._stored = SketchFile(self._run, shape, dtype, in_memory=in_memory)
+        if self.run.checkpoint.folder is not None:
+            in_memory = self.plan.sketch_in_memory
+            self._stored = SketchFile(self.run, shape, dtype, in_memory=in_memory)
             self._mapped = None if in_memory else self._stored.array
             return self._stored.array
-        if self._plan.sketch_in_memory:
+        if self.plan.sketch_in_memory:
             return np.empty(shape, dtype)
-        if self._rows is not None and self._rows.keeps_new_rows:
-            return self._rows.new_rows(shape[1], dtype)
+        if self.rows.keeps_new_rows:
+            return self.rows.new_rows(shape[1], dtype)
         self._mapped = new_unnamed_array(shape, dtype)
         return self._mapped
 
@@ -101,26 +95,28 @@ class Storage:
         check_file(sketch)
         self._mapped = None
         sketch.flags.writeable = False
-        opened = StoredBlocks(as_row_source(sketch), block_bytes=self._plan.block_bytes)
-        self.opened.append(opened)
+        opened = StoredBlocks(as_row_source(sketch), block_bytes=self.plan.block_bytes)
+        self.sketches.append(opened)
         return opened
-
-    def check_files(self) -> None:
-        """Raise if a mapped file of the rows or of the sketch was shortened during the fit."""
-        for source in self.opened:
-            source.check_files()
 
 
 @contextmanager
-def open_storage(plan: MemoryPlan, run: Run | None = None) -> Iterator[Storage]:
-    """Open the storage of a fit; at the end no thread and no temporary file is left."""
-    storage = Storage(plan, run)
+def open_storage(
+    source: BlockSource, plan: MemoryPlan, run: Run | None = None
+) -> Iterator[Storage]:
+    """Open the rows of a fit; at the end no thread and no temporary file is left.
+
+    Raises if a mapped file of the rows or of the sketch was shortened meanwhile.
+    """
+    rows = source.resized(plan.block_bytes, plan.max_selected)
+    storage = Storage(rows, plan, run or Run())
     try:
         yield storage
-        storage.check_files()
+        for opened in (rows, *storage.sketches):
+            opened.check_files()
     finally:
-        for source in storage.opened:
-            source.close()  # stop the threads of walks that were left before their end
+        for opened in (rows, *storage.sketches):
+            opened.close()  # stop the threads of walks that were left before their end
 
 
 @dataclass(frozen=True)
