@@ -28,16 +28,12 @@ INNER = ("projected_kmeans", "contextlib")
 MAX_CLIENT_ROWS = 10**8
 
 
-def find_caller_level() -> int:
-    """Return the ``stacklevel`` by which a warning points at the line that called this package."""
-    level, frame = 1, sys._getframe(1)
+def warn_caller(message: str, category: type[Warning] = ConvergenceWarning) -> None:
+    """Warn at the line that called this package."""
+    level, frame = 1, sys._getframe(0)
     while frame.f_back is not None and frame.f_globals["__name__"].partition(".")[0] in INNER:
         level, frame = level + 1, frame.f_back
-    return level
-
-
-def _warn(message: str, category: type[Warning] = ConvergenceWarning) -> None:
-    warnings.warn(message, category, stacklevel=find_caller_level())
+    warnings.warn(message, category, stacklevel=level)
 
 
 def warn_of_fit(
@@ -57,13 +53,13 @@ def warn_of_fit(
             reason = "The fit ended before it converged: raise max_iter"
             if recipe.projection is not None:
                 reason = "No row is nearest to the other centers: raise polish_iter"
-        _warn(
+        warn_caller(
             # scikit-learn's words, so that filters of warnings that programs have go on to work.
             f"Number of distinct clusters ({n_filled}) found smaller than n_clusters "
             f"({n_clusters}). {reason}"
         )
     if stopped == "interrupted":
-        _warn("The fit was interrupted and keeps the best result so far; fit again for more")
+        warn_caller("The fit was interrupted and keeps the best result so far; fit again for more")
 
 
 def warn_of_client(
@@ -82,7 +78,7 @@ def warn_of_client(
     if not works_there(settings, approach):
         reasons.append(f"solver={approach.solver!r} on all rows")
     if reasons:
-        _warn(
+        warn_caller(
             f"{rows.shape[0]} rows lie on a cluster, but {' and '.join(reasons)} keeps up to 60 "
             "bytes of each in this process; docs/scale.md says what stays on the workers",
             RuntimeWarning,
@@ -93,7 +89,7 @@ def warn_of_init(init: Any, n_init: int | str) -> None:
     """Warn, as scikit-learn does, if restarts were asked for that would all be the same."""
     if isinstance(init, str) or callable(init) or isinstance(n_init, str) or n_init == 1:
         return
-    _warn(
+    warn_caller(
         "Explicit initial center position passed: performing only one init in ProjectedKMeans "
         f"instead of n_init={n_init}.",
         RuntimeWarning,
@@ -107,7 +103,9 @@ def warn_of_gamma(solver: str, gamma: float | None) -> None:
     known = "nothing is proven about it"
     if gamma is not None and math.isfinite(gamma):
         known = f"it is proven to be within a factor of {gamma:.6g} of the lowest possible"
-    _warn(f'solver="exact" could not prove that its inertia in the sketch is the lowest: {known}')
+    warn_caller(
+        f'solver="exact" could not prove that its inertia in the sketch is the lowest: {known}'
+    )
 
 
 def warn_of_guarantee(guarantee: float | None, certificate: Certificate | None) -> None:
@@ -121,4 +119,4 @@ def warn_of_guarantee(guarantee: float | None, certificate: Certificate | None) 
         reached = f"{certificate.ratio:.5g} is {kind}, and {why}"
         if math.isinf(certificate.ratio):
             reached = f"nothing is proven, and {why}"
-    _warn(f"guarantee={guarantee:g} is not met: {reached}")
+    warn_caller(f"guarantee={guarantee:g} is not met: {reached}")

@@ -55,27 +55,8 @@ def label_input(
 ) -> Iterator[LabelledBlock]:
     """Yield the labels of rows by the nearest centers, block by block, from the first on.
 
-    Parameters
-    ----------
-    model : FittedModel
-        The centers and how rows are read.
-    X : array-like, sparse matrix or row source (n, d)
-        Rows.
-    callback : callable, optional
-        Called with a `FitState` of the step "predict" after every block; what it returns is
-        ignored.
-    measured : bool, default=False
-        Whether to measure the distance of each row to its center, too.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from projected_kmeans import ProjectedKMeans
-    >>> from projected_kmeans.estimator.projected_kmeans import read_fitted_model
-    >>> X = np.array([[0.0, 0.0], [0.0, 1.0], [9.0, 9.0], [9.0, 8.0]])
-    >>> model = read_fitted_model(ProjectedKMeans(n_clusters=2, random_state=0).fit(X))
-    >>> [(block.start, len(block.labels)) for block in label_input(model, X)]
-    [(0, 4)]
+    ``callback`` gets a `FitState` of the step "predict" after every block; what it returns is
+    ignored. If ``measured``, the distance of each row to its center is measured, too.
     """
     monitor = Monitor(callback, 0)
     with open_source(model, X) as source:
@@ -118,28 +99,17 @@ def find_distances(model: FittedModel, X: Any) -> Any:
         return checked.holes.spread(_measure(checked.problem, model.float64_centers), np.nan)
 
 
-def sum_distances(model: FittedModel, X: Any, sample_weight: ArrayLike | None = None) -> float:
-    """Return the weighted sum of squared distances of rows to their nearest centers."""
-    with open_checked(model, X, sample_weight) as checked:
-        return _sum_squares(model, checked.problem)
-
-
-def _sum_squares(model: FittedModel, problem: Problem) -> float:
-    labels = np.zeros(problem.source.shape[0], dtype=np.int32)
-    sums = problem.open_sums(model.float64_centers)
-    problem.assign(model.float64_centers, labels, keep_ties=False, then=[sums.adding(labels)])
-    return sums.about_references().inertia_about_references
-
-
-def measure_drift(
+def sum_distances(
     model: FittedModel, X: Any, sample_weight: ArrayLike | None = None
 ) -> tuple[float, float]:
     """Return the sum of squared distances of rows to their nearest centers, and of weights."""
     with open_checked(model, X, sample_weight) as checked:
-        problem = checked.problem
+        problem, centers = checked.problem, model.float64_centers
         weights, n_rows = problem.weights, problem.source.shape[0]
+        labels, sums = np.zeros(n_rows, dtype=np.int32), problem.open_sums(centers)
+        problem.assign(centers, labels, keep_ties=False, then=[sums.adding(labels)])
         total = float(n_rows) if weights is None else math.fsum(weights)
-        return _sum_squares(model, problem), total
+        return sums.about_references().inertia_about_references, total
 
 
 @contextmanager

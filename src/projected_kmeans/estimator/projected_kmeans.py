@@ -56,7 +56,6 @@ from projected_kmeans.estimator.partial_fit import (
 from projected_kmeans.estimator.prediction import (
     find_distances,
     find_labels,
-    measure_drift,
     measure_nearest,
     sum_distances,
 )
@@ -714,7 +713,7 @@ class ProjectedKMeans(
         float
             The higher, the better.
         """
-        return -sum_distances(read_fitted_model(self), X, sample_weight)
+        return -sum_distances(read_fitted_model(self), X, sample_weight)[0]
 
     @explain_shortage()
     def drift(self, X: ArrayLike | RowSource, sample_weight: ArrayLike | None = None) -> float:
@@ -745,7 +744,7 @@ class ProjectedKMeans(
         """
         fitted, summary = read_fitted_model(self), summarize_model(self)
         assert summary is not None
-        return compare_squares(*measure_drift(fitted, X, sample_weight), summary.mean_square)
+        return compare_squares(*sum_distances(fitted, X, sample_weight), summary.mean_square)
 
     @explain_shortage()
     def representatives(

@@ -9,7 +9,7 @@ bound and the best clustering of all rounds count.
 from __future__ import annotations
 
 import math
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -40,10 +40,6 @@ MIN_GAIN, PATIENCE = 1e-6, 3
 MAX_CLUSTERINGS = 20
 
 
-# The most rows of the solver "sdp", whose matrices have as many rows and columns.
-MAX_SDP_ROWS = MAX_PART_ROWS
-
-
 def check_proofs(settings: Settings) -> None:
     """Raise one sentence if no fit can be asked for such a proof."""
     check_certificate(settings.certificate, settings.certificate_time)
@@ -53,9 +49,9 @@ def check_proofs(settings: Settings) -> None:
 
 def check_proof_size(n_samples: int) -> None:
     """Raise one sentence if there are too many rows for the solver "sdp"."""
-    if n_samples > MAX_SDP_ROWS:
+    if n_samples > MAX_PART_ROWS:  # its matrices have as many rows and columns
         raise ValueError(
-            f'solver="sdp" takes at most {MAX_SDP_ROWS} rows, and X has {n_samples}; '
+            f'solver="sdp" takes at most {MAX_PART_ROWS} rows, and X has {n_samples}; '
             'use solver="auto"'
         )
 
@@ -69,10 +65,11 @@ def certify_partition(
     run: Run,
 ) -> Finished:
     """Prove how far the inertia is from the lowest possible; settings must ask for a proof."""
-    methods = list_proofs(settings)
     if run.monitor.stopped:
         return found
-    proving = _Proving(settings, recipe, approach, reduced, found, run)
+    methods = list_proofs(settings)
+    deadline = Deadline(settings.certificate_time, run.monitor.is_over)
+    proving = _Proving(settings, recipe, approach, reduced, run, found, deadline)
     for method in methods:
         proving.prove(method)
         if settings.guarantee is not None:
@@ -80,107 +77,102 @@ def certify_partition(
     return proving.conclude()
 
 
+@dataclass
 class _Proving:
     """The best clustering and the best bound so far."""
 
-    def __init__(
-        self,
-        settings: Settings,
-        recipe: Recipe,
-        approach: Approach,
-        reduced: Reduced,
-        found: Finished,
-        run: Run,
-    ) -> None:
-        self._settings, self._recipe, self._reduced, self._run = settings, recipe, reduced, run
-        self._approach = approach
-        self._best = found
-        self._deadline = Deadline(settings.certificate_time, run.monitor.is_over)
-        self._goal = max(GOAL, settings.guarantee or 0.0)
-        self._n_clusterings = 0
-        self._bound: LowerBound | None = None
+    settings: Settings
+    recipe: Recipe
+    approach: Approach
+    reduced: Reduced
+    run: Run
+    best: Finished
+    deadline: Deadline
+    bound: LowerBound | None = None
+    n_clusterings: int = 0
 
     def prove(self, method: str) -> None:
         """Look for a better bound, and take better labels if the proof finds any."""
-        if self._bound is not None and (self._is_met() or self._deadline.is_over):
+        if self.bound is not None and (self._is_met() or self.deadline.is_over):
             return
-        original, best = self._reduced.original, self._best.polished
-        rows, left = original.source.select(), self._deadline.seconds_left
+        original, best = self.reduced.original, self.best.polished
+        rows, left = original.source.select(), self.deadline.seconds_left
         bound = bound_inertia(
             rows,
             original.weights,
-            self._recipe.n_clusters,
+            self.recipe.n_clusters,
             effort=EFFORTS[method],
-            key=self._recipe.key,
-            monitor=self._run.monitor,
+            key=self.recipe.key,
+            monitor=self.run.monitor,
             labels=np.asarray(best.labels),
             inertia=best.inertia + best.inertia_error,
-            goal=self._goal,
+            goal=self.goal,
             time_limit=None if math.isinf(left) else left,
-            n_threads=self._recipe.n_threads,
-            memory=self._recipe.memory.left_bytes,
+            n_threads=self.recipe.n_threads,
+            memory=self.recipe.memory.left_bytes,
         )
         if original.spherical:
             bound = to_unit_centers(bound, rows, original.weights)
-        free = self._recipe.limits is None  # a proof does not know of limits of cluster sizes
-        if bound.better_labels is not None and free and self._settings.solver in ("auto", "sdp"):
+        free = self.recipe.limits is None  # a proof does not know of limits of cluster sizes
+        if bound.better_labels is not None and free and self.settings.solver in ("auto", "sdp"):
             self._take_labels(bound.better_labels)
             bound = replace(bound, better_labels=None)
-        self._bound = bound if self._bound is None else _join(self._bound, bound)
+        self.bound = bound if self.bound is None else _join(self.bound, bound)
 
     def cluster_again(self, n_times: int) -> None:
         """Cluster the sketch from other first centers, while that gains anything."""
+        original, sketch = self.reduced
+        if not (isinstance(self.recipe.init, str) or callable(self.recipe.init)):
+            return  # another key gives the same first centers
         n_vain = 0
         for _ in range(n_times):
-            is_over = self._is_met() or self._deadline.is_over or n_vain == PATIENCE
-            if is_over or self._n_clusterings == MAX_CLUSTERINGS or not self._draws_centers():
+            is_over = self._is_met() or self.deadline.is_over or n_vain == PATIENCE
+            if is_over or self.n_clusterings == MAX_CLUSTERINGS:
                 return
-            self._n_clusterings += 1
-            n_vain = 0 if self._take(self._cluster()) else n_vain + 1
+            self.n_clusterings += 1
+            stream = open_stream(self.recipe.key, CERTIFICATE, self.n_clusterings)
+            recipe = replace(self.recipe, key=int(stream.integers(2**63)))
+            recipe = replace(recipe, solve=open_solver(self.settings, recipe))
+            run = Run(self.run.monitor)  # a checkpoint knows one clustering only
+            sketched = search_sketch(recipe, self.approach, original, sketch, run)
+            found = search_original(recipe, self.approach, original, sketch, sketched, run)
+            n_vain = 0 if self._take(Finished(*found)) else n_vain + 1
 
     def conclude(self) -> Finished:
         """Return the best clustering with what is proven about it."""
-        assert self._bound is not None
-        best = self._best.polished
-        certificate = Certificate.of(best.inertia, best.inertia_error, self._bound)
-        certificate = replace(certificate, of_any_size=self._recipe.limits is not None)
-        if self._settings.guarantee is not None:
-            why = "time" if self._deadline.is_over else "no gain"
-            certificate = certificate.judge(self._settings.guarantee, why)
-        return replace(self._best, certificate=certificate)
+        assert self.bound is not None
+        best = self.best.polished
+        certificate = Certificate.of(best.inertia, best.inertia_error, self.bound)
+        certificate = replace(certificate, of_any_size=self.recipe.limits is not None)
+        if self.settings.guarantee is not None:
+            why = "time" if self.deadline.is_over else "no gain"
+            certificate = certificate.judge(self.settings.guarantee, why)
+        return replace(self.best, certificate=certificate)
+
+    @property
+    def goal(self) -> float:
+        """The ratio of inertia to bound at which a proof may end."""
+        return max(GOAL, self.settings.guarantee or 0.0)
 
     def _is_met(self) -> bool:
         """Return whether the bound and the clustering are as near as was asked for."""
-        best = self._best.polished
-        known = 0.0 if self._bound is None else self._bound.value
-        return best.inertia + best.inertia_error <= self._goal * known
-
-    def _draws_centers(self) -> bool:
-        """Return whether another key gives other first centers."""
-        return isinstance(self._recipe.init, str) or callable(self._recipe.init)
-
-    def _cluster(self) -> Finished:
-        stream = open_stream(self._recipe.key, CERTIFICATE, self._n_clusterings)
-        recipe = replace(self._recipe, key=int(stream.integers(2**63)))
-        recipe = replace(recipe, solve=open_solver(self._settings, recipe))
-        run = Run(self._run.monitor)  # a checkpoint knows one clustering only
-        original, sketch = self._reduced
-        sketched = search_sketch(recipe, self._approach, original, sketch, run)
-        return Finished(*search_original(recipe, self._approach, original, sketch, sketched, run))
+        best = self.best.polished
+        known = 0.0 if self.bound is None else self.bound.value
+        return best.inertia + best.inertia_error <= self.goal * known
 
     def _take_labels(self, labels: Labels) -> None:
         """Take the clustering that a proof has found, if it is better with as many clusters."""
-        if len(np.unique(labels)) != self._recipe.n_clusters:
+        if len(np.unique(labels)) != self.recipe.n_clusters:
             return
-        original = self._reduced.original
+        original = self.reduced.original
         found = settle_labels(original, polish(original, describe(original, labels)))
-        self._take(replace(self._best, polished=found))
+        self._take(replace(self.best, polished=found))
 
     def _take(self, found: Finished) -> bool:
         """Keep a clustering if it is better; return whether it gains enough to go on."""
-        before = self._best.polished.inertia
+        before = self.best.polished.inertia
         if found.polished.inertia < before:
-            self._best = found
+            self.best = found
         return found.polished.inertia < (1 - MIN_GAIN) * before
 
 

@@ -19,7 +19,7 @@ from projected_kmeans.certificates.semidefinite.primal_rounding import describe,
 from projected_kmeans.choices import SKETCH_SOLVERS
 from projected_kmeans.keys import SOLVER, open_stream
 from projected_kmeans.passes.problem import Problem
-from projected_kmeans.results import Clustering, Labels
+from projected_kmeans.results import Clustering
 from projected_kmeans.running.checkpoint import Run
 from projected_kmeans.search.approach import choose_approach
 from projected_kmeans.search.exact import MAX_ROWS, find_optimum
@@ -37,23 +37,24 @@ def open_solver(settings: Settings, recipe: Recipe) -> SketchSolver | None:
     if isinstance(settings.solver, str) and settings.solver not in SKETCH_SOLVERS:
         return None
     n_times = 1 if isinstance(settings.n_init, str) else int(settings.n_init)
-    return partial(_solve, recipe, recipe.solver_name, n_times)
+    return partial(_solve, recipe, n_times)
 
 
-def _solve(recipe: Recipe, name: str, n_times: int, sketch: Problem, run: Run) -> Clustering:
+def _solve(recipe: Recipe, n_times: int, sketch: Problem, run: Run) -> Clustering:
     """Run a solver as often as ``n_init`` says; return the lowest inertia.
 
     A run of the solver is one unit of work: a callback, a time budget and Ctrl-C are asked between
     two of them, and a checkpoint stores each.
     """
-    if recipe.own_solver is None and name == "exact" and sketch.source.shape[0] > MAX_ROWS:
+    is_exact = recipe.own_solver is None and recipe.solver_name == "exact"
+    if is_exact and sketch.source.shape[0] > MAX_ROWS:
         return _prove_optimum(recipe, sketch, run)
     ended: list[Clustering] = []
     for index in range(n_times):
         known = run.recall(f"solved-{index}", Clustering)
         if known is None:
             with run.monitor.step("cluster", n_times, index):
-                known = _solve_once(recipe, name, sketch, index)
+                known = _solve_once(recipe, sketch, index)
                 run.monitor.report(index + 1, known.inertia)
             run.keep(f"solved-{index}", known)
         ended.append(known)
@@ -62,7 +63,7 @@ def _solve(recipe: Recipe, name: str, n_times: int, sketch: Problem, run: Run) -
     return ended[first_of_lowest([each.inertia for each in ended])]
 
 
-def _solve_once(recipe: Recipe, name: str, sketch: Problem, index: int) -> Clustering:
+def _solve_once(recipe: Recipe, sketch: Problem, index: int) -> Clustering:
     k, stream = recipe.n_clusters, open_stream(recipe.key, SOLVER, index)
     if recipe.own_solver is not None:
         # The key itself is the first seed, so that a caller can run the solver by hand.
@@ -71,9 +72,9 @@ def _solve_once(recipe: Recipe, name: str, sketch: Problem, index: int) -> Clust
         labels = run_own_solver(recipe.own_solver, rows, k, seed, sketch.weights)
         ended = describe_labels(sketch, labels, k)
         return replace(ended, n_iter=1, history=(ended.inertia,), converged=True)
-    if name == "orss06":
+    if recipe.solver_name == "orss06":
         return solve_orss06(sketch, k, stream)
-    if name == "kss04":
+    if recipe.solver_name == "kss04":
         return solve_by_samples(sketch, k, stream, max_iter=recipe.max_iter)
     ended = find_optimum(sketch, k)
     return replace(
@@ -87,7 +88,11 @@ def _prove_optimum(recipe: Recipe, sketch: Problem, run: Run) -> Clustering:
     The proof may find better labels, which are then taken. ``gamma`` of the result is what is
     proven; nothing may be, if the run is stopped before.
     """
-    k, best = recipe.n_clusters, _search(recipe, sketch, run)
+    k = recipe.n_clusters
+    settings = Settings(k, projection=None, inertia_tol=0.0)
+    approach = choose_approach(settings, Sizes.of(sketch.source, k))
+    free = replace(recipe, solve=None, projection=None, init="k-means++", limits=None)
+    best = search_sketch(free, approach, sketch, sketch, Run(run.monitor))
     if run.monitor.stopped:
         return best
     bound = bound_inertia(
@@ -102,25 +107,11 @@ def _prove_optimum(recipe: Recipe, sketch: Problem, run: Run) -> Clustering:
         n_threads=recipe.n_threads,
         memory=recipe.memory.left_bytes,
     )
-    if bound.better_labels is not None:
-        best = _take_better(sketch, best, bound.better_labels)
+    labels = bound.better_labels
+    if labels is not None and len(np.unique(labels)) == k:
+        better = polish(sketch, describe(sketch, labels))
+        if better.inertia < best.inertia:
+            history = (*best.history, better.inertia)
+            best = replace(better, n_iter=best.n_iter, history=history)
     proven = Certificate.of(best.inertia, best.inertia_error, bound)
     return replace(best, gamma=proven.ratio if proven.certain else None, converged=True)
-
-
-def _search(recipe: Recipe, sketch: Problem, run: Run) -> Clustering:
-    """Return what the default search of these rows finds without a map."""
-    settings = Settings(recipe.n_clusters, projection=None, inertia_tol=0.0)
-    approach = choose_approach(settings, Sizes.of(sketch.source, recipe.n_clusters))
-    free = replace(recipe, solve=None, projection=None, init="k-means++", limits=None)
-    return search_sketch(free, approach, sketch, sketch, Run(run.monitor))
-
-
-def _take_better(sketch: Problem, best: Clustering, labels: Labels) -> Clustering:
-    """Return the clustering of labels that a proof has found, if it is better with k clusters."""
-    if len(np.unique(labels)) != len(best.mass):
-        return best
-    better = polish(sketch, describe(sketch, labels))
-    if not better.inertia < best.inertia:
-        return best
-    return replace(better, n_iter=best.n_iter, history=(*best.history, better.inertia))

@@ -9,7 +9,6 @@ c; its proof needs 627,200. Sentences here promise no more than that.
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -19,7 +18,7 @@ import numpy as np
 from sklearn.exceptions import DataDimensionalityWarning
 
 from projected_kmeans.checks import check_count
-from projected_kmeans.estimator.fit_warnings import find_caller_level
+from projected_kmeans.estimator.fit_warnings import warn_caller
 from projected_kmeans.projections.target_dimension import RULES, target_dimension
 from projected_kmeans.search.kss04 import DEFAULT_EPS
 
@@ -36,31 +35,17 @@ CHANCE = 0.97
 
 @dataclass(frozen=True)
 class Dimensions:
-    """The t of Algorithm 1, and where it comes from.
+    """The t of Algorithm 1, and where it comes from."""
 
-    Attributes
-    ----------
-    n_clusters, n_features : int
-        k and d.
-    eps : float
-        The error parameter.
-    t : int
-        Dimensions of the sketch.
-    rule : {"boutsidis2010", "n_features", "n_components"}
-        The paper's rule; the number of columns, if the rule asks for more; or the caller.
-    constant : float
-        c: t is c k / eps^2, up to rounding.
-    wanted : int
-        The t of the paper's rule, which may be more than there are columns.
-    """
-
-    n_clusters: int
-    n_features: int
-    eps: float
-    t: int
+    n_clusters: int  # k
+    n_features: int  # d
+    eps: float  # the error parameter
+    t: int  # dimensions of the sketch
+    # "boutsidis2010" is the paper's rule; "n_features" if it asks for more than there are columns;
+    # "n_components" if the caller chose t.
     rule: str
-    constant: float
-    wanted: int
+    constant: float  # c: t is c k / eps^2, up to rounding
+    wanted: int  # the t of the paper's rule, which may be more than there are columns
 
     @property
     def needed(self) -> int:
@@ -76,13 +61,6 @@ def choose_dimensions(
     n_features: int = 2**62,
 ) -> Dimensions:
     """Return the t of Algorithm 1: step 1, at most the number of columns.
-
-    Parameters
-    ----------
-    n_clusters, eps, constant, n_components
-        As in `random_projection_kmeans`.
-    n_features : int
-        d.
 
     Examples
     --------
@@ -114,27 +92,17 @@ def choose_dimensions(
 def warn_of_dimensions(chosen: Dimensions) -> None:
     """Warn if the paper's rule asks for more dimensions than there are columns."""
     if chosen.rule == "n_features":
-        warnings.warn(
+        warn_caller(
             f"t = c k / eps^2 = {chosen.wanted:,} exceeds the {chosen.n_features:,} columns of the "
             f"rows, so that t = {chosen.t:,} signs are used, which reduces nothing; use a larger "
             "eps, or cluster the rows themselves",
             DataDimensionalityWarning,
-            stacklevel=find_caller_level(),
         )
 
 
 @dataclass(frozen=True)
 class Theorem1:
     """What Theorem 1 says about one run of Algorithm 1.
-
-    Attributes
-    ----------
-    dimensions : Dimensions
-        The t of the run.
-    gamma : float or None
-        The ratio that the solver reaches on the sketch, if it is known.
-    delta_gamma : float or None
-        The probability that it does not, if it is known.
 
     Examples
     --------
@@ -144,22 +112,15 @@ class Theorem1:
     """
 
     dimensions: Dimensions
-    gamma: float | None = None
-    delta_gamma: float | None = None
+    gamma: float | None = None  # the ratio that the solver reaches on the sketch, if it is known
+    delta_gamma: float | None = None  # the probability that it does not, if it is known
 
     @classmethod
     def of(cls, dimensions: Dimensions, solver: str, proven_gamma: float | None) -> Theorem1:
-        """Return what the theorem says after a solver of this name.
+        """Return what the theorem says; a proven gamma holds for this sketch with certainty.
 
-        Parameters
-        ----------
-        dimensions : Dimensions
-            The t of the run.
-        solver : str
-            The solver. "kss04" aims at 1 + eps' with fewer samples than its proof needs, so that
-            its delta_gamma is not known.
-        proven_gamma : float or None
-            The ratio that the solver has proven for this sketch, which holds with certainty.
+        "kss04" aims at 1 + eps' with fewer samples than its proof needs, so that its delta_gamma is
+        not known.
         """
         if proven_gamma is not None and math.isfinite(proven_gamma):
             return cls(dimensions, proven_gamma, 0.0)
@@ -206,28 +167,24 @@ class Theorem1:
 least 0.97; it is not proven for t = 34 (c = 1): its proof needs t = 20,906,667, and c = 1 has \
 only been enough in experiments
         """
-        return f"{self._describe_bound()}; {self._describe_proof()}"
-
-    def _describe_bound(self) -> str:
-        known = 1 + self.dimensions.eps
-        if self.bound is None:
-            return (
-                f"the bound of Theorem 1 is F <= (1 + {known:g} gamma) times the minimum, and the "
-                "gamma of this solver is not known"
-            )
-        chance = f"{CHANCE} less the unknown probability that the solver misses this gamma"
-        if self.probability is not None:
-            chance = f"{self.probability:g}"
-        return (
-            f"the bound of Theorem 1 is F <= {self.bound:.6g} times the minimum "
-            f"(gamma = {self.gamma:.6g}), with probability at least {chance}"
-        )
-
-    def _describe_proof(self) -> str:
         chosen = self.dimensions
+        bound = (
+            f"the bound of Theorem 1 is F <= (1 + {1 + chosen.eps:g} gamma) times the minimum, and "
+            "the gamma of this solver is not known"
+        )
+        if self.bound is not None:
+            chance = f"{CHANCE} less the unknown probability that the solver misses this gamma"
+            if self.probability is not None:
+                chance = f"{self.probability:g}"
+            bound = (
+                f"the bound of Theorem 1 is F <= {self.bound:.6g} times the minimum "
+                f"(gamma = {self.gamma:.6g}), with probability at least {chance}"
+            )
         if self.proven:
-            return f"t = {chosen.t:,} is as large as its proof needs"
-        used = f"t = {chosen.t:,} (c = {chosen.constant:.3g})"
-        needs = f"it is not proven for {used}: its proof needs t = {chosen.needed:,}"
-        enough = "and c = 1 has only been enough in experiments"
-        return f"{needs}, {enough}" if chosen.constant >= 1 else f"{needs}, {enough}, not this c"
+            return f"{bound}; t = {chosen.t:,} is as large as its proof needs"
+        other = "" if chosen.constant >= 1 else ", not this c"
+        return (
+            f"{bound}; it is not proven for t = {chosen.t:,} (c = {chosen.constant:.3g}): its "
+            f"proof needs t = {chosen.needed:,}, and c = 1 has only been enough in "
+            f"experiments{other}"
+        )
