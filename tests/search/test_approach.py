@@ -112,6 +112,8 @@ def test_few_columns_are_reduced_only_if_asked() -> None:
     assert choose_map(Settings(40), sizes).name is None
     chosen = choose_map(Settings(40, n_components=9), sizes)
     assert chosen == ("svd", 9, "n_components=9 is fewer than 50 columns")
+    reason = choose_map(Settings(40), sizes).reason
+    assert reason == "50 columns are too few for a sketch to save work"
 
 
 @pytest.mark.parametrize("name", ["sign", "sparse-sign", "hadamard", "gaussian", "svd", "columns"])
@@ -201,6 +203,7 @@ def test_levels_grow_to_all_rows(n: int, k: int) -> None:
 def test_few_rows_are_one_level() -> None:
     """Where a sample would not save much, all rows are searched at once."""
     assert choose(10, (3000, 300)).level_rows == (3000,)
+    assert choose(10).level_rows == (2048, 10_240, 90_000)
     assert choose(5000, (60_000, 300)).level_rows == (60_000,)
     assert len(choose(10, (10**6, 300)).level_rows) > 2
 

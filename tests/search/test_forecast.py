@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from projected_kmeans.search.approach import choose_approach
-from projected_kmeans.search.forecast import forecast, forecast_fit, measure_speed
+from projected_kmeans.search.forecast import forecast_fit, measure_speed
 from projected_kmeans.search.memory_plan import count_bytes
 from projected_kmeans.search.settings import Settings, Sizes
 
@@ -17,8 +17,8 @@ SIZES = Sizes(90_000, 784, 100, 4)
 def test_forecasts_grow_with_the_work(k: int) -> None:
     """More rows take longer in all, and more memory; all numbers are positive."""
     sizes, many = Sizes(90_000, 784, k, 4), Sizes(900_000, 784, k, 4)
-    one = forecast(sizes, choose_approach(Settings(k), sizes))
-    ten = forecast(many, choose_approach(Settings(k), many))
+    one = forecast_fit(Settings(k), sizes)
+    ten = forecast_fit(Settings(k), many)
     assert set(one.seconds) == {"check", "reduce", "seed", "cluster", "lift", "polish"}
     assert all(0 < seconds < np.inf for seconds in (*one.seconds.values(), *ten.seconds.values()))
     assert one.total == pytest.approx(sum(one.seconds.values()))
@@ -32,11 +32,11 @@ def test_more_clusters_take_longer() -> None:
     totals = []
     for k in (10, 100, 1000, 10_000):
         sizes = Sizes(200_000, 256, k, 4)
-        totals.append(forecast(sizes, choose_approach(Settings(k), sizes)).total)
+        totals.append(forecast_fit(Settings(k), sizes).total)
     assert totals == sorted(totals)
     sizes = Sizes(200_000, 256, 10_000, 4)
-    full = choose_approach(Settings(10_000, solver="lloyd"), sizes)
-    assert forecast(sizes, full).seconds["cluster"] > totals[-1]
+    full = forecast_fit(Settings(10_000, solver="lloyd"), sizes)
+    assert full.seconds["cluster"] > totals[-1]
 
 
 @pytest.mark.parametrize("projection", ["svd", "sign", "sparse-sign", None])
@@ -45,16 +45,10 @@ def test_the_forecast_counts_the_bytes_of_the_memory_plan(
     projection: str | None, limited: bool
 ) -> None:
     """Megabytes are those that a limit of memory is compared with."""
-    approach = choose_approach(Settings(100, projection=projection, balanced=limited), SIZES)
-    counted = count_bytes(SIZES, approach, approach.n_components, limited=limited)
-    assert forecast(SIZES, approach, limited=limited).megabytes == counted.total / 2**20
-
-
-def test_a_fit_is_forecast_by_its_settings() -> None:
-    """The forecast of settings is that of the approach that they lead to."""
-    settings = Settings(100, balanced=True)
+    settings = Settings(100, projection=projection, balanced=limited)
     approach = choose_approach(settings, SIZES)
-    assert forecast_fit(settings, SIZES) == forecast(SIZES, approach, limited=True)
+    counted = count_bytes(SIZES, approach, approach.n_components, limited=limited)
+    assert forecast_fit(settings, SIZES).megabytes == counted.total / 2**20
 
 
 def test_limits_of_sizes_cost_passes() -> None:
@@ -71,8 +65,7 @@ def test_limits_of_sizes_cost_passes() -> None:
 
 def test_no_map_costs_nothing_to_reduce_and_lift() -> None:
     """Without a projection there is nothing to reduce, to lift or to polish."""
-    approach = choose_approach(Settings(100, projection=None), SIZES)
-    seconds = forecast(SIZES, approach).seconds
+    seconds = forecast_fit(Settings(100, projection=None), SIZES).seconds
     assert [seconds[step] for step in ("reduce", "lift", "polish")] == [0, 0, 0]
 
 

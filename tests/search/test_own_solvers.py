@@ -13,7 +13,6 @@ from projected_kmeans.search.own_solvers import (
     check_own_solver,
     check_weighted_solver,
     run_own_solver,
-    takes_weights,
 )
 from tests.support.normal_rows import draw_normal_rows
 
@@ -99,8 +98,8 @@ def test_what_is_no_solver_is_refused() -> None:
 
 def test_who_takes_weights() -> None:
     """Weights are refused for a solver whose signature does not name them."""
-    assert takes_weights(KMeans())
-    assert not takes_weights(AgglomerativeClustering())
-    assert not takes_weights(dict)  # has no signature
+    check_weighted_solver(KMeans())
+    with pytest.raises(ValueError, match="solver dict takes no sample_weight"):
+        check_weighted_solver(dict)  # has no signature
     with pytest.raises(ValueError, match="solver AgglomerativeClustering takes no sample_weight"):
         check_weighted_solver(AgglomerativeClustering())

@@ -23,6 +23,7 @@ from projected_kmeans.blocks.block_source import BlockSource
 from projected_kmeans.blocks.row_arrays import put_entries
 from projected_kmeans.certificates.certificate import Certificate
 from projected_kmeans.documents import Seconds, from_document
+from projected_kmeans.passes.problem import Problem
 from projected_kmeans.passes.stored_partitions import are_centers, is_partition
 from projected_kmeans.projections.map_protocol import RandomMap, Transformer
 from projected_kmeans.results import Clustering, Floats, Labels
@@ -32,7 +33,7 @@ from projected_kmeans.running.monitor import Monitor
 from projected_kmeans.search.own_solvers import Clusterer
 from projected_kmeans.search.recipe import Recipe
 from projected_kmeans.search.reduction import MAP, recall_map
-from projected_kmeans.search.trimming import Trimmed
+from projected_kmeans.search.trimming import LAST_PASSES, run_trimmed
 
 # Parameters of a `ProjectedKMeans` that do not change its result. The key of the recipe stands for
 # `random_state`.
@@ -61,8 +62,13 @@ class Finished:
     trimmed: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, np.int64))
     trim_distance: float | None = None
 
-    def trim(self, ended: Trimmed) -> Finished:
-        """Return the same with a partition of which far rows are set aside."""
+    def trim(self, share: float, original: Problem, weights: Floats | None) -> Finished:
+        """Return what passes over the original rows that set far rows aside make of the partition.
+
+        ``weights`` are those of the caller; in the problem those of far rows are 0 already.
+        """
+        whole = replace(original, weights=weights)
+        ended = run_trimmed(whole, self.polished.centers, share, LAST_PASSES)
         far = np.flatnonzero(~ended.kept).astype(np.int64)
         return replace(self, polished=ended.partition, trimmed=far, trim_distance=ended.distance)
 

@@ -86,7 +86,7 @@ from projected_kmeans.search.settings import (
     renumber_init,
 )
 from projected_kmeans.search.storage import open_storage
-from projected_kmeans.search.trimming import trim_partition, weigh_near_rows
+from projected_kmeans.search.trimming import weigh_near_rows
 from projected_kmeans.sources.memory_shortage import explain_shortage
 from projected_kmeans.sources.protocol import RowSource
 from projected_kmeans.streaming.continued_model import ModelSummary, compare_squares
@@ -525,9 +525,7 @@ class ProjectedKMeans(
                         reduced = reduced.forget()
                     finished = Finished(*search_original(recipe, approach, *reduced, sketched, run))
                     if self.trim:
-                        centers = finished.polished.centers
-                        ended = trim_partition(self.trim, reduced.original, weights, centers)
-                        finished = finished.trim(ended)
+                        finished = finished.trim(self.trim, reduced.original, weights)
                     if proofs:
                         finished = certify_partition(
                             settings, recipe, approach, reduced, finished, run

@@ -145,13 +145,7 @@ def choose_approach(settings: Settings, sizes: Sizes, learnt: Any = None) -> App
 
 
 def _choose_levels(n_rows: int, n_clusters: int) -> tuple[int, ...]:
-    """Return the rows of every level.
-
-    Examples
-    --------
-    >>> _choose_levels(90_000, 10), _choose_levels(90_000, 1000)
-    ((2048, 10240, 90000), (90000,))
-    """
+    """Return the rows of every level, the samples first."""
     levels: list[int] = []
     rows = max(MIN_LEVEL_ROWS, ROWS_PER_CLUSTER * n_clusters)
     while 3 * rows <= n_rows and (not levels or rows <= MAX_LEVEL_ROWS):
@@ -234,15 +228,7 @@ def choose_map(settings: Settings, sizes: Sizes) -> MapChoice:
 
 
 def _choose_automatic_map(sizes: Sizes, eps: float | None) -> MapChoice:
-    """Return what projection="auto" means: principal directions, signs or no map.
-
-    Examples
-    --------
-    >>> _choose_automatic_map(Sizes(90_000, 784, 100, 4), None)[:2]
-    ('svd', 64)
-    >>> _choose_automatic_map(Sizes(90_000, 50, 100, 4), None).reason
-    '50 columns are too few for a sketch to save work'
-    """
+    """Return what projection="auto" means: principal directions, signs or no map."""
     n, d, k = sizes.n_rows, sizes.n_columns, sizes.n_clusters
     # Bytes to find the most directions: two copies of the sampled rows, and three matrices as wide
     # as the sign sketch. With fewer than twice as many rows as the sample wants, the map reads all

@@ -67,11 +67,10 @@ class Forecast:
         return sum(self.seconds.values())
 
 
-def forecast(
-    sizes: Sizes, approach: Approach, n_threads: int = 0, *, limited: bool = False
-) -> Forecast:
-    """Return what an approach will cost on this machine; the first call times the machine."""
-    speed = measure_speed(n_threads)
+def forecast_fit(settings: Settings, sizes: Sizes) -> Forecast:
+    """Return what a fit will cost, as far as sizes tell; the first call times the machine."""
+    approach, limited = choose_approach(settings, sizes), limits_sizes(settings)
+    speed = measure_speed(settings.n_threads or 0)
     summing = sizes.n_entries / speed.sums
     met = approach.n_near // 2 or sizes.n_clusters
     polish_pass = 2.0 * sizes.n_entries * met / speed.products + summing + SECONDS_PER_STEP
@@ -100,12 +99,6 @@ def forecast(
         seconds["polish"] += min(approach.polish_iter, ORIGINAL_PASSES) * choosing
     n_bytes = count_bytes(sizes, approach, approach.n_components, limited=limited).total
     return Forecast(seconds, n_bytes / 2**20)
-
-
-def forecast_fit(settings: Settings, sizes: Sizes) -> Forecast:
-    """Return what a fit with these settings will cost, as far as sizes tell."""
-    approach, n_threads = choose_approach(settings, sizes), settings.n_threads or 0
-    return forecast(sizes, approach, n_threads, limited=limits_sizes(settings))
 
 
 @dataclass(frozen=True)

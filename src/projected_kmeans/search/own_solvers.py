@@ -70,18 +70,14 @@ def name_function(function: LabelFunction) -> str:
     return str(getattr(function, "__qualname__", type(function).__name__))
 
 
-def takes_weights(solver: OwnSolver) -> bool:
-    """Return whether a solver has a parameter ``sample_weight``: of its ``fit``, or its own."""
+def check_weighted_solver(solver: OwnSolver) -> None:
+    """Raise if rows have weights that this solver would ignore: it has no ``sample_weight``."""
     try:
         called = solver.fit if isinstance(solver, Clusterer) else solver
-        return WEIGHTS in inspect.signature(called).parameters
+        takes_weights = WEIGHTS in inspect.signature(called).parameters
     except ValueError:  # a function in C without a signature
-        return False
-
-
-def check_weighted_solver(solver: OwnSolver) -> None:
-    """Raise if rows have weights that this solver would ignore."""
-    if not takes_weights(solver):
+        takes_weights = False
+    if not takes_weights:
         raise ValueError(
             f"the solver {name_solver(solver)} takes no {WEIGHTS}; use a solver that does, or no "
             "weights"

@@ -101,17 +101,15 @@ def _check_stored_rows(checked: CheckedBlocks, run: Run) -> None:
         run.checkpoint.keep("check", CheckedRows(done, checked.ranges_so_far))
         run.monitor.report(done)
 
-    first, known = 0, run.recall("check", CheckedRows, partial(_fits_rows, checked.shape))
+    def fits(known: CheckedRows) -> bool:
+        return 0 <= known.n_rows <= checked.shape[0] and known.ranges.fits(checked.shape[1])
+
+    first, known = 0, run.recall("check", CheckedRows, fits)
     if known is not None:
         first = known.n_rows
         checked.resume(known.ranges)
         run.monitor.skip(first)
     checked.check(report, first)
-
-
-def _fits_rows(shape: tuple[int, int], known: CheckedRows) -> bool:
-    """Return whether an earlier run can have known this of rows of that shape."""
-    return 0 <= known.n_rows <= shape[0] and known.ranges.fits(shape[1])
 
 
 def _sketch_rows(

@@ -241,13 +241,7 @@ def check_sizes(settings: Settings, n_samples: int, n_features: int) -> None:
 
 
 def count_trimmed(share: float, n_rows: int) -> int:
-    """Return how many of n rows without weights a share is, rounded down.
-
-    Examples
-    --------
-    >>> count_trimmed(0.29, 100), count_trimmed(0.01, 99)
-    (29, 0)
-    """
+    """Return how many of n rows without weights a share is, rounded down."""
     return math.floor(share * n_rows * ROUNDING)
 
 
@@ -265,13 +259,7 @@ def list_proofs(settings: Settings) -> tuple[str, ...]:
 
 
 def parse_memory(limit: int | str | None) -> int | None:
-    """Return a limit of memory in bytes: bytes, or a number with a unit; None if there is none.
-
-    Examples
-    --------
-    >>> parse_memory("1.5 GB"), parse_memory("64KiB"), parse_memory(None)
-    (1500000000, 65536, None)
-    """
+    """Return a limit of memory in bytes: bytes, or a number with a unit; None if there is none."""
     if limit is None:
         return None
     if not isinstance(limit, str):

@@ -53,38 +53,17 @@ class Trimmed(NamedTuple):
 def weigh_near_rows(
     trim: float, recipe: Recipe, source: BlockSource, weights: Floats | None
 ) -> Floats | None:
-    """Return the weights of rows with 0 for rows that seem far; unchanged without ``trim``."""
-    if not trim:
-        return weights
+    """Return the weights of rows with 0 for rows that seem far."""
     ranges = scan_columns(source, recipe.n_threads)
     spherical = recipe.metric == "cosine"
     problem = open_problem(source, ranges, weights, recipe.n_threads, spherical=spherical)
     return _weigh(problem, _keep_by_sample(problem, recipe.n_clusters, trim, recipe.key)).weights
 
 
-def trim_partition(
-    trim: float, original: Problem, weights: Floats | None, centers: Floats
-) -> Trimmed:
-    """Return the partition after passes from given centers that set far rows aside.
-
-    ``weights`` are those of the caller; of the ``original`` problem some may be 0 because of
-    `weigh_near_rows`.
-    """
-    whole = Problem(
-        original.source, original.ranges, weights, original.n_threads, original.spherical
-    )
-    return run_trimmed(whole, centers, trim, LAST_PASSES)
-
-
 def keep_near(squared: Floats, weights: Floats | None, share: float) -> NDArray[np.bool_]:
     """Return which rows are kept if the farthest are set aside, up to a share of their weight.
 
     Of equally far rows the later ones are set aside first.
-
-    Examples
-    --------
-    >>> keep_near(np.array([4.0, 1.0, 4.0, 9.0]), None, 0.5).tolist()
-    [True, True, False, False]
     """
     kept = np.ones(len(squared), dtype=np.bool_)
     farthest = np.lexsort((np.arange(len(squared)), squared))[::-1]
