@@ -76,7 +76,8 @@ class Finished:
     def labels(self) -> Labels:
         """The cluster of every row; -1 for rows that were set aside."""
         labels = self.polished.labels.copy()
-        put_entries(labels, self.trimmed, np.full(len(self.trimmed), -1))
+        if len(self.trimmed):
+            put_entries(labels, self.trimmed, np.full(len(self.trimmed), -1))
         return labels
 
 

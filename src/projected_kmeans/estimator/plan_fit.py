@@ -107,9 +107,14 @@ class Plan:
         where = f"in {way.n_components} dimensions ({way.projection or 'no projection'})"
         change = self.chosen.inertia_change
         told = "" if change is None else f", inertia {100 * change:+.2g} %"
+        memory = self.chosen.memory
+        if self.stored:
+            told += f"; rows are read in blocks of {memory.block_bytes / 2**20:.3g} MB"
+        if not memory.sketch_in_memory:
+            told += "; the sketch lies in a temporary file"
         return (
             f"cluster {where}, as {way.reason}; about {cost.total:.2g} s and "
-            f"{cost.megabytes:.3g} MB beyond the data{told}{self._describe_storage()}"
+            f"{cost.megabytes:.3g} MB beyond the data{told}"
         )
 
     def tabulate(self) -> ResultTable:
@@ -131,13 +136,6 @@ class Plan:
 
     def _repr_html_(self) -> str:
         return self.tabulate().to_html()
-
-    def _describe_storage(self) -> str:
-        """Return what is read in blocks and what is kept in a file, or nothing."""
-        memory = self.chosen.memory
-        blocks = f"; rows are read in blocks of {memory.block_bytes / 2**20:.3g} MB"
-        in_file = "; the sketch lies in a temporary file"
-        return (blocks if self.stored else "") + ("" if memory.sketch_in_memory else in_file)
 
 
 def plan_fit(

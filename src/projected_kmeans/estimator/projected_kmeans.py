@@ -64,17 +64,14 @@ from projected_kmeans.estimator.representatives import Representatives, find_rep
 from projected_kmeans.estimator.sketch_solvers import open_solver
 from projected_kmeans.keys import RandomState
 from projected_kmeans.passes.moments import explain_share, largest_inertia, normalize
+from projected_kmeans.passes.size_limits import resolve_limits
 from projected_kmeans.results import FitState, Floats
 from projected_kmeans.running.interrupts import catch_interrupts
 from projected_kmeans.running.monitor import Monitor
 from projected_kmeans.search.approach import Approach, choose_approach
 from projected_kmeans.search.forecast import Forecast, forecast_fit
 from projected_kmeans.search.levels import search_original, search_sketch
-from projected_kmeans.search.recipe import (
-    Recipe,
-    read_limits,
-    resolve_recipe,
-)
+from projected_kmeans.search.recipe import Recipe, resolve_recipe
 from projected_kmeans.search.reduction import reduce_rows
 from projected_kmeans.search.settings import (
     Settings,
@@ -1132,7 +1129,14 @@ def _resolve(settings: Settings, sizes: Sizes, rows: BlockSource, weights: Float
     """Return what a fit depends on beside the rows; raise or warn where that does not suit them."""
     limits = None
     if limits_sizes(settings):
-        limits = read_limits(settings, rows.shape[0], weights)
+        limits = resolve_limits(
+            settings.min_cluster_size,
+            settings.max_cluster_size,
+            balanced=bool(settings.balanced),
+            n_clusters=int(settings.n_clusters),
+            n_rows=sizes.n_rows,
+            weights=weights,
+        )
     if settings.solver == "sdp":
         check_proof_size(rows.shape[0])
     recipe = resolve_recipe(

@@ -46,6 +46,9 @@ SECONDS_PER_COST, SECONDS_PER_CHOICE, SECONDS_PER_SIZE = 3e-10, 1e-7, 1e-5
 SECONDS_PER_CENTER, SECONDS_PER_ROW = 1e-4, 2e-9
 SECONDS_PER_PASS, SECONDS_PER_STEP = 5e-4, 3e-3
 
+# Adding an entry to the exact sum of its cluster takes as long as this many operations of products.
+OPERATIONS_PER_SUM = 70
+
 # A product of sparse rows with centers takes this factor longer, because it reads scattered memory.
 SPARSE_FACTOR = 12.0
 
@@ -71,7 +74,7 @@ def forecast_fit(settings: Settings, sizes: Sizes) -> Forecast:
     """Return what a fit will cost, as far as sizes tell; the first call times the machine."""
     approach, limited = choose_approach(settings, sizes), limits_sizes(settings)
     speed = measure_speed(settings.n_threads or 0)
-    summing = sizes.n_entries / speed.sums
+    summing = sizes.n_entries / (speed.products / OPERATIONS_PER_SUM)
     met = approach.n_near // 2 or sizes.n_clusters
     polish_pass = 2.0 * sizes.n_entries * met / speed.products + summing + SECONDS_PER_STEP
     row_seconds = _row_seconds(sizes, approach, speed, sizes.n_clusters)
@@ -107,11 +110,6 @@ class Speed:
 
     products: float
     reads: float
-
-    @property
-    def sums(self) -> float:
-        """Entries that are summed exactly over clusters in a second."""
-        return self.products / 70
 
 
 @cache

@@ -11,15 +11,15 @@ from sklearn.base import clone
 
 from projected_kmeans.keys import resolve_key
 from projected_kmeans.passes.problem import Problem
-from projected_kmeans.passes.size_limits import SizeLimits, resolve_limits
+from projected_kmeans.passes.size_limits import SizeLimits
 from projected_kmeans.projections.map_protocol import RandomMap, Transformer, fit_shape
 from projected_kmeans.projections.named_maps import MAPS
-from projected_kmeans.results import Clustering, Floats
+from projected_kmeans.results import Clustering
 from projected_kmeans.running.checkpoint import Run
 from projected_kmeans.search.approach import DEFAULT_EPS, choose_map
 from projected_kmeans.search.memory_plan import MemoryPlan, plan_memory
 from projected_kmeans.search.own_solvers import OwnSolver, name_solver
-from projected_kmeans.search.settings import Settings, Sizes, limits_sizes, list_proofs
+from projected_kmeans.search.settings import Settings, Sizes, list_proofs
 
 # From the sketch to a partition: a solver that the paper names, or one of the caller.
 SketchSolver: TypeAlias = Callable[[Problem, Run], Clustering]
@@ -55,10 +55,7 @@ def resolve_recipe(
     keeps_rows: bool = False,
     limits: SizeLimits | None = None,
 ) -> Recipe:
-    """Return the recipe for rows of this size; `plan_memory` says where they can lie.
-
-    ``limits`` are what `read_limits` returns.
-    """
+    """Return the recipe for rows of this size; `plan_memory` says where they can lie."""
     key, solver = resolve_key(settings.random_state), settings.solver
     name = solver if isinstance(solver, str) else name_solver(solver)
     takes_array = solver == "exact" or not isinstance(solver, str)
@@ -99,20 +96,6 @@ def resolve_recipe(
         solver_name=name,
         own_solver=None if isinstance(solver, str) else solver,
         limits=limits,
-    )
-
-
-def read_limits(settings: Settings, n_rows: int, weights: Floats | None) -> SizeLimits | None:
-    """Return the limits of cluster sizes for rows; raise if no partition can keep them."""
-    if not limits_sizes(settings):
-        return None
-    return resolve_limits(
-        settings.min_cluster_size,
-        settings.max_cluster_size,
-        balanced=bool(settings.balanced),
-        n_clusters=int(settings.n_clusters),
-        n_rows=n_rows,
-        weights=weights,
     )
 
 
