@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import Enum
+from functools import partial
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -44,9 +45,10 @@ class Role(Enum):
     """What a kernel does with an array.
 
     READ, UPDATE and FILL are for arrays with an entry for each row: the kernel gets the part for
-    the rows of its block. ADD, MINIMUM, MAXIMUM and FIRST are for totals over all rows: the kernel
-    gets the whole array, and the totals of several blocks can be merged in any order. FIRST is for
-    lists of rows of the type `RANKED`: each list keeps the rows that come first.
+    the rows of its block, and with FILL it does not read it. ADD, MINIMUM, MAXIMUM and FIRST are
+    for totals over all rows: the kernel gets the whole array, and the totals of several blocks can
+    be merged in any order, so sums must be exact. FIRST is for lists of rows of the type `RANKED`,
+    merged by `merge_ranked`: each list keeps the rows that come first.
     """
 
     READ = "read"
@@ -119,44 +121,15 @@ class Use(NamedTuple):
     role: Role
     array: Any
 
-    def part(self, span: slice) -> Any:
-        """Return what the kernel gets for a range of rows."""
-        return self.array[span] if self.role.of_rows and self.array is not None else self.array
 
-
-def read(array: NDArray[Any] | None) -> Use:
-    """Let a kernel read the part of an array for its rows."""
-    return Use(Role.READ, array)
-
-
-def update(array: NDArray[Any]) -> Use:
-    """Let a kernel read and overwrite the part of an array for its rows."""
-    return Use(Role.UPDATE, array)
-
-
-def fill(array: Any) -> Use:
-    """Let a kernel overwrite the part of an array for its rows without reading it."""
-    return Use(Role.FILL, array)
-
-
-def add(array: NDArray[Any]) -> Use:
-    """Let a kernel add to the entries of an array; the sums must be exact in any order."""
-    return Use(Role.ADD, array)
-
-
-def minimum(array: NDArray[Any]) -> Use:
-    """Let a kernel lower the entries of an array to the minimum over its rows."""
-    return Use(Role.MINIMUM, array)
-
-
-def maximum(array: NDArray[Any]) -> Use:
-    """Let a kernel raise the entries of an array to the maximum over its rows."""
-    return Use(Role.MAXIMUM, array)
-
-
-def first(array: NDArray[Any]) -> Use:
-    """Let a kernel merge its rows into lists of the type `RANKED` by `merge_ranked`."""
-    return Use(Role.FIRST, array)
+# Each is called with an array and says what a kernel does with it.
+read = partial(Use, Role.READ)
+update = partial(Use, Role.UPDATE)
+fill = partial(Use, Role.FILL)
+add = partial(Use, Role.ADD)
+minimum = partial(Use, Role.MINIMUM)
+maximum = partial(Use, Role.MAXIMUM)
+first = partial(Use, Role.FIRST)
 
 
 @dataclass(frozen=True)
@@ -187,7 +160,10 @@ class Task:
 
     def parts(self, span: slice) -> list[Any]:
         """Return what the kernel gets of its arrays for a range of rows."""
-        return [use.part(span) for use in self.uses]
+        return [
+            use.array[span] if use.role.of_rows and use.array is not None else use.array
+            for use in self.uses
+        ]
 
     def run(self, block: Block) -> None:
         """Call the kernel with a block of rows in this process."""
