@@ -52,18 +52,10 @@ Found = TypeVar("Found")
 
 
 class Libraries(NamedTuple):
-    """The BLAS libraries of the process, as threadpoolctl controls them.
+    """The BLAS libraries of the process, as threadpoolctl controls them."""
 
-    Attributes
-    ----------
-    shared : list
-        Those whose limit is one for the whole process.
-    of_threads : list
-        Those on OpenMP, which keep a limit for each thread.
-    """
-
-    shared: list[Any]
-    of_threads: list[Any]
+    shared: list[Any]  # have one limit for the whole process
+    of_threads: list[Any]  # run on OpenMP and keep a limit for each thread
 
 
 class Limits(threading.local):
@@ -84,6 +76,8 @@ _before: dict[int, int] = {}  # from the index of a shared library to its limit 
 def one_blas_thread() -> Iterator[None]:
     """Keep BLAS at one thread until the last of all overlapping users has left.
 
+    As a decorator it does so in each thread that calls the function.
+
     Examples
     --------
     >>> from threadpoolctl import ThreadpoolController
@@ -92,41 +86,46 @@ def one_blas_thread() -> Iterator[None]:
     >>> {pool["num_threads"] for pool in pools} <= {1}
     True
     """
-    _enter()
+    global _n_users
+    with _lock:
+        if _n_users == 0:
+            _limit_shared()
+        _n_users += 1
+    of_threads = _libraries().of_threads
+    if _own.depth == 0:
+        _own.before = tuple(library.get_num_threads() for library in of_threads)
+        _set_limits(of_threads, [1] * len(of_threads))
+    _own.depth += 1
     try:
         yield
     finally:
-        _leave()
-
-
-def on_one_blas_thread(work: Callable[[slice], Found]) -> Callable[[slice], Found]:
-    """Return a function that enters the guard in the thread that calls it."""
-
-    def work_guarded(group: slice) -> Found:
-        with one_blas_thread():
-            return work(group)
-
-    return work_guarded
+        _own.depth -= 1
+        if _own.depth == 0:
+            _set_limits(of_threads, _own.before)
+        with _lock:
+            _n_users -= 1
+            if _n_users == 0:
+                _restore_shared()
 
 
 def strictly(compute: Callable[[], Found]) -> Found:
     """Return what a function computes on one BLAS thread, whatever other code sets meanwhile.
 
-    Parameters
-    ----------
-    compute : callable
-        Called again if other code changed the limit while it ran.
+    It is called again if other code changed the limit while it ran, which counts as a disturbance.
 
     Examples
     --------
     >>> strictly(lambda: float(np.dot([1.0, 2.0], [3.0, 4.0])))
     11.0
     """
+    global _n_disturbances
     with one_blas_thread():
         for _ in range(MAX_TRIES):
             seen = _n_disturbances
             found = compute()
-            _hold()
+            with _lock:
+                if _limit_shared():
+                    _n_disturbances += 1
             if seen == _n_disturbances:
                 return found
     raise RuntimeError(
@@ -143,36 +142,26 @@ def multiply(left: NDArray[Any], right: NDArray[Any]) -> Any:
 def multiply_rows(rows: NDArray[Any], matrix: NDArray[Any], n_threads: int) -> NDArray[Any]:
     """Return ``rows @ matrix``, the same bits for any number of threads.
 
-    Parameters
-    ----------
-    rows : ndarray (n, d)
-        The rows. They are cut into parts, whose number follows from the shapes.
-    matrix : ndarray (d, t)
-        The matrix that they are multiplied by.
-    n_threads : int
-        The maximum number of threads, each of which calls BLAS with one thread.
+    The rows are cut into parts whose number follows from the shapes.
     """
     out = np.empty((rows.shape[0], matrix.shape[1]), np.result_type(rows, matrix))
 
+    @one_blas_thread()
     def multiply_part(span: slice) -> None:
-        with one_blas_thread():
-            np.matmul(rows[span], matrix, out=out[span])
+        np.matmul(rows[span], matrix, out=out[span])
 
     _share(multiply_part, rows.shape[0], rows.shape[0] * matrix.size, n_threads)
     return out
 
 
 def multiply_by_transpose(rows: NDArray[Any], n_threads: int) -> NDArray[Any]:
-    """Return ``rows @ rows.T``, symmetric, the same bits for any number of threads.
-
-    Parameters are those of `multiply_rows`. Only the upper half is computed.
-    """
+    """Return ``rows @ rows.T``, of which only the upper half is computed, as `multiply_rows`."""
     n_rows = rows.shape[0]
     out = np.empty((n_rows, n_rows), rows.dtype)
 
+    @one_blas_thread()
     def multiply_part(span: slice) -> None:
-        with one_blas_thread():
-            np.matmul(rows[span], rows[span.start :].T, out=out[span, span.start :])
+        np.matmul(rows[span], rows[span.start :].T, out=out[span, span.start :])
         out[span.stop :, span] = out[span, span.stop :].T
 
     _share(multiply_part, n_rows, n_rows * rows.size, n_threads)
@@ -199,38 +188,6 @@ def _share(
     strictly(compute_all)
 
 
-def _enter() -> None:
-    global _n_users
-    with _lock:
-        if _n_users == 0:
-            _limit_shared()
-        _n_users += 1
-    if _own.depth == 0:
-        of_threads = _libraries().of_threads
-        _own.before = tuple(library.get_num_threads() for library in of_threads)
-        _set_limits(of_threads, [1] * len(of_threads))
-    _own.depth += 1
-
-
-def _leave() -> None:
-    global _n_users
-    _own.depth -= 1
-    if _own.depth == 0:
-        _set_limits(_libraries().of_threads, _own.before)
-    with _lock:
-        _n_users -= 1
-        if _n_users == 0:
-            _restore_shared()
-
-
-def _hold() -> None:
-    """Set the limit again if other code has changed it, and count that as a disturbance."""
-    global _n_disturbances
-    with _lock:
-        if _limit_shared():
-            _n_disturbances += 1
-
-
 def _limit_shared() -> bool:
     """Limit the shared libraries to one thread; return whether any had more. Needs the lock."""
     shared = _libraries().shared
@@ -244,13 +201,11 @@ def _limit_shared() -> bool:
 def _restore_shared() -> None:
     """Give the shared libraries what they had, unless other code changed it. Needs the lock."""
     shared = _libraries().shared
-    left = {index: before for index, before in _before.items() if _is_limited(shared[index])}
+    left = {
+        index: before for index, before in _before.items() if shared[index].get_num_threads() == 1
+    }
     _before.clear()
     _set_limits([shared[index] for index in left], left.values())
-
-
-def _is_limited(library: Any) -> bool:
-    return bool(library.get_num_threads() == 1)
 
 
 def _set_limits(libraries: list[Any], numbers: Any) -> None:

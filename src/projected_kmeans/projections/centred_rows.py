@@ -8,19 +8,20 @@ float64 in the order of the rows. So the result depends neither on blocks nor on
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple, Protocol, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import scipy.sparse
 from numpy.typing import NDArray
 
 from projected_kmeans import _native
-from projected_kmeans.blas_threads import on_one_blas_thread
-from projected_kmeans.blocks.column_scan import ColumnRanges
+from projected_kmeans.blas_threads import one_blas_thread
+from projected_kmeans.blocks.column_scan import scan_columns
 from projected_kmeans.blocks.element_types import compute_type
-from projected_kmeans.blocks.memory_blocks import PickedRows, open_blocks
+from projected_kmeans.blocks.memory_blocks import open_blocks
 from projected_kmeans.passes.problem import Problem
 from projected_kmeans.results import Floats
 from projected_kmeans.thread_pool import ThreadPool
@@ -46,140 +47,93 @@ MAX_REACH = 1e12
 
 
 class Signs(NamedTuple):
-    """The first columns of the sign matrix of a key."""
+    """The first rows and columns of the sign matrix of a key."""
 
     key: int
-    width: int
+    shape: tuple[int, int]
 
 
 Omega: TypeAlias = Signs | Floats
 
 
-class CentredRows(Protocol):
+@dataclass(frozen=True)
+class CentredRows(ABC):
     """Rows about a center, with weights.
 
     C = (A - c)^T diag(w) (A - c) for rows A, center c and weights w, in the rows' unit.
     """
 
-    @property
-    def shape(self) -> tuple[int, int]:
-        """Rows and columns."""
-
-    @property
-    def unit(self) -> float:
-        """The power of two that rows are multiplied by, so that squares do not overflow."""
-
-    @property
-    def precision(self) -> float:
-        """The relative rounding error of one operation."""
-
-    def multiply(self, omega: Omega) -> Floats:
-        """Return C omega."""
-
-    def column_gram(self) -> Floats:
-        """Return C. Use it for few columns."""
-
-    def row_gram(self) -> Floats:
-        """Return the products of all weighted rows with one another. Use it for few rows."""
-
-    def combine(self, left: Floats) -> Floats:
-        """Return the transposed weighted rows times ``left``, (d, t). Use it for few rows."""
-
-
-def mean_of(rows: Any, weights: Floats | None, ranges: ColumnRanges, n_threads: int) -> Floats:
-    """Return the mean of the rows in float64, from exact sums in one pass."""
-    mean: Floats = Problem(open_blocks(rows), ranges, weights, n_threads).sum_all().means[0]
-    return mean
-
-
-def about(
-    rows: Any, center: Floats, weights: Floats | None, ranges: ColumnRanges, n_threads: int
-) -> CentredRows:
-    """Return rows about a center, in a unit in which their squares do not overflow."""
-    # Counted here, because a BLAS on OpenMP may share the limit of its guard with the kernels.
-    n_threads = _native.max_threads(n_threads or 0)
-    reach = np.max(np.maximum(ranges.maximum - center, center - ranges.minimum))
-    if not scipy.sparse.issparse(rows):
-        return DenseRows(rows, center, weights, _unit(float(reach)), n_threads)
-    # Sparse rows are multiplied as they are, and the center is subtracted from the products.
-    reach = max(reach, np.max(np.abs(center)))
-    return SparseRows(rows, center, weights, _unit(float(reach)), n_threads)
-
-
-@dataclass(frozen=True)
-class DenseRows:
-    """Rows of an array, or rows picked from one, about a center."""
-
-    array: NDArray[Any] | PickedRows
+    array: Any
     center: Floats
     weights: Floats | None
-    unit: float
+    unit: float  # the power of two that rows are multiplied by, so that squares do not overflow
+    dtype: np.dtype[Any]  # the precision of the products
     n_threads: int
 
-    @property
-    def shape(self) -> tuple[int, int]:
-        """Rows and columns."""
-        return self.array.shape[0], self.array.shape[1]
+    @abstractmethod
+    def multiply(self, omega: Omega | None) -> Floats:
+        """Return C omega, or without omega C itself, for few columns."""
 
-    @property
-    def precision(self) -> float:
-        """The relative rounding error of one operation."""
-        return float(np.finfo(self._dtype).eps)
-
-    @property
-    def _dtype(self) -> np.dtype[Any]:
-        return np.dtype(np.float64) if self.unit != 1 else compute_type(self.array.dtype)
-
-    def multiply(self, omega: Omega) -> Floats:
-        """Return C omega."""
-        if isinstance(omega, Signs):
-            return self._sum_products(lambda stretch: _multiply_signs(stretch, omega), omega.width)
-        right = omega.astype(self._dtype)
-        return self._sum_products(lambda stretch: stretch @ right, omega.shape[1])
-
-    def column_gram(self) -> Floats:
-        """Return C. Use it for few columns."""
-        return self._sum_products(lambda stretch: stretch, self.shape[1])
-
+    @abstractmethod
     def row_gram(self) -> Floats:
         """Return the products of all weighted rows with one another. Use it for few rows."""
-        gram = np.zeros((self.shape[0], self.shape[0]))
-        for panel in spans(self.shape[1], PANEL_COLUMNS):
-            part = self._columns(panel)
-            gram += part @ part.T
-        return gram
 
+    @abstractmethod
     def combine(self, left: Floats) -> Floats:
         """Return the transposed weighted rows times ``left``, (d, t). Use it for few rows."""
-        return np.concatenate(
-            [self._columns(panel).T @ left for panel in spans(self.shape[1], PANEL_COLUMNS)]
-        )
 
-    def _columns(self, panel: slice) -> Floats:
-        part: Floats = self.array[:][:, panel].astype(np.float64) - self.center[panel]
-        part *= self.unit
-        return part if self.weights is None else part * np.sqrt(self.weights)[:, None]
 
-    def _sum_products(self, sketch: Callable[[NDArray[Any]], NDArray[Any]], width: int) -> Floats:
-        """Return the sum of S^T diag(w) sketch(S) over all stretches S."""
-        n_rows, n_columns = self.shape
-        length = stretch_rows(n_columns)
-        center, unit = self.center.astype(self._dtype), self._dtype.type(self.unit)
+def center_rows(rows: Any, weights: Floats | None, n_threads: int) -> CentredRows:
+    """Return rows about their mean, in a unit in which their squares do not overflow.
+
+    The mean is computed from exact sums in one pass.
+    """
+    source = open_blocks(rows)
+    ranges = scan_columns(source, n_threads)
+    center = Problem(source, ranges, weights, n_threads).sum_all().means[0]
+    # Counted here, because a BLAS on OpenMP may share the limit of its guard with the kernels.
+    n_threads = _native.max_threads(n_threads)
+    reach = np.max(np.maximum(ranges.maximum - center, center - ranges.minimum))
+    sparse = scipy.sparse.issparse(rows)
+    if sparse:  # rows are multiplied as they are, and the center is subtracted from the products
+        reach = max(reach, np.max(np.abs(center)))
+    moderate = reach == 0 or 1 / MAX_REACH < reach < MAX_REACH
+    unit = 1.0 if moderate else float(2.0 ** -np.frexp(float(reach))[1])
+    if sparse:
+        return SparseRows(rows, center, weights, unit, np.dtype(np.float64), n_threads)
+    dtype = compute_type(rows.dtype) if moderate else np.dtype(np.float64)
+    return DenseRows(rows, center, weights, unit, dtype, n_threads)
+
+
+class DenseRows(CentredRows):
+    """Rows of an array, or rows picked from one, about a center."""
+
+    def multiply(self, omega: Omega | None) -> Floats:
+        """Return the sum of S^T diag(w) S omega over all stretches S."""
+        n_rows, n_columns = self.array.shape
+        length, dtype = stretch_rows(n_columns), self.dtype
+        width = n_columns if omega is None else omega.shape[1]
+        factor = omega.astype(dtype) if isinstance(omega, np.ndarray) else None
+        center, unit = self.center.astype(dtype), dtype.type(self.unit)
 
         heaviest = 1.0 if self.weights is None else float(self.weights.max())
         shares = np.ones(0) if self.weights is None else self.weights / heaviest
-        shares = shares.astype(self._dtype)
+        shares = shares.astype(dtype)
 
-        own = _OwnStretch((length, n_columns), self._dtype)
+        own = _OwnStretch((length, n_columns), dtype)
 
+        @one_blas_thread()
         def add_up(group: slice) -> Floats:
             total = np.zeros((n_columns, width))
             for span in spans(group.stop, length, group.start):
                 stretch = own.stretch[: span.stop - span.start]
-                np.subtract(self.array[span], center, out=stretch, dtype=self._dtype)
+                np.subtract(self.array[span], center, out=stretch, dtype=dtype)
                 if unit != 1:
                     stretch *= unit
-                right = sketch(stretch)
+                if isinstance(omega, Signs):
+                    right = _multiply_signs(stretch, omega)
+                else:
+                    right = stretch if factor is None else stretch @ factor
                 if self.weights is not None:
                     right = right * shares[span, None]
                 total += stretch.T @ right
@@ -189,36 +143,39 @@ class DenseRows:
         per_sum = min(max(-(-n_rows // length) // WANTED_SUMS, 1), MAX_PER_SUM)
         groups = list(spans(n_rows, length * per_sum))
         with ThreadPool(self.n_threads) as pool:
-            for part in pool.map(on_one_blas_thread(add_up), groups):
+            for part in pool.map(add_up, groups):
                 total += part
         return total * heaviest
 
+    def row_gram(self) -> Floats:
+        """Return the products of all weighted rows with one another. Use it for few rows."""
+        n_rows, n_columns = self.array.shape
+        gram = np.zeros((n_rows, n_rows))
+        for panel in spans(n_columns, PANEL_COLUMNS):
+            part = self._columns(panel)
+            gram += part @ part.T
+        return gram
 
-@dataclass(frozen=True)
-class SparseRows:
+    def combine(self, left: Floats) -> Floats:
+        """Return the transposed weighted rows times ``left``, (d, t). Use it for few rows."""
+        panels = spans(self.array.shape[1], PANEL_COLUMNS)
+        return np.concatenate([self._columns(panel).T @ left for panel in panels])
+
+    def _columns(self, panel: slice) -> Floats:
+        part: Floats = self.array[:][:, panel].astype(np.float64) - self.center[panel]
+        part *= self.unit
+        return part if self.weights is None else part * np.sqrt(self.weights)[:, None]
+
+
+class SparseRows(CentredRows):
     """CSR rows about a center, which is subtracted from the products as a matrix of rank one."""
 
-    array: Any
-    center: Floats
-    weights: Floats | None
-    unit: float
-    n_threads: int
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """Rows and columns."""
-        return self.array.shape[0], self.array.shape[1]
-
-    @property
-    def precision(self) -> float:
-        """The relative rounding error of one operation."""
-        return float(np.finfo(np.float64).eps)
-
-    def multiply(self, omega: Omega) -> Floats:
-        """Return C omega."""
-        width = omega.width if isinstance(omega, Signs) else omega.shape[1]
-        total = np.zeros((self.shape[1], width))
-        for span in spans(self.shape[0], SPARSE_STRETCH_ROWS):
+    def multiply(self, omega: Omega | None) -> Floats:
+        """Return C omega, or without omega C itself, stretch by stretch."""
+        n_rows, n_columns = self.array.shape
+        omega = np.eye(n_columns) if omega is None else omega
+        total = np.zeros((n_columns, omega.shape[1]))
+        for span in spans(n_rows, SPARSE_STRETCH_ROWS):
             weights = None if self.weights is None else self.weights[span]
             part = replace(self, array=self.array[span], weights=weights)
             total += part.combine(part.sketch(omega))
@@ -227,8 +184,8 @@ class SparseRows:
     def sketch(self, omega: Omega) -> Floats:
         """Return the weighted rows times omega. Use it for few rows."""
         part, center = self._part(), (self.center * self.unit)[None]
-        width = omega.width if isinstance(omega, Signs) else omega.shape[1]
-        out, shift = np.empty((self.shape[0], width)), np.empty((1, width))
+        width = omega.shape[1]
+        out, shift = np.empty((part.shape[0], width)), np.empty((1, width))
         if isinstance(omega, Signs):
             matrix = (part.data, part.indices, part.indptr, part.shape[1])
             _native.sign_product_sparse(*matrix, omega.key, 1.0, out, self.n_threads)
@@ -239,10 +196,6 @@ class SparseRows:
         out -= shift
         out *= self._roots()[:, None]
         return out
-
-    def column_gram(self) -> Floats:
-        """Return C. Use it for few columns."""
-        return self.multiply(np.eye(self.shape[1]))
 
     def row_gram(self) -> Floats:
         """Return the products of all weighted rows with one another. Use it for few rows."""
@@ -264,7 +217,7 @@ class SparseRows:
         return part if self.unit == 1 else part * self.unit
 
     def _roots(self) -> Floats:
-        return np.ones(self.shape[0]) if self.weights is None else np.sqrt(self.weights)
+        return np.ones(self.array.shape[0]) if self.weights is None else np.sqrt(self.weights)
 
 
 class _OwnStretch(threading.local):
@@ -282,16 +235,9 @@ def stretch_rows(n_columns: int) -> int:
 
 
 def _multiply_signs(stretch: NDArray[Any], signs: Signs) -> NDArray[Any]:
-    out = np.empty((len(stretch), signs.width), dtype=stretch.dtype)
+    out = np.empty((len(stretch), signs.shape[1]), dtype=stretch.dtype)
     _native.sign_product(stretch, signs.key, 1.0, out, 1)
     return out
-
-
-def _unit(reach: float) -> float:
-    """Return the power of two that rows are multiplied by, so that squares do not overflow."""
-    if reach == 0 or 1 / MAX_REACH < reach < MAX_REACH:
-        return 1.0
-    return float(2.0 ** -np.frexp(reach)[1])
 
 
 def spans(stop: int, length: int, start: int = 0) -> Iterator[slice]:

@@ -13,7 +13,7 @@ import scipy.sparse
 from numpy.typing import NDArray
 
 from projected_kmeans import _native
-from projected_kmeans.blas_threads import on_one_blas_thread, strictly
+from projected_kmeans.blas_threads import one_blas_thread, strictly
 from projected_kmeans.keys import SPECTRAL_ROWS, open_stream
 from projected_kmeans.projections.centred_rows import spans
 from projected_kmeans.results import Floats
@@ -58,17 +58,8 @@ def draw_direction_sample(
 ) -> DirectionSample:
     """Draw the rows to learn from, and up to `LOSS_ROWS` further rows to measure the loss on.
 
-    Parameters
-    ----------
-    n_rows : int
-        How many rows there are.
-    n_learnt : int
-        How many to learn from. If there are no more rows than this, all are learnt from.
-    weights : ndarray of float64 (n,) or None
-        Rows are drawn uniformly without replacement if None, else by weight with replacement, so
-        that each drawn row counts once.
-    key : int
-        Fixes the draws.
+    Rows are drawn uniformly without replacement, or by weight with replacement, so that each drawn
+    row counts once. If there are no more than ``n_learnt`` rows, all are learnt from.
     """
     if n_learnt >= n_rows:
         n_learnt = 0  # nothing to draw
@@ -99,26 +90,12 @@ def lost_share(
     mean: Floats,
     columns: Floats,
     unit: float,
-    n_threads: int = 0,
+    n_threads: int,
 ) -> float:
     """Return the share of the rows' squared distance to the mean that is not along the columns.
 
-    Stretches of rows are measured by several threads and added in their order.
-
-    Parameters
-    ----------
-    rows : ndarray, PickedRows or CSR matrix (n, d)
-        The rows.
-    weights : ndarray of float64 (n,) or None
-        Their weights; None counts every row once.
-    mean : ndarray of float64 (d,)
-        The mean.
-    columns : ndarray of float64 (d, t)
-        Orthonormal columns, or columns of zeros.
-    unit : float
-        The power of two that rows are multiplied by, so that squares do not overflow.
-    n_threads : int, default=0
-        The number of threads; 0 means as many as OpenMP allows.
+    The columns are orthonormal or zero, and the rows are multiplied by ``unit``, so that squares do
+    not overflow. Stretches are measured by several threads and added in their order.
     """
     sparse = scipy.sparse.issparse(rows)
     center = mean * unit
@@ -126,6 +103,7 @@ def lost_share(
     def measure() -> tuple[float, float]:
         along = center @ columns
 
+        @one_blas_thread()
         def measure_stretch(span: slice) -> tuple[float, float]:
             part: Any = rows[span].astype(np.float64) * unit
             if sparse:
@@ -141,7 +119,7 @@ def lost_share(
         total = lost = 0.0
         with ThreadPool(_native.max_threads(n_threads)) as pool:
             stretches = spans(rows.shape[0], STRETCH_ROWS)
-            for squares, left in pool.map(on_one_blas_thread(measure_stretch), stretches):
+            for squares, left in pool.map(measure_stretch, stretches):
                 total += squares
                 lost += left
         return total, lost
