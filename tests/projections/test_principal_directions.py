@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import scipy.linalg
 import scipy.sparse
 
-from projected_kmeans.blocks.column_scan import scan_columns
-from projected_kmeans.blocks.memory_blocks import open_blocks
-from projected_kmeans.projections.centred_rows import about, mean_of
+from projected_kmeans.projections.centred_rows import center_rows
 from projected_kmeans.projections.principal_directions import (
     Directions,
     find_directions,
@@ -26,8 +26,7 @@ ROWS += 0.01 * STREAM.normal(size=ROWS.shape)
 def find(rows: Floats, *, sparse: bool, exact: bool, n_power: int = 1) -> Directions:
     """Return six directions of the rows about their mean."""
     given = scipy.sparse.csr_array(rows) if sparse else rows
-    ranges = scan_columns(open_blocks(given))
-    centred = about(given, mean_of(given, None, ranges, 1), None, ranges, 1)
+    centred = center_rows(given, None, 1)
     return find_directions(centred, 6, key=3, n_oversamples=None, n_power=n_power, exact=exact)
 
 
@@ -62,9 +61,8 @@ def test_directions_have_one_sign() -> None:
 def test_few_rows_start_a_power_pass() -> None:
     """The first walk may take every fourth row, if a pass over all of them follows."""
     _, _, right = np.linalg.svd(ROWS - ROWS.mean(axis=0), full_matrices=False)
-    ranges = scan_columns(open_blocks(ROWS))
-    center = mean_of(ROWS, None, ranges, 1)
-    every, some = (about(rows, center, None, ranges, 1) for rows in (ROWS, ROWS[::4]))
+    every = center_rows(ROWS, None, 1)
+    some = replace(every, array=ROWS[::4])
     found = find_directions(every, 6, key=3, n_oversamples=None, n_power=1, exact=False, start=some)
     assert scipy.linalg.subspace_angles(found.columns, right[:6].T).max() < 1e-3
 

@@ -8,11 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from projected_kmeans.blocks.block_source import BlockSource
-from projected_kmeans.blocks.column_scan import scan_columns
-from projected_kmeans.blocks.memory_blocks import open_blocks
 from projected_kmeans.checks import check_choice, check_count
 from projected_kmeans.keys import SAMPLED_COLUMNS, RandomState, open_stream
-from projected_kmeans.projections.centred_rows import about, mean_of
+from projected_kmeans.projections.centred_rows import center_rows
 from projected_kmeans.projections.map_protocol import LearnedTransformer, SparseMatrix
 from projected_kmeans.projections.principal_directions import find_directions
 from projected_kmeans.projections.target_dimension import target_dimension
@@ -107,12 +105,10 @@ class ColumnSampling(LearnedTransformer):
     def learn(self, source: BlockSource, weights: Floats | None) -> None:
         """Compute the leverage of every column, and draw columns by it."""
         rows = source.select()
-        ranges = scan_columns(open_blocks(rows), self.n_threads or 0)
         n_directions = min(self.n_clusters, *rows.shape)
         kinds = {"exact": True, "approximate": False}
-        mean = mean_of(rows, weights, ranges, self.n_threads or 0)
         found = find_directions(
-            about(rows, mean, weights, ranges, self.n_threads or 0),
+            center_rows(rows, weights, self.n_threads or 0),
             n_directions,
             key=self.key_,
             n_oversamples=target_dimension(n_directions, eps=self.eps, rule="cohen2015-svd") + 1,

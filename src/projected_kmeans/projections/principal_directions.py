@@ -70,49 +70,48 @@ def find_directions(
 ) -> Directions:
     """Return the directions of largest variance, approximately from a sign sketch or exactly.
 
-    Parameters
-    ----------
-    rows : CentredRows
-        n rows of d columns.
-    n_directions : int
-        t; at most d.
-    key : int
-        Fixes the sign matrix.
-    n_oversamples : int or None
-        Columns of R beyond t; None is t, at least 10.
-    n_power : int
-        Passes over the rows after the first.
-    exact : bool, optional
-        Whether to decompose the smaller Gram matrix, in O(n d min(n, d)); by default if min(n, d)
-        is at most 400.
-    start : CentredRows, optional
-        Some of the rows, for the first walk if there are power passes; by default all of them.
+    The smaller Gram matrix is decomposed, in O(n d min(n, d)), if ``exact`` or, where that is None,
+    if min(n, d) is at most 400. ``n_power`` passes over the rows follow the first one, which then
+    takes the rows of ``start``; None is all of them.
     """
-    exact = min(rows.shape) <= EXACT_SIZE if exact is None else exact
-    signs = Signs(key, sketch_width(n_directions, rows.shape[1], n_oversamples))
+    n_rows, n_columns = rows.array.shape
 
-    def decompose() -> Eigenpairs:
-        if exact:
-            return _decompose(rows)
-        if isinstance(rows, SparseRows) and rows.shape[0] < rows.shape[1]:
-            return _decompose_few(rows, signs, n_power, n_directions)
-        return _decompose_many(rows, signs, n_power, start or rows)
+    def find() -> Directions:
+        if exact or (exact is None and min(n_rows, n_columns) <= EXACT_SIZE):
+            return _tidy(_decompose(rows), n_directions, rows)
+        width = sketch_width(n_directions, n_columns, n_oversamples)
+        signs = Signs(key, (n_columns, width))
+        if isinstance(rows, SparseRows) and n_rows < n_columns:
+            found = _decompose_few(rows, signs, n_power, n_directions)
+        else:
+            found = _decompose_many(rows, signs, n_power, start or rows)
+        return _tidy(found, n_directions, rows)
 
-    return strictly(lambda: _tidy(decompose(), n_directions, rows))
+    return strictly(find)
 
 
 def _decompose_many(
     rows: CentredRows, signs: Signs, n_power: int, start: CentredRows
 ) -> Eigenpairs:
-    """Return the eigenvectors of the approximation of C that its product with signs gives."""
+    """Return the eigenvectors of the Nystrom approximation that C times signs gives of C."""
     product, omega = (start if n_power else rows).multiply(signs), None
     for _ in range(n_power):
         omega = _orthonormal(product)
         del product  # free it before the next product, which is as large
         product = rows.multiply(omega)
     if omega is None:
-        omega = draw_signs(signs.key, (rows.shape[1], signs.width)).astype(np.float64)
-    return _decompose_sketch(omega, product, rows.precision)
+        omega = draw_signs(signs.key, signs.shape).astype(np.float64)
+    core = omega.T @ product
+    values, vectors = scipy.linalg.eigh((core + core.T) / 2)
+    seen = values > values[-1] * float(np.finfo(rows.dtype).eps) * len(values)
+    root = product @ (vectors[:, seen] / np.sqrt(values[seen]))
+    if not seen.any():  # all rows are equal; SciPy 1.11 refuses to decompose an empty matrix
+        return Eigenpairs(root, np.empty(0))
+    squares, vectors = scipy.linalg.eigh(root.T @ root)
+    if squares[0] > MIN_RATIO**2 * squares[-1]:
+        return Eigenpairs(root @ vectors[:, ::-1], squares[::-1])
+    left, singular, _ = scipy.linalg.svd(root, full_matrices=False)
+    return Eigenpairs(left, singular**2)
 
 
 def _orthonormal(columns: Floats) -> Floats:
@@ -126,9 +125,8 @@ def _orthonormal(columns: Floats) -> Floats:
 
 def _decompose(rows: CentredRows) -> Eigenpairs:
     """Return all eigenvectors of C, from the Gram matrix of columns or of rows: the smaller one."""
-    n_rows, n_columns = rows.shape
-    few_rows = n_rows < n_columns
-    values, vectors = scipy.linalg.eigh(rows.row_gram() if few_rows else rows.column_gram())
+    few_rows = rows.array.shape[0] < rows.array.shape[1]
+    values, vectors = scipy.linalg.eigh(rows.row_gram() if few_rows else rows.multiply(None))
     values, vectors = values[::-1], vectors[:, ::-1]
     if few_rows:
         vectors = rows.combine(vectors)
@@ -150,31 +148,16 @@ def _decompose_few(rows: SparseRows, signs: Signs, n_power: int, n_directions: i
     return Eigenpairs(columns @ vectors[:, : -n_directions - 1 : -1], values[::-1])
 
 
-def _decompose_sketch(omega: Floats, product: Floats, precision: float) -> Eigenpairs:
-    """Return the eigenvectors of the Nystrom approximation that C omega gives of C."""
-    core = omega.T @ product
-    values, vectors = scipy.linalg.eigh((core + core.T) / 2)
-    seen = values > values[-1] * precision * len(values)
-    root = product @ (vectors[:, seen] / np.sqrt(values[seen]))
-    if not seen.any():  # all rows are equal; SciPy 1.11 refuses to decompose an empty matrix
-        return Eigenpairs(root, np.empty(0))
-    squares, vectors = scipy.linalg.eigh(root.T @ root)
-    if squares[0] > MIN_RATIO**2 * squares[-1]:
-        return Eigenpairs(root @ vectors[:, ::-1], squares[::-1])
-    left, singular, _ = scipy.linalg.svd(root, full_matrices=False)
-    return Eigenpairs(left, singular**2)
-
-
 def _tidy(found: Eigenpairs, n_directions: int, rows: CentredRows) -> Directions:
     """Return t directions of length one, with their largest entry positive.
 
     A direction is zero if rounding alone could explain the sum of squares along it.
     """
-    values = found.values[:n_directions]
-    some = np.flatnonzero(values > 4 * rows.precision * max(values, default=0.0))
+    values, precision = found.values[:n_directions], float(np.finfo(rows.dtype).eps)
+    some = np.flatnonzero(values > 4 * precision * max(values, default=0.0))
     part = found.columns[:, some]
     largest = np.take_along_axis(part, np.argmax(np.abs(part), axis=0)[None], axis=0)
-    columns, singular_values = np.zeros((rows.shape[1], n_directions)), np.zeros(n_directions)
+    columns, singular_values = np.zeros((len(part), n_directions)), np.zeros(n_directions)
     columns[:, some] = part / (np.sign(largest) * np.linalg.norm(part, axis=0))
     singular_values[some] = np.sqrt(values[some]) / rows.unit
     return Directions(columns, singular_values)

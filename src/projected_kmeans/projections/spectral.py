@@ -6,6 +6,7 @@ rows that they are found from, and `principal_directions.py` finds them.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -14,11 +15,10 @@ from numpy.typing import NDArray
 from projected_kmeans import _native
 from projected_kmeans.blas_threads import multiply
 from projected_kmeans.blocks.block_source import BlockSource
-from projected_kmeans.blocks.column_scan import scan_columns
-from projected_kmeans.blocks.memory_blocks import PickedRows, open_blocks
+from projected_kmeans.blocks.memory_blocks import PickedRows
 from projected_kmeans.checks import check_components, check_count
 from projected_kmeans.keys import RandomState
-from projected_kmeans.projections.centred_rows import about, mean_of
+from projected_kmeans.projections.centred_rows import center_rows
 from projected_kmeans.projections.direction_sample import (
     count_sample_rows,
     draw_direction_sample,
@@ -154,6 +154,7 @@ class SpectralProjection(LearnedTransformer):
     """
 
     dimension_rule: ClassVar[str] = "cohen2015-svd"
+    n_components_: int
 
     def __init__(
         self,
@@ -201,21 +202,33 @@ class SpectralProjection(LearnedTransformer):
     def learn(self, source: BlockSource, weights: Floats | None) -> None:
         """Find the directions, and measure what they lose."""
         self.n_hashed_columns_ = self._count_hashed(source)
-        limit = self._count_most(source.shape[1])
-        if source.shape[1] <= EXACT_SIZE:  # all directions cost no more than some
+        is_open = isinstance(self.n_components, str) and self.n_clusters is not None
+        limit, n_features = self.n_components_, source.shape[1]
+        if is_open:
+            wanted = target_dimension(
+                self.n_clusters, eps=self.eps, rule=self.dimension_rule, n_features=n_features
+            )
+            limit = max(limit, min(MAX_AUTO_COMPONENTS, n_features // 2, wanted))
+        if n_features <= EXACT_SIZE:  # all directions cost no more than some
             self.n_components_ = limit
         while True:
             self._learn(source, weights)
-            if self.n_components_ >= limit or self._count_enough() is not None or self._is_flat():
+            enough = self._count_enough()
+            if enough is not None or self.n_components_ >= limit:
                 break
             # The spectrum falls slowly: look at more directions, but give up at the limit.
             self.n_components_ = min(2 * self.n_components_, limit)
-        self._keep_enough()
+        if is_open:
+            self._keep(enough)
 
     def _learn(self, source: BlockSource, weights: Floats | None) -> None:
         """Find ``n_components_`` directions, and measure what is lost without the last ones."""
         n_rows = source.shape[0]
-        sample = draw_direction_sample(n_rows, self._count_learnt(n_rows), weights, self.key_)
+        if isinstance(self.sample_rows, str):
+            n_learnt = count_sample_rows(n_rows, self.n_components_)
+        else:
+            n_learnt = n_rows if self.sample_rows is None else min(self.sample_rows, n_rows)
+        sample = draw_direction_sample(n_rows, n_learnt, weights, self.key_)
         learnt = self._select(source, weights, sample.learnt)
         found, unit = self._find(*learnt, sample.learnt is None)
         self.components_ = np.ascontiguousarray(found.columns.T)
@@ -231,16 +244,6 @@ class SpectralProjection(LearnedTransformer):
         )
         self.next_variance_ = self._bound_next(self.lost_variance_, self.singular_values_[-1])
 
-    def _count_most(self, n_features: int) -> int:
-        """Return how many directions are looked at, at most; t if it is not open."""
-        if not isinstance(self.n_components, str) or self.n_clusters is None:
-            return self.n_components_
-        most = min(MAX_AUTO_COMPONENTS, n_features // 2)
-        wanted = target_dimension(
-            self.n_clusters, eps=self.eps, rule=self.dimension_rule, n_features=n_features
-        )
-        return max(self.n_components_, min(most, wanted))
-
     def _bound_next(self, lost: float, singular_value: float) -> float:
         """Return a bound on the share of the variance along the k directions after the last.
 
@@ -255,34 +258,26 @@ class SpectralProjection(LearnedTransformer):
         return float(min(lost, self.n_clusters * share))
 
     def _count_enough(self) -> int | None:
-        """Return the smallest number of directions that misses little enough; None if none does."""
+        """Return the smallest number of directions that misses little enough; None if none does.
+
+        If no direction stands out, as in noise, the first number is enough: more help little.
+        """
         squares = self.singular_values_**2
-        kept = (1 - self.lost_variance_) * np.cumsum(squares) / max(squares.sum(), 1e-300)
         first = min(EXPECTED_COMPONENTS, len(squares))
+        if squares[first - 1] > FLAT_SHARE * squares[0]:
+            return first
+        kept = (1 - self.lost_variance_) * np.cumsum(squares) / max(squares.sum(), 1e-300)
         for t in range(first, len(squares) + 1, 16):
             most = MAX_NEXT_VARIANCE if t <= EXPECTED_COMPONENTS else MAX_NEXT_BEYOND
             if self._bound_next(1 - kept[t - 1], self.singular_values_[t - 1]) <= most:
                 return t
         return None
 
-    def _is_flat(self) -> bool:
-        """Return whether no direction stands out, as in noise, so that more of them help little."""
-        last = min(EXPECTED_COMPONENTS, self.n_components_) - 1
-        first, other = self.singular_values_[0], self.singular_values_[last]
-        return bool(other**2 > FLAT_SHARE * first**2)
-
-    def _count_best(self) -> int:
-        """Return t where no number is enough: all directions if they keep most, else 64."""
-        most = self.lost_variance_ <= 2 * MAX_NEXT_BEYOND
-        return self.n_components_ if most else min(EXPECTED_COMPONENTS, self.n_components_)
-
-    def _keep_enough(self) -> None:
-        """Leave out directions that are not needed, if t is open."""
-        if not isinstance(self.n_components, str) or self.n_clusters is None:
-            return
-        t = self._count_enough() or self._count_best()
-        t = min(t, EXPECTED_COMPONENTS) if self._is_flat() else t
-        t = min(t, self.n_components_)
+    def _keep(self, t: int | None) -> None:
+        """Leave out directions after t; None keeps all if they lose little, else the first 64."""
+        if t is None:
+            few = self.lost_variance_ > 2 * MAX_NEXT_BEYOND
+            t = min(EXPECTED_COMPONENTS, self.n_components_) if few else self.n_components_
         squares = self.singular_values_**2
         total = max(squares.sum(), 1e-300)
         lost = 1 - (1 - self.lost_variance_) * float(squares[:t].sum() / total)
@@ -305,27 +300,17 @@ class SpectralProjection(LearnedTransformer):
             )
         return int(self.hashed_columns) if self.hashed_columns < source.shape[1] else 0
 
-    def _count_learnt(self, n_rows: int) -> int:
-        """Return how many rows directions are found from."""
-        if self.sample_rows is None:
-            return n_rows
-        if isinstance(self.sample_rows, str):
-            return count_sample_rows(n_rows, self.n_components_)
-        return min(int(self.sample_rows), n_rows)
-
     def _find(self, rows: Any, weights: Floats | None, all_rows: bool) -> tuple[Directions, float]:
         """Return the directions of the rows and their unit; remember their mean and number."""
         n_power, n_oversamples = self.n_power, self.n_oversamples
         if isinstance(n_power, str):
             n_power = 0 if all_rows else SAMPLE_POWER_PASSES
-        n_threads = self.n_threads or 0
-        ranges = scan_columns(open_blocks(rows), n_threads)
-        self.n_sampled_rows_ = int(rows.shape[0])
-        self.mean_ = mean_of(rows, weights, ranges, n_threads)
-        centred = about(rows, self.mean_, weights, ranges, n_threads)
-        start = None
-        if not all_rows and n_power:
-            start = about(_thin(rows), self.mean_, weights, ranges, n_threads)
+        centred, start = center_rows(rows, weights, self.n_threads or 0), None
+        self.n_sampled_rows_, self.mean_ = int(rows.shape[0]), centred.center
+        if not all_rows and n_power:  # the rows of a sample have no weights
+            some = rows.indices[::START_STEP] if isinstance(rows, PickedRows) else None
+            thinned = rows[::START_STEP] if some is None else PickedRows(rows.source, some)
+            start = replace(centred, array=thinned)
         found = find_directions(
             centred,
             self.n_components_,
@@ -367,10 +352,3 @@ class SpectralProjection(LearnedTransformer):
         else:
             _native.table_product(rows, table, out, n_threads)
         out -= multiply(self.components_, self.mean_).astype(out.dtype)
-
-
-def _thin(rows: Any) -> Any:
-    """Return every fourth row of a sample."""
-    if isinstance(rows, PickedRows):
-        return PickedRows(rows.source, rows.indices[::START_STEP])
-    return rows[::START_STEP]
