@@ -10,7 +10,7 @@ from projected_kmeans.running.monitor import Monitor, Plateau, Stopped
 
 def test_rates_leave_out_what_an_earlier_run_did(monkeypatch: pytest.MonkeyPatch) -> None:
     """A rate counts the units since the step began, and the time left those still to do."""
-    clock = iter([0.0, 0.0, 10.0, 12.0, 12.0, 14.0, 14.0, 15.0])
+    clock = iter([0.0, 10.0, 12.0, 12.0, 14.0, 14.0, 15.0])
     monkeypatch.setattr("projected_kmeans.running.monitor.time.perf_counter", lambda: next(clock))
     states: list[FitState] = []
     monitor = Monitor(states.append)
@@ -25,7 +25,7 @@ def test_rates_leave_out_what_an_earlier_run_did(monkeypatch: pytest.MonkeyPatch
 
 def test_a_step_that_comes_again_adds_its_time(monkeypatch: pytest.MonkeyPatch) -> None:
     """The seconds of a step are those of all its restarts, also if one is left by an exception."""
-    clock = iter([0.0, 0.0, 1.0, 3.0, 10.0, 15.0])
+    clock = iter([0.0, 1.0, 3.0, 10.0, 15.0])
     monkeypatch.setattr("projected_kmeans.running.monitor.time.perf_counter", lambda: next(clock))
     monitor = Monitor()
     with monitor.step("seed", 3):

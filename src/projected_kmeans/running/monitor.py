@@ -72,11 +72,8 @@ class Monitor:
         self._start = time.perf_counter()
         self._has_result = False
         self._interrupted = False
-        self._open("", 0, 0)
-
-    def _open(self, name: str, total: int, restart: int, unit_bytes: float = 0.0) -> None:
-        self._step, self._total, self._restart = name, total, restart
-        self._begin, self._skipped, self._unit_bytes = time.perf_counter(), 0, unit_bytes
+        self._step, self._total, self._restart = "", 0, 0
+        self._begin, self._skipped, self._unit_bytes = self._start, 0, 0.0
 
     @contextmanager
     def step(
@@ -84,18 +81,10 @@ class Monitor:
     ) -> Iterator[None]:
         """Measure the time of what happens inside, as one step.
 
-        Parameters
-        ----------
-        name : str
-            The name of the step, as in `FitState`.
-        total : int
-            Units of work at most.
-        restart : int, default=0
-            Which restart the step belongs to.
-        unit_bytes : float, default=0.0
-            Bytes of stored rows that one unit reads.
+        It has at most ``total`` units of work, each of which reads ``unit_bytes`` of stored rows.
         """
-        self._open(name, total, restart, unit_bytes)
+        self._step, self._total, self._restart = name, total, restart
+        self._begin, self._skipped, self._unit_bytes = time.perf_counter(), 0, unit_bytes
         try:
             yield
         finally:
@@ -108,11 +97,35 @@ class Monitor:
 
     def report(self, done: int, inertia: float | None = None) -> bool:
         """Note that ``done`` units of the step are done; return whether to stop."""
-        state = self._describe(done, inertia)
+        now = time.perf_counter()
+        units = done - self._skipped
+        rate = units / max(now - self._begin, 1e-9) if units > 0 else None
+        state = FitState(
+            self._step,
+            self._restart,
+            done,
+            self._total,
+            inertia,
+            now - self._start,
+            rate,
+            None if rate is None else max(0, self._total - done) / rate,
+            None if rate is None or not self._unit_bytes else rate * self._unit_bytes,
+        )
         self._has_result |= state.step == "cluster"
         if inertia is not None:
             self.trace.append(state)
-        self._log_progress(state)
+        if logger.isEnabledFor(self._level):
+            self.note(
+                "%s %d/%d, restart %d, inertia %s, %.3f s, %.3g/s, at most %.3g s left",
+                state.step,
+                done,
+                state.total,
+                state.restart,
+                inertia,
+                state.seconds,
+                math.nan if rate is None else rate,
+                math.nan if state.remaining is None else state.remaining,
+            )
         if self._lines is not None:
             self._lines.follow(state)
         if self._callback is not None and self._callback(state):
@@ -156,38 +169,6 @@ class Monitor:
         if self.stopped is None:
             self.stopped = reason
             self.note("asked to stop in step %s: %s", self._step, reason)
-
-    def _describe(self, done: int, inertia: float | None) -> FitState:
-        now = time.perf_counter()
-        units = done - self._skipped
-        rate = units / max(now - self._begin, 1e-9) if units > 0 else None
-        return FitState(
-            self._step,
-            self._restart,
-            done,
-            self._total,
-            inertia,
-            now - self._start,
-            rate,
-            None if rate is None else max(0, self._total - done) / rate,
-            None if rate is None or not self._unit_bytes else rate * self._unit_bytes,
-        )
-
-    def _log_progress(self, state: FitState) -> None:
-        """Log the progress of the step, its rate, and the time left if it uses all its units."""
-        if not logger.isEnabledFor(self._level):
-            return
-        self.note(
-            "%s %d/%d, restart %d, inertia %s, %.3f s, %.3g/s, at most %.3g s left",
-            state.step,
-            state.iteration,
-            state.total,
-            state.restart,
-            state.inertia,
-            state.seconds,
-            math.nan if state.rate is None else state.rate,
-            math.nan if state.remaining is None else state.remaining,
-        )
 
 
 class Plateau:
