@@ -7,7 +7,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from projected_kmeans.running.checkpoint import SECONDS_BETWEEN_WRITES, WORK_PER_WRITE, Checkpoint
+from projected_kmeans.running.checkpoint import (
+    RUNNING,
+    SECONDS_BETWEEN_WRITES,
+    WORK_PER_WRITE,
+    Checkpoint,
+)
 from projected_kmeans.running.checkpoint_folder import CheckpointFolder
 
 RUN = {"data": "mine"}
@@ -63,26 +68,27 @@ def test_only_the_last_state_of_a_solver_is_kept(tmp_path: Path) -> None:
     checkpoint.keep_running("restart-0", np.arange(3))
     checkpoint.keep_running("restart-1", np.arange(4))
     checkpoint.flush()
-    assert checkpoint.recall_running("restart-0", np.ndarray) is None
-    found = checkpoint.recall_running("restart-1", np.ndarray)
+    assert checkpoint.recall(RUNNING, np.ndarray, owner="restart-0") is None
+    found = checkpoint.recall(RUNNING, np.ndarray, owner="restart-1")
     np.testing.assert_array_equal(found, np.arange(4))
     checkpoint.keep_running("restart-1", np.arange(5))
     checkpoint.drop_running()
     checkpoint.flush()
-    found = checkpoint.recall_running("restart-1", np.ndarray)
+    found = checkpoint.recall(RUNNING, np.ndarray, owner="restart-1")
     np.testing.assert_array_equal(found, np.arange(4))
 
 
 def test_a_conclusion_replaces_all_other_parts(tmp_path: Path) -> None:
     """The last value is written at once; parts to keep are written first, others never."""
-    checkpoint = Checkpoint(CheckpointFolder(tmp_path, RUN))
+    folder = CheckpointFolder(tmp_path, RUN)
+    checkpoint = Checkpoint(folder)
     checkpoint.keep("old", 1)
     checkpoint.flush()
     checkpoint.keep("waiting", 2)
     checkpoint.keep("map", 3)
     checkpoint.conclude("result", 4, "map", seconds={"cluster": 0.5})
     assert list_parts(tmp_path) == {"result", "map"}
-    part = checkpoint.read("result")
+    part = folder.read("result")
     assert part is not None
     assert part.document["seconds"] == {"cluster": 0.5}
     assert (checkpoint.recall("result", int), checkpoint.recall("map", int)) == (4, 3)
@@ -96,5 +102,5 @@ def test_without_a_folder_nothing_is_stored() -> None:
     checkpoint.flush()
     checkpoint.conclude("result", 3)
     assert checkpoint.recall("one", int) is None
-    assert checkpoint.recall_running("restart-0", int) is None
-    assert checkpoint.read("result") is None
+    assert checkpoint.recall(RUNNING, int, owner="restart-0") is None
+    assert checkpoint.recall("result", int) is None

@@ -127,7 +127,7 @@ def recall_result(
     checkpoint, monitor = run.checkpoint, run.monitor
     if checkpoint.folder is None:
         return None
-    part = checkpoint.read(RESULT)
+    part = checkpoint.folder.read(RESULT)
     if part is None:
         return None
     finished = checkpoint.decode(RESULT, part, Finished, partial(_fits, shape, n_clusters))

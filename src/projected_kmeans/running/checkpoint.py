@@ -60,33 +60,27 @@ class Checkpoint:
         self._last_write = time.perf_counter()
         self._seconds_to_wait = SECONDS_BETWEEN_WRITES
 
-    def read(self, name: str) -> Part | None:
-        """Return a part as it was written; None if it was not."""
-        return None if self.folder is None else self.folder.read(name)
-
     def recall(
-        self, name: str, kind: type[Value], fits: Callable[[Value], bool] | None = None
+        self,
+        name: str,
+        kind: type[Value],
+        fits: Callable[[Value], bool] | None = None,
+        *,
+        owner: str | None = None,
     ) -> Value | None:
-        """Return a value that was stored; None if it was not.
+        """Return a value that was stored; None if it was not, or has another owner.
 
         A value that does not have the shape of its type, or that ``fits`` refuses, counts as not
         stored: a warning says so, and the caller computes it again.
         """
-        part = self.read(name)
-        return None if part is None else self.decode(name, part, kind, fits)
+        part = None if self.folder is None else self.folder.read(name)
+        if part is None or part.document.get("owner") != owner:
+            return None
+        return self.decode(name, part, kind, fits)
 
     def keep(self, name: str, value: Any) -> None:
         """Store a value that does not change any more, when the next write is due."""
         self.write_when_due(name, partial(self.write_now, name, value))
-
-    def recall_running(
-        self, owner: str, kind: type[Value], fits: Callable[[Value], bool] | None = None
-    ) -> Value | None:
-        """Return the last state of a solver; None if the stored state has another owner."""
-        part = self.read(RUNNING)
-        if part is None or part.document.get("owner") != owner:
-            return None
-        return self.decode(RUNNING, part, kind, fits)
 
     def decode(
         self, name: str, part: Part, kind: type[Value], fits: Callable[[Value], bool] | None = None

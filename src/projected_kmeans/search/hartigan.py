@@ -17,7 +17,7 @@ from projected_kmeans.passes.frame import Frame
 from projected_kmeans.passes.problem import Problem
 from projected_kmeans.passes.stored_partitions import is_partition
 from projected_kmeans.results import Clustering, OnPass
-from projected_kmeans.running.checkpoint import Run
+from projected_kmeans.running.checkpoint import RUNNING, Run
 from projected_kmeans.running.monitor import Plateau
 
 
@@ -74,7 +74,7 @@ def move_to_plateau(
 ) -> Clustering:
     """Move single points until a pass gains too little, or go on where a checkpoint has them."""
     fits = partial(is_partition, shape=problem.source.shape, n_clusters=len(start.mass))
-    state = run.checkpoint.recall_running(owner, Clustering, fits) or start
+    state = run.checkpoint.recall(RUNNING, Clustering, fits, owner=owner) or start
     plateau = Plateau(run.monitor.report, inertia_tol, start.inertia)
     plateau.follow(state.history[len(start.history) :])
     run.monitor.skip(len(state.history))

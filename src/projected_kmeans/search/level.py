@@ -23,7 +23,7 @@ from projected_kmeans.passes.problem import Problem
 from projected_kmeans.passes.stored_partitions import are_labels
 from projected_kmeans.passes.sums import ClusterSums
 from projected_kmeans.results import Clustering, Floats, Labels
-from projected_kmeans.running.checkpoint import Run
+from projected_kmeans.running.checkpoint import RUNNING, Run
 from projected_kmeans.search.lloyd import Lloyd, LloydState, state_fits
 from projected_kmeans.search.swaps import propose_swaps
 
@@ -292,7 +292,7 @@ def search_level(
     with monitor.step(step, level.max_iter, start, unit_bytes=unit_bytes):
         state = None
         if owner is not None:
-            state = checkpoint.recall_running(owner, LevelState, level.fits)
+            state = checkpoint.recall(RUNNING, LevelState, level.fits, owner=owner)
         if state is not None:
             level.resume(state)
             monitor.note("checkpoint: %s goes on after %d passes", owner, level.n_passes)
