@@ -54,7 +54,7 @@ def test_a_check_goes_on_where_one_ended() -> None:
     """With the ranges of the first rows, a check of the others finds the ranges of all rows."""
     checked = CheckedBlocks(here())
     checked.resume(scan_columns(ArrayBlocks(FEW_ROWS[:20])))
-    checked.check(lambda done: None, first=20)
+    checked.walk(first=20)
     expected = scan_columns(here())
     np.testing.assert_array_equal(checked.ranges.minimum, expected.minimum)
     np.testing.assert_array_equal(checked.ranges.maximum, expected.maximum)

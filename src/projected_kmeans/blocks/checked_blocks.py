@@ -33,13 +33,6 @@ class CheckedBlocks(WrappedBlocks):
     A walk raises a ValueError before it hands out a block with an entry that is not finite; the
     error names the row and column. The first walk that reaches the end finds the ranges of all
     columns, and later walks do not check again.
-
-    Parameters
-    ----------
-    source : BlockSource
-        The rows.
-    n_threads : int, default=0
-        The number of threads; 0 means as many as OpenMP allows.
     """
 
     def __init__(self, source: BlockSource, n_threads: int = 0) -> None:
@@ -59,10 +52,6 @@ class CheckedBlocks(WrappedBlocks):
     def ranges_so_far(self) -> ColumnRanges:
         """The ranges of the columns in the rows checked so far; they change during a walk."""
         return self._scan.so_far if self._ranges is None else self._ranges
-
-    def check(self, on_block: OnBlock, first: int = 0) -> None:
-        """Check all rows from ``first`` on, in a walk that does nothing else."""
-        self.walk(first=first, on_block=on_block)
 
     def resume(self, known: ColumnRanges) -> None:
         """Start from the ranges of rows checked before; the next walk begins after them."""
@@ -100,6 +89,6 @@ class CheckedBlocks(WrappedBlocks):
                 scan_columns(open_blocks(rows), self._n_threads)
             except ValueError:
                 # The error counts rows within the selection. A walk names the first bad entry.
-                self.check(lambda done: None)
+                self.walk()
                 raise
         return rows

@@ -16,19 +16,11 @@ from projected_kmeans.results import Floats
 
 @dataclass(frozen=True)
 class ColumnRanges:
-    """Ranges that hold all rows.
-
-    Attributes
-    ----------
-    minimum, maximum : ndarray of float64 (columns,)
-        The smallest and the largest value of every column.
-    squared_norm : float
-        The largest sum of squares of a row; infinity if unknown.
-    """
+    """The smallest and the largest value of every column, or bounds on them."""
 
     minimum: Floats
     maximum: Floats
-    squared_norm: float = np.inf
+    squared_norm: float = np.inf  # the largest sum of squares of a row; infinity if unknown
 
     def fits(self, n_columns: int) -> bool:
         """Return whether these can be ranges of so many columns, in case they were stored."""
@@ -44,10 +36,7 @@ class ColumnRanges:
 def scan_columns(
     source: BlockSource, n_threads: int = 0, on_block: OnBlock | None = None
 ) -> ColumnRanges:
-    """Return the ranges of all columns.
-
-    Raises a ValueError that names the first entry that is not finite.
-    """
+    """Return the ranges of all columns; raise for the first entry that is not finite."""
     scan = ColumnScan(source.shape, n_threads)
     source.walk(scan.task, on_block=on_block)
     return scan.finish()
@@ -64,36 +53,25 @@ def check_finite(source: BlockSource) -> None:
 
 
 class ColumnScan:
-    """Finds the ranges of columns, block by block.
+    """Finds the ranges of columns by its task, which raises at an entry that is not finite.
 
-    Parameters
-    ----------
-    shape : (int, int)
-        The number of rows and of columns.
-    n_threads : int, default=0
-        The number of threads; 0 means as many as OpenMP allows.
-    known : ColumnRanges, optional
-        The ranges of rows that were scanned before.
+    It begins with what is ``known`` of rows that were scanned before.
     """
 
     def __init__(
         self, shape: tuple[int, int], n_threads: int = 0, known: ColumnRanges | None = None
     ) -> None:
-        self._shape, self._n_threads = shape, n_threads
+        self._shape = shape
         self._minimum = np.full(shape[1], np.inf) if known is None else known.minimum
         self._maximum = np.full(shape[1], -np.inf) if known is None else known.maximum
         self._norm = np.array([0.0 if known is None else known.squared_norm])
+        uses = (minimum(self._minimum), maximum(self._maximum), maximum(self._norm))
+        self.task = Task(partial(_scan, n_threads), uses)
 
     @property
     def so_far(self) -> ColumnRanges:
         """The ranges of the rows scanned so far; the arrays change as more are scanned."""
         return ColumnRanges(self._minimum, self._maximum, float(self._norm[0]))
-
-    @property
-    def task(self) -> Task:
-        """The task that scans a block; raises a ValueError for an entry that is not finite."""
-        uses = (minimum(self._minimum), maximum(self._maximum), maximum(self._norm))
-        return Task(partial(_scan, self._n_threads), uses)
 
     def finish(self) -> ColumnRanges:
         """Return the ranges of all rows; raise if sums of their squares could overflow."""
@@ -110,11 +88,8 @@ class ColumnScan:
 def _scan(n_threads: int, block: Block, minimum: Floats, maximum: Floats, norm: Floats) -> None:
     row, column = _native.scan_columns(block.rows, minimum, maximum, norm, n_threads)
     if row >= 0:
-        raise _not_finite(float(block.rows[row, column]), block.start + row, column)
-
-
-def _not_finite(value: float, row: int, column: int) -> ValueError:
-    name, advice = "infinity (inf)", "remove or replace such entries"
-    if np.isnan(value):
-        name, advice = "NaN", f'{advice}, or leave such rows out by on_missing="skip"'
-    return ValueError(f"X contains {name} at row {row}, column {column}; {advice}")
+        value, row = float(block.rows[row, column]), block.start + row
+        name, advice = "infinity (inf)", "remove or replace such entries"
+        if np.isnan(value):
+            name, advice = "NaN", f'{advice}, or leave such rows out by on_missing="skip"'
+        raise ValueError(f"X contains {name} at row {row}, column {column}; {advice}")

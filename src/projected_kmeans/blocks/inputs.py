@@ -40,20 +40,9 @@ def is_dask(data: Any) -> bool:
 def open_input(estimator: BaseEstimator, X: Any, *, reset: bool, client: Any = None) -> BlockSource:
     """Return the block source of what the user passed as X.
 
-    NaN and infinity are not looked for; a walk finds them. After a fit, columns are found by their
-    names if there are any.
-
-    Parameters
-    ----------
-    estimator : BaseEstimator
-        The estimator whose columns are set or compared.
-    X : array-like, sparse matrix, RowSource, or Dask array or data frame (n, d)
-        The rows.
-    reset : bool
-        Whether to note the number and names of the columns in the estimator (in a fit), rather
-        than to compare them with those of the fit.
-    client : distributed.Client, optional
-        The cluster that computes.
+    NaN and infinity are not looked for; a walk finds them. With ``reset``, as in a fit, the number
+    and the names of columns are noted in the estimator. After a fit they are compared with it, and
+    columns are found by their names if there are any. A client names the cluster that computes.
     """
     refuse_path(X)
     X = X if reset else take_known_columns(estimator, X)
@@ -74,42 +63,24 @@ def open_input(estimator: BaseEstimator, X: Any, *, reset: bool, client: Any = N
         found = open_source(X, client)
     else:
         found = StoredBlocks(X)
-    columns = Columns(found.shape[1], found.feature_names)
-    if reset:
-        set_features(estimator, columns)
-    else:
-        check_features(estimator, columns)
+    if not reset:
+        check_features(estimator, found.shape[1])
+        return found
+    estimator.n_features_in_ = found.shape[1]
+    if found.feature_names is not None:
+        estimator.feature_names_in_ = np.array(found.feature_names, dtype=object)
+    elif hasattr(estimator, "feature_names_in_"):
+        del estimator.feature_names_in_
     return found
 
 
-def open_weights(sample_weight: Any, rows: BlockSource, client: Any = None) -> Floats | None:
-    """Return the weights of rows as a float64 array; None if every row counts once."""
-    if is_dask(sample_weight):
-        from projected_kmeans.blocks.dask.collections import bring
-
-        sample_weight = bring(sample_weight, client)
-    return check_weights(sample_weight, rows)
-
-
 class CompleteInput(NamedTuple):
-    """What the user passed, without rows that have a hole.
-
-    Attributes
-    ----------
-    rows : BlockSource
-        The complete rows.
-    weights : ndarray of float64 or None
-        Their weights; None if every row counts once.
-    given : BlockSource
-        All rows.
-    holes : Holes
-        Which of them are left out.
-    """
+    """What the user passed, without rows that have a hole: complete rows and their weights."""
 
     rows: BlockSource
-    weights: Floats | None
-    given: BlockSource
-    holes: Holes
+    weights: Floats | None  # None if every row counts once
+    given: BlockSource  # all rows
+    holes: Holes  # which of them are left out
 
 
 def open_complete(
@@ -121,72 +92,53 @@ def open_complete(
     reset: bool,
     client: Any = None,
 ) -> CompleteInput:
-    """Return rows and weights; with ``on_missing="skip"`` those of the complete rows.
-
-    A row also has a hole if its weight is NaN. Rows that are read from elsewhere are read once more
-    to find holes; other parameters are those of `open_input` and `open_weights`. Raises if no row
-    is complete.
-    """
+    """Return what `skip_holes` leaves of the rows that `open_input` opens."""
     given = open_input(estimator, X, reset=reset, client=client)
-    found = skip_holes(given, sample_weight, on_missing, client)
-    check_some(found)
-    return found
-
-
-def check_some(found: CompleteInput) -> None:
-    """Raise if no row is complete."""
-    if not found.rows.shape[0]:
-        raise ValueError(
-            f"all {found.holes.n_rows} rows of X have a hole (NaN), so that none is left; fill the "
-            "holes, or leave out the columns that have them"
-        )
+    return skip_holes(given, sample_weight, on_missing, client)
 
 
 def skip_holes(
-    given: BlockSource, sample_weight: Any, on_missing: str, client: Any = None
+    given: BlockSource,
+    sample_weight: Any,
+    on_missing: str,
+    client: Any = None,
+    *,
+    may_be_empty: bool = False,
 ) -> CompleteInput:
-    """Return rows that are open and their weights; with "skip" those of the complete rows."""
-    if on_missing != "skip":
-        weights = open_weights(sample_weight, given, client)
-        return CompleteInput(given, weights, given, Holes.none(given.shape[0]))
-    holes = find_holes(given)
-    if sample_weight is not None:
-        if is_dask(sample_weight):
-            from projected_kmeans.blocks.dask.collections import bring
+    """Return rows and weights; with ``on_missing="skip"`` those of the complete rows.
 
-            sample_weight = bring(sample_weight, client)
-        numbers = np.asarray(sample_weight, dtype=np.float64)
-        checked = check_weights(np.nan_to_num(numbers, nan=0.0, posinf=np.inf), given)
-        if numbers.shape == (holes.n_rows,):
-            holes = holes.add(np.isnan(numbers))
-        sample_weight = None if checked is None else checked[holes.complete]
-    rows = leave_out(given, holes)
-    weights = check_weights(sample_weight, rows) if rows.shape[0] else None
+    A row also has a hole if its weight is NaN. Rows that are read from elsewhere are read once more
+    to find holes. Raises if no row is complete, unless there may be none.
+    """
+    rows, holes = given, Holes.none(given.shape[0])
+    if on_missing == "skip":
+        holes = find_holes(given)
+        if sample_weight is not None:
+            if is_dask(sample_weight):
+                from projected_kmeans.blocks.dask.collections import bring
+
+                sample_weight = bring(sample_weight, client)
+            numbers = np.asarray(sample_weight, dtype=np.float64)
+            checked = check_weights(np.nan_to_num(numbers, nan=0.0, posinf=np.inf), given)
+            if numbers.shape == (holes.n_rows,):
+                holes = holes.add(np.isnan(numbers))
+            sample_weight = None if checked is None else checked[holes.complete]
+        rows = leave_out(given, holes)
+    if not rows.shape[0] and not may_be_empty:
+        raise ValueError(
+            f"all {holes.n_rows} rows of X have a hole (NaN), so that none is left; fill the "
+            "holes, or leave out the columns that have them"
+        )
+    weights = check_weights(sample_weight, rows, client) if rows.shape[0] else None
     return CompleteInput(rows, weights, given, holes)
 
 
-class Columns(NamedTuple):
-    """The number of columns, and their names or None."""
-
-    number: int
-    names: tuple[str, ...] | None
-
-
-def set_features(estimator: BaseEstimator, columns: Columns) -> None:
-    """Note the columns of a fit in an estimator."""
-    estimator.n_features_in_ = columns.number
-    if columns.names is not None:
-        estimator.feature_names_in_ = np.array(columns.names, dtype=object)
-    elif hasattr(estimator, "feature_names_in_"):
-        del estimator.feature_names_in_
-
-
-def check_features(estimator: BaseEstimator, columns: Columns) -> None:
+def check_features(estimator: BaseEstimator, n_features: int) -> None:
     """Raise unless there are as many columns as in the fit; `take_known_columns` sees to names."""
-    expected, found = estimator.n_features_in_, columns.number
-    if found != expected:
+    expected = estimator.n_features_in_
+    if n_features != expected:
         raise ValueError(
-            f"X has {found} features, but {type(estimator).__name__} is expecting {expected} "
+            f"X has {n_features} features, but {type(estimator).__name__} is expecting {expected} "
             "features as input; use the columns of the fit"
         )
 
@@ -228,10 +180,14 @@ def as_native_rows(X: ArrayLike) -> Any:
     return found
 
 
-def check_weights(sample_weight: ArrayLike | None, X: Any) -> Floats | None:
+def check_weights(sample_weight: Any, X: Any, client: Any = None) -> Floats | None:
     """Return the weights of the rows of X as float64, or None if every row counts once."""
     if sample_weight is None:
         return None
+    if is_dask(sample_weight):
+        from projected_kmeans.blocks.dask.collections import bring
+
+        sample_weight = bring(sample_weight, client)
     weights: Floats = _check_sample_weight(
         sample_weight, X, dtype=np.float64, ensure_non_negative=True
     )

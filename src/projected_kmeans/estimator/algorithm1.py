@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 
 from projected_kmeans.blocks.block_source import BlockSource
-from projected_kmeans.blocks.inputs import open_input, open_weights
+from projected_kmeans.blocks.inputs import check_weights, open_input
 from projected_kmeans.estimator.fit_warnings import warn_of_fit, warn_of_gamma
 from projected_kmeans.estimator.sketch_solvers import open_solver
 from projected_kmeans.estimator.theorem1 import (
@@ -164,7 +164,7 @@ def random_projection_kmeans(
     # 2. Compute a random d x t matrix R. The recipe has it as a key and a size.
     options = {"random_state": random_state, "n_threads": n_threads}
     recipe, approach = _draw_signs(rows, n_clusters, dimensions.t, solver=solver, **options)
-    weights, run = open_weights(sample_weight, rows), Run()
+    weights, run = check_weights(sample_weight, rows), Run()
     with open_storage(rows, recipe.memory, run) as storage:
         # 3. Compute the product A R.
         original, sketch = reduce_rows(recipe, storage.rows, weights, run, storage)

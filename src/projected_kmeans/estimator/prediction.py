@@ -19,9 +19,7 @@ from projected_kmeans.blocks.column_scan import ColumnScan, scan_columns
 from projected_kmeans.blocks.element_types import compute_type
 from projected_kmeans.blocks.holes import Holes, drop_holes
 from projected_kmeans.blocks.inputs import (
-    Columns,
     check_features,
-    check_some,
     is_dask,
     open_input,
     skip_holes,
@@ -141,7 +139,6 @@ def open_checked(
     """
     with open_source(model, X) as source:
         opened = skip_holes(source, sample_weight, model.settings.on_missing)
-        check_some(opened)
         ranges = scan_columns(opened.rows, model.n_threads)
         problem = open_problem(
             opened.rows, ranges, opened.weights, model.n_threads, spherical=model.spherical
@@ -188,10 +185,10 @@ def _map_dask(
     dtype: np.dtype[Any],
 ) -> Any:
     """Return what a function of a block and the model makes of Dask's rows, not computed yet."""
-    from projected_kmeans.blocks.dask.collections import as_matrix, map_rows, names_of
+    from projected_kmeans.blocks.dask.collections import as_matrix, map_rows
 
     X = take_known_columns(model.estimator, X)
-    check_features(model.estimator, Columns(as_matrix(X).shape[1], names_of(X)))
+    check_features(model.estimator, as_matrix(X).shape[1])
     bound = partial(
         function,
         centers=model.float64_centers,

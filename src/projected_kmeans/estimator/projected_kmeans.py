@@ -575,7 +575,7 @@ class ProjectedKMeans(
         check_stream(self._stream, settings)
         fitted = None if self._is_stream else summarize_model(self)
         given = open_input(self, X, reset=self._stream is None and fitted is None)
-        opened = skip_holes(given, sample_weight, settings.on_missing)
+        opened = skip_holes(given, sample_weight, settings.on_missing, may_be_empty=True)
         if not opened.rows.shape[0]:
             return self
         begun = self._stream or begin_stream(opened.rows, settings, fitted)

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from projected_kmeans.blocks.block_source import BlockSource
-from projected_kmeans.blocks.inputs import is_dask, open_weights
+from projected_kmeans.blocks.inputs import check_weights, is_dask
 from projected_kmeans.blocks.unit_length import UnitRows
 from projected_kmeans.estimator.cluster_descriptions import check_feature_names
 from projected_kmeans.estimator.fit_document import describe_fit
@@ -219,7 +219,7 @@ def _read_rows(
     """Measure all rows in one walk, and draw the sample."""
     if model.skips_holes and sample_weight is not None:  # rows without weight were left out
         sample_weight = np.nan_to_num(np.asarray(sample_weight, dtype=np.float64), nan=0.0)
-    weights = open_weights(sample_weight, source)
+    weights = check_weights(sample_weight, source)
     shape = None
     if not isinstance(image_shape, str):
         shape = check_image_shape(image_shape, source.shape[1])

@@ -82,7 +82,7 @@ def reduce_rows(
     if source.resident or not isinstance(projection, RandomMap):
         with run.monitor.step("check", n_rows, unit_bytes=row_bytes):
             if source.resident:
-                checked.check(run.monitor.report)
+                checked.walk(on_block=run.monitor.report)
             else:
                 _check_stored_rows(checked, run)
     sketch: Problem | None = None
@@ -109,7 +109,7 @@ def _check_stored_rows(checked: CheckedBlocks, run: Run) -> None:
         first = known.n_rows
         checked.resume(known.ranges)
         run.monitor.skip(first)
-    checked.check(report, first)
+    checked.walk(first=first, on_block=report)
 
 
 def _sketch_rows(
@@ -198,7 +198,7 @@ def recall_map(checkpoint: Checkpoint, projection: RandomMap | Transformer | Non
     """Give a map back what it had learnt before; return whether that was stored."""
     if projection is None:
         return True
-    part = checkpoint.read(MAP)
+    part = None if checkpoint.folder is None else checkpoint.folder.read(MAP)
     if part is None or checkpoint.folder is None:
         return False
     before = dict(vars(projection))

@@ -52,7 +52,11 @@ def watch(array: Given) -> Given:
     The watch ends when the array that owns the mapping ends. Does nothing for other arrays, and
     for files that are watched already.
     """
-    owner = _find_owner(array)
+    owner: Any = array  # at the end of the loop the array that owns the mapping, or None
+    while owner is not None:
+        if isinstance(owner, np.memmap) and isinstance(owner.base, mmap.mmap):
+            break
+        owner = owner.base if isinstance(owner, np.ndarray) else None
     if owner is None or id(owner) in _owners:
         return array
     content = np.frombuffer(owner._mmap, np.uint8)
@@ -81,13 +85,7 @@ def mapping_of(rows: Any) -> int:
 
 
 def check_mapping(number: int) -> None:
-    """Raise if a part of a mapping was lost.
-
-    Parameters
-    ----------
-    number : int
-        From `mapping_of`; 0 for none.
-    """
+    """Raise if a part of a mapping was lost; the number is from `mapping_of`."""
     mapping = _lost.get(number)
     if mapping is None and number and _native.mapping_was_cut(number):
         mapping = _watched[number]
@@ -104,17 +102,9 @@ def check_mapping(number: int) -> None:
 
 def check_file(rows: Any) -> None:
     """Raise if rows lie in a mapped file of which a part was lost; call it after using the rows."""
-    check_mapping(mapping_of(rows))
-
-
-def _find_owner(array: Any) -> Any:
-    """Return the array that owns the mapping of an array or of a view of it; None if none does."""
-    owner = array
-    while isinstance(owner, np.ndarray):
-        if isinstance(owner, np.memmap) and isinstance(owner.base, mmap.mmap):
-            return owner
-        owner = owner.base
-    return None
+    number = mapping_of(rows)
+    if number:
+        check_mapping(number)
 
 
 def _forget(number: int, owner: int) -> None:
