@@ -18,18 +18,7 @@ MAX_THREADS = 2**31 - 1  # kernels count threads in 32 bits
 
 
 def check_count(name: str, value: Any, *, minimum: int = 1, word: str | None = None) -> None:
-    """Raise unless a value is an integer of at least ``minimum``, or equals ``word``.
-
-    Parameters
-    ----------
-    name : str
-        The name of the parameter, for the error.
-    value : object
-        What the caller passed.
-    minimum : int, default=1
-        The smallest allowed integer.
-    word : str, optional
-        A text that is allowed in place of an integer, such as "auto".
+    """Raise unless a value is an integer of at least ``minimum``, or a text such as "auto".
 
     Examples
     --------
@@ -111,15 +100,6 @@ def check_init(init: ArrayLike, n_clusters: int, shape: tuple[int, int]) -> NDAr
     """Return the first centers (k, d) as float64, or their row indices (k,) as int64.
 
     Centers are checked as the rows are: they are finite numbers whose squares do not overflow.
-
-    Parameters
-    ----------
-    init : array-like
-        What the caller passed as ``init``, or what a callable ``init`` returned.
-    n_clusters : int
-        k.
-    shape : (int, int)
-        The number of rows and of columns of the data.
     """
     n_samples, n_features = shape
     allowed = f"centers of shape ({n_clusters}, {n_features}) or {n_clusters} row indices"
@@ -158,18 +138,7 @@ def check_init(init: ArrayLike, n_clusters: int, shape: tuple[int, int]) -> NDAr
 
 
 def check_centers(name: str, centers: Any, n_features: int, advice: str) -> NDArray[Any]:
-    """Return the centers of a model; raise unless kernels can measure distances to them.
-
-    Parameters
-    ----------
-    name : str
-        Where the centers come from, for the error.
-    centers : object
-        What was stored as centers.
-    n_features : int
-        The number of columns of the model.
-    advice : str
-        What to do, for the error.
+    """Return the centers of a model; raise, with advice, unless kernels can measure with them.
 
     Examples
     --------
@@ -198,14 +167,7 @@ def check_centers(name: str, centers: Any, n_features: int, advice: str) -> NDAr
 
 
 def squares_overflow(largest: float, shape: tuple[int, int]) -> bool:
-    """Return whether sums of squared differences in an array of some shape could overflow float64.
-
-    Parameters
-    ----------
-    largest : float
-        The largest absolute value of an entry.
-    shape : (int, int)
-        The number of rows and of columns.
+    """Return whether sums of squares could overflow float64, of differences in such an array.
 
     Examples
     --------

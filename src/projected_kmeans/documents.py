@@ -71,17 +71,9 @@ def to_document(value: Any) -> Any:
 def from_document(kind: type[Value], document: Any, where: str, advice: str = "fit again") -> Value:
     """Return the value of a type that a document describes.
 
-    Parameters
-    ----------
-    kind : type
-        A dataclass, or any type that msgspec checks: tuple[X, ...], dict[str, X], X | None, int.
-        Fields that the type does not have are ignored; absent ones take their default.
-    document : object
-        As JSON gave it.
-    where : str
-        What an error calls the document.
-    advice : str, default="fit again"
-        What an error tells the reader to do.
+    The type is a dataclass, or any type that msgspec checks: tuple[X, ...], dict[str, X], X | None,
+    int. Fields that the type does not have are ignored; absent ones take their default. An error
+    says where the document is, and the advice.
 
     Examples
     --------
@@ -104,16 +96,7 @@ def read_document(
 ) -> dict[str, Any]:
     """Return a JSON file that this package wrote.
 
-    Parameters
-    ----------
-    path : Path
-        The file.
-    formats : collection of str
-        The values that its field "format" may have; errors name the first.
-    version : int
-        The value that its field "format_version" must have.
-    advice : str, default="fit again"
-        What an error tells the reader to do.
+    Its field "format" has one of the formats, of which errors name the first.
 
     Examples
     --------
@@ -152,15 +135,6 @@ class _Head:
 
 def decode_json(content: bytes, where: str, advice: str = "fit again") -> Any:
     """Return what JSON holds, as dicts, lists, numbers and strings.
-
-    Parameters
-    ----------
-    content : bytes
-        The JSON.
-    where : str
-        What an error calls it.
-    advice : str, default="fit again"
-        What an error tells the reader to do.
 
     Examples
     --------

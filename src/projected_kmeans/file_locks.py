@@ -30,12 +30,7 @@ class Locked(Enum):
 def try_lock(descriptor: int, *, shared: bool = False) -> Locked:
     """Ask for the lock of an open file or folder, and do not wait for it.
 
-    Parameters
-    ----------
-    descriptor : int
-        The descriptor of the file. Closing it releases the lock.
-    shared : bool, default=False
-        Whether others may hold a shared lock at the same time.
+    Closing the descriptor of the file releases the lock. Others may share a shared lock.
 
     Examples
     --------
@@ -64,12 +59,7 @@ def hold_folder(folder: Path, *, shared: bool = False) -> Iterator[None]:
     Nothing is written for the lock: it is that of the folder itself. A folder that does not exist,
     or whose file system has no locks, is not locked.
 
-    Parameters
-    ----------
-    folder : Path
-        The folder.
-    shared : bool, default=False
-        Readers share a lock; a writer holds it alone.
+    Readers share a lock; a writer holds it alone.
 
     Examples
     --------

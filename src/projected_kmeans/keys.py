@@ -60,15 +60,10 @@ def resolve_key(random_state: RandomState) -> int:
 
 
 def open_stream(key: int, *path: int) -> np.random.Generator:
-    """Return the random generator of a key for one purpose.
+    """Return the random generator of a key for one purpose; those of other paths are independent.
 
-    Parameters
-    ----------
-    key : int
-        The key of the run.
-    *path : int
-        The purpose: one of the numbers at the top of this module, then any further numbers, such
-        as the index of a restart. Generators of different paths are independent.
+    A path is one of the numbers at the top of this module, then any further numbers, such as the
+    index of a restart.
     """
     seeds = np.random.SeedSequence(key, spawn_key=path)
     return np.random.Generator(np.random.Philox(seeds))
@@ -81,15 +76,6 @@ def draw_signs(
 
     Entry (i, j) is a function of (key, row + i, column + j) alone: it is the same on every machine,
     in whichever rectangle it is drawn. The paper's R is this matrix divided by sqrt(t).
-
-    Parameters
-    ----------
-    key : int
-        The key that determines the matrix.
-    shape : (int, int)
-        The number of rows (features) and of columns (components) of the rectangle.
-    row, column : int, default=0
-        The first row and column of the rectangle.
 
     Examples
     --------

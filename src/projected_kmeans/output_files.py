@@ -40,12 +40,7 @@ def write_atomically(path: str | os.PathLike[str], write: Callable[[BinaryIO], o
     A file that is replaced keeps its mode, and a symbolic link stays one: its target is replaced.
     A pipe or a device is written to directly.
 
-    Parameters
-    ----------
-    path : str or path
-        The file to create or replace.
-    write : callable
-        Writes to the open binary file that it is called with. If it raises, `path` is unchanged.
+    If ``write`` raises, the file at the path is unchanged.
 
     Examples
     --------
@@ -81,12 +76,7 @@ class StagedFile:
 def stage_file(path: Path, write: Callable[[BinaryIO], object]) -> Iterator[StagedFile]:
     """Write a file under a temporary name; what was not renamed at the end is removed.
 
-    Parameters
-    ----------
-    path : Path
-        The place of the file. If it is a symbolic link, the temporary file lies beside its target.
-    write : callable
-        Writes to the open binary file that it is called with.
+    If the place is a symbolic link, the temporary file lies beside its target.
     """
     target = Path(os.path.realpath(path))
     if target.is_dir():
@@ -113,14 +103,7 @@ def stage_file(path: Path, write: Callable[[BinaryIO], object]) -> Iterator[Stag
 
 
 def write_json(path: str | os.PathLike[str], document: Mapping[str, Any]) -> None:
-    """Write a document as indented JSON, atomically.
-
-    Parameters
-    ----------
-    path : str or path
-        The file to create or replace.
-    document : mapping
-        Values that JSON can hold, which NaN and infinity are not.
+    """Write a document as indented JSON, atomically; NaN and infinity are refused.
 
     Examples
     --------
@@ -141,14 +124,7 @@ def encode_json(document: Mapping[str, Any]) -> bytes:
 
 
 def write_array(path: str | os.PathLike[str], array: NDArray[Any]) -> None:
-    """Write an array of numbers as ``.npy``, atomically.
-
-    Parameters
-    ----------
-    path : str or path
-        The file to create or replace.
-    array : ndarray
-        Numbers; Python objects are refused.
+    """Write an array of numbers as ``.npy``, atomically; Python objects are refused.
 
     Examples
     --------
@@ -197,16 +173,8 @@ class _Stream:
 def open_output_folder(path: str | os.PathLike[str]) -> Iterator[Path]:
     """Create a folder and write a probe file there, so that long work does not end in an error.
 
-    Parameters
-    ----------
-    path : str or path
-        The folder; it may exist. Temporary files that killed processes left there are removed.
-
-    Yields
-    ------
-    Path
-        The folder. If the work inside fails, the folders that were created here and are still
-        empty are removed again.
+    The folder may exist. Temporary files that killed processes left there are removed. If the
+    work inside fails, the folders that were created here and are still empty are removed again.
 
     Examples
     --------

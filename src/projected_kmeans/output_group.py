@@ -46,12 +46,7 @@ from projected_kmeans.output_files import (
 class GroupReader:
     """The present files of a group, while the folder is held for reading.
 
-    Attributes
-    ----------
-    folder : Path
-        The folder.
-    waiting : dict of str to str
-        The names of files that still have a temporary name, and that name.
+    ``waiting`` has the names of files that still have a temporary name, and that name.
     """
 
     folder: Path
@@ -69,12 +64,7 @@ class GroupReader:
 class GroupWriter:
     """New files of a group, which get their names all together when the group is closed.
 
-    Attributes
-    ----------
-    folder : Path
-        The folder.
-    digests : dict of str to str
-        The SHA-256 of each new file, by its name.
+    ``digests`` has the SHA-256 of each new file by its name.
     """
 
     def __init__(self, folder: Path, stack: ExitStack) -> None:
@@ -87,12 +77,7 @@ class GroupWriter:
     def add(self, name: str, write: Callable[[BinaryIO], object]) -> None:
         """Write a file of the group under a temporary name.
 
-        Parameters
-        ----------
-        name : str
-            Its name in the folder.
-        write : callable
-            Writes to an object that has the method ``write`` of a binary file.
+        ``write`` gets an object that has no method of a binary file but ``write``.
         """
         hashing: list[Hashing] = []
 
@@ -144,11 +129,6 @@ class GroupWriter:
 def replace_group(folder: str | os.PathLike[str]) -> Iterator[GroupWriter]:
     """Replace files of a folder together, at the end of the block; none if the block raises.
 
-    Parameters
-    ----------
-    folder : str or path
-        An existing folder.
-
     Examples
     --------
     >>> import tempfile
@@ -175,10 +155,7 @@ def replace_group(folder: str | os.PathLike[str]) -> Iterator[GroupWriter]:
 def read_group(folder: str | os.PathLike[str]) -> Iterator[GroupReader]:
     """Hold a folder for reading: no group in it is replaced inside the block.
 
-    Parameters
-    ----------
-    folder : str or path
-        The folder. A replacement there that a kill has interrupted is finished first.
+    A replacement there that a kill has interrupted is finished first.
 
     Examples
     --------

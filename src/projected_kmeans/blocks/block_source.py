@@ -20,40 +20,21 @@ from projected_kmeans.results import Floats, Labels
 
 
 class BlockSource(ABC):
-    """Rows that can be walked over block by block, as often as a caller needs.
-
-    Attributes
-    ----------
-    shape : (int, int)
-        Number of rows and of columns.
-    dtype : dtype
-        The element type of every block, one of `NATIVE_TYPES`.
-    sparse : bool
-        Whether blocks are CSR arrays.
-    nnz : int or None
-        Number of stored entries of sparse rows, which may be an estimate; None for dense rows.
-    feature_names : tuple of str or None
-        The names of the columns, where the source knows them.
-    resident : bool
-        Whether the rows lie in the memory of this process, so that fetching some of them again
-        costs little.
-    distant : bool
-        Whether the rows lie in other processes (Dask), so that arrays with an entry for each row
-        have to travel to them.
-    keeps_new_rows : bool
-        Whether `new_rows` can keep new rows where these lie, outside this process's memory.
-    stored_row_bytes : float
-        Bytes that a walk reads from a file for each row, on average; 0 where it reads no file.
-    """
+    """Rows that can be walked over block by block, as often as a caller needs."""
 
     shape: tuple[int, int]
-    dtype: np.dtype[Any]
-    sparse: bool = False
-    nnz: int | None = None
-    feature_names: tuple[str, ...] | None = None
+    dtype: np.dtype[Any]  # of every block, one of `NATIVE_TYPES`
+    sparse: bool = False  # whether blocks are CSR arrays
+    nnz: int | None = None  # stored entries of sparse rows, perhaps an estimate; None if dense
+    feature_names: tuple[str, ...] | None = None  # of the columns, where the source knows them
+    # Whether the rows lie in the memory of this process, so that some are fetched again quickly.
     resident: bool = False
+    # Whether the rows lie in other processes (Dask), so that arrays with an entry for each row have
+    # to travel to them.
     distant: bool = False
+    # Whether `new_rows` can keep new rows where these lie, outside this process's memory.
     keeps_new_rows: bool = False
+    # Bytes that a walk reads from a file for each row, on average; 0 where it reads no file.
     stored_row_bytes: float = 0.0
 
     @property
@@ -75,14 +56,8 @@ class BlockSource(ABC):
     def walk(self, *tasks: Task, first: int = 0, on_block: OnBlock | None = None) -> None:
         """Do some tasks, in their order, with every block, where the block lies.
 
-        Parameters
-        ----------
-        *tasks : Task
-            What is done with each block.
-        first : int, default=0
-            The row at which the first block begins; rows before it are left out.
-        on_block : callable, optional
-            Called after each block with the number of rows done, those before ``first`` included.
+        The first block begins at row ``first``. ``on_block`` is called after each block with the
+        number of rows done, those before ``first`` included.
         """
 
     @abstractmethod
@@ -95,16 +70,9 @@ class BlockSource(ABC):
         return np.asarray(rows.toarray() if self.sparse else rows, dtype=np.float64)
 
     def resized(self, block_bytes: int, max_selected: int | None) -> BlockSource:
-        """Return the same rows under a memory limit.
+        """Return the same rows in blocks of a size; `select` takes ``max_selected`` bytes at most.
 
         Rows that lie in memory already are returned as they are.
-
-        Parameters
-        ----------
-        block_bytes : int
-            The size of a block that is read.
-        max_selected : int or None
-            The number of bytes that `select` may bring into memory; None for any number.
         """
         return self
 
@@ -120,14 +88,8 @@ class BlockSource(ABC):
     ) -> Any:
         """Return an array with an entry for each row: a NumPy array, or a `RowArray` on a cluster.
 
-        Parameters
-        ----------
-        dtype : dtype
-            The element type.
-        fill : float or ndarray, optional
-            What all entries are at first, a number or a whole entry; by default anything.
-        width : tuple of int, default=()
-            The shape of an entry.
+        All entries are ``fill`` at first, a number or a whole entry of shape ``width``; by default
+        anything.
         """
         shape = (self.shape[0], *width)
         return np.empty(shape, dtype) if fill is None else np.full(shape, fill, dtype)
@@ -183,13 +145,7 @@ class LocalBlocks(BlockSource):
 
 
 class WrappedBlocks(BlockSource):
-    """A block source that changes what another source gives; all else is the other's.
-
-    Parameters
-    ----------
-    source : BlockSource
-        The rows.
-    """
+    """A block source that changes what another source gives; all else is the other's."""
 
     def __init__(self, source: BlockSource) -> None:
         self.source = source

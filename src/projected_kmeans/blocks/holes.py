@@ -24,14 +24,7 @@ STRETCH = 4096
 
 @dataclass(frozen=True)
 class Holes:
-    """Which of all rows have a hole.
-
-    Attributes
-    ----------
-    rows : ndarray of int64 (m,)
-        Their indices, ascending.
-    n_rows : int
-        The number of all rows.
+    """Which of all rows have a hole: their indices, ascending, and the number of all rows.
 
     Examples
     --------
@@ -123,13 +116,6 @@ def _mark(block: Block, missing: NDArray[np.bool_]) -> None:
 
 class CompleteRows(LocalBlocks):
     """The rows of another source that have no hole. Blocks with holes are copied without them.
-
-    Parameters
-    ----------
-    source : LocalBlocks
-        All rows.
-    holes : Holes
-        Which of them to leave out.
 
     Examples
     --------

@@ -25,14 +25,8 @@ INDEXED = ("pandas", "dask", "dask_expr")
 def take_known_columns(estimator: BaseEstimator, X: Any) -> Any:
     """Return new rows with the columns of the fit, in its order.
 
-    Other columns are left out with a warning. A missing one raises a ValueError.
-
-    Parameters
-    ----------
-    estimator : BaseEstimator
-        Its ``feature_names_in_`` are the names; without them X is returned as it is.
-    X : object
-        Rows of any kind.
+    Other columns are left out with a warning. A missing one raises a ValueError. Without names in
+    the fit, rows of any kind are returned as they are.
 
     Examples
     --------
@@ -60,16 +54,7 @@ def take_known_columns(estimator: BaseEstimator, X: Any) -> Any:
 
 
 def find_others(known: Sequence[str], given: Sequence[str], where: str) -> list[str]:
-    """Return the names that a model does not know; raise if one that it knows is missing.
-
-    Parameters
-    ----------
-    known : sequence of str
-        The columns of the fit.
-    given : sequence of str
-        The columns of new rows.
-    where : str
-        What an error calls the new rows.
+    """Return the given names that a model does not know; raise if one that it knows is missing.
 
     Examples
     --------

@@ -24,18 +24,9 @@ PICKED_BYTES = 2**20
 
 
 class ArrayBlocks(LocalBlocks):
-    """The block source of an array in memory or of a memory map.
+    """The block source of an array of one of `NATIVE_TYPES` in memory or of a memory map.
 
-    Parameters
-    ----------
-    array : ndarray (n, d)
-        The rows, with elements of one of `NATIVE_TYPES`. Blocks are views where the rows are
-        contiguous, otherwise copies of one block at a time.
-    block_rows : int, optional
-        The number of rows in a block; by default as many as fit into ``block_bytes``. No result
-        depends on it.
-    block_bytes : int, optional
-        The size of a block where ``block_rows`` is not given.
+    Blocks are views where the rows are contiguous, otherwise copies of one block at a time.
     """
 
     resident = True
@@ -79,17 +70,9 @@ class ArrayBlocks(LocalBlocks):
 
 
 class SparseBlocks(LocalBlocks):
-    """The block source of CSR rows in memory, which are never made dense.
+    """The block source of CSR rows in memory, as `as_native_sparse` returns them. Blocks are views.
 
-    Parameters
-    ----------
-    array : csr_array (n, d)
-        The rows, as `as_native_sparse` returns them. Blocks are views.
-    block_rows : int, optional
-        The number of rows in a block; by default as many as have ``block_bytes`` of stored entries.
-        No result depends on it.
-    block_bytes : int, optional
-        The size of a block where ``block_rows`` is not given.
+    They are never made dense, and have about ``block_bytes`` of stored entries by default.
     """
 
     sparse, resident = True, True
@@ -141,16 +124,9 @@ class SparseBlocks(LocalBlocks):
 
 
 class PickedRows(LocalBlocks):
-    """Some rows of a source in memory. They are copied block by block, never all at once.
+    """Some dense rows of a source in memory, in the order of their indices.
 
-    Parameters
-    ----------
-    source : BlockSource
-        Dense rows in memory.
-    indices : ndarray of int64 (m,)
-        The rows to pick, in their order.
-    block_bytes : int, optional
-        The size of a block.
+    They are copied block by block, never all at once.
 
     Examples
     --------

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from projected_kmeans.blocks.tasks import Block, Task, add, maximum, minimum, read
+from projected_kmeans.blocks.tasks import Block, Task, add, minimum, read
 
 
 class RowArray(ABC):
@@ -22,16 +22,9 @@ class RowArray(ABC):
 
     The parts never change. A walk that updates the array, and `put`, replace parts by others, so
     that copies cost nothing. ``numpy.asarray`` brings all entries into this process.
-
-    Attributes
-    ----------
-    shape : tuple of int
-        The number of rows, and the shape of an entry.
-    dtype : dtype
-        The element type.
     """
 
-    shape: tuple[int, ...]
+    shape: tuple[int, ...]  # the number of rows, and the shape of an entry
     dtype: np.dtype[Any]
 
     def __len__(self) -> int:
@@ -138,42 +131,8 @@ def _find_first(block: Block, first: NDArray[np.float64]) -> None:
     np.minimum(first, found, out=first)
 
 
-def find_largest(array: Any) -> int:
-    """Return the largest of integers.
-
-    Examples
-    --------
-    >>> find_largest(np.array([1, 5, 2]))
-    5
-    """
-    largest = np.full(1, -np.inf)
-    walk_entries(array, Task(_find_largest, (maximum(largest),)))
-    return int(largest[0])
-
-
-def _find_largest(block: Block, largest: NDArray[np.float64]) -> None:
-    largest[0] = max(largest[0], block.rows.max())
-
-
-def have_equal_entries(one: Any, other: Any) -> bool:
-    """Return whether all entries of two arrays are equal."""
-    changed = ChangedEntries(one, other)
-    walk_entries(one, changed.task)
-    return not changed
-
-
 class ChangedEntries:
-    """Counts, during a walk, the rows whose entries differ in two arrays.
-
-    Parameters
-    ----------
-    one, other : ndarray or RowArray
-        The arrays, of which the walk may write one.
-
-    Attributes
-    ----------
-    task : Task
-        What counts.
+    """Counts by its task the rows whose entries differ in two arrays; a walk may write one of them.
 
     Examples
     --------

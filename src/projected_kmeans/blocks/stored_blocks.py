@@ -35,22 +35,9 @@ COUNTED_PLACES, COUNTED_ROWS = 16, 64
 class StoredBlocks(LocalBlocks):
     """The block source of a row source. The next blocks are read while kernels work on one.
 
-    Parameters
-    ----------
-    source : RowSource
-        The rows.
-    block_rows : int, optional
-        The number of rows in a block; by default as many as fit into ``block_bytes``. No result
-        depends on it.
-    block_bytes : int, optional
-        The size of a block, on average for sparse rows; 64 MB by default.
-    max_selected : int, optional
-        The number of bytes that `select` may bring into memory; by default any number.
-
-    Attributes
-    ----------
-    nnz : int or None
-        The number of stored entries of sparse rows, estimated from 1,024 rows if there are more.
+    Blocks have ``block_rows`` rows, by default as many as fit into ``block_bytes``; no result
+    depends on it. `select` may bring ``max_selected`` bytes into memory, by default any number. The
+    number of stored entries of sparse rows is estimated from 1,024 rows if there are more.
 
     Examples
     --------

@@ -21,19 +21,10 @@ OnBlock: TypeAlias = Callable[[int], object]
 
 
 class Block(NamedTuple):
-    """Consecutive rows and the index of the first.
-
-    Attributes
-    ----------
-    start : int
-        The index of the first row among all rows.
-    rows : ndarray or csr_array
-        An array whose rows are contiguous, or a CSR array with ascending indices. Kernels take
-        either.
-    """
+    """Consecutive rows and the index of the first among all rows."""
 
     start: int
-    rows: Any
+    rows: Any  # an array of contiguous rows, or a CSR array with ascending indices
 
     @property
     def span(self) -> slice:
@@ -107,15 +98,9 @@ _MERGE: dict[Role, Callable[..., object]] = {
 
 
 class Use(NamedTuple):
-    """An array and what a kernel does with it.
+    """An array and what a kernel does with it; None is handed to the kernel as None.
 
-    Attributes
-    ----------
-    role : Role
-        What the kernel does with the array.
-    array : ndarray, BlockSource or None
-        None is handed to the kernel as None. With the role FILL it may be new rows on a Dask
-        cluster, made by `BlockSource.new_rows`.
+    With the role FILL it may be new rows on a Dask cluster, made by `BlockSource.new_rows`.
     """
 
     role: Role
@@ -136,14 +121,9 @@ first = partial(Use, Role.FIRST)
 class Task:
     """A kernel and the arrays that it uses, called as ``kernel(block, *parts)`` for each block.
 
-    Attributes
-    ----------
-    kernel : callable
-        It must be possible to pickle it, because it may be sent to other processes: use a
-        `functools.partial` of a function of a module, with the arguments that are the same for
-        all blocks. It raises a ValueError where rows are bad.
-    uses : tuple of Use
-        The arrays, one for each argument after the block.
+    It must be possible to pickle the kernel, because it may be sent to other processes: use a
+    `functools.partial` of a function of a module, with the arguments that are the same for all
+    blocks. It raises a ValueError where rows are bad.
 
     Examples
     --------

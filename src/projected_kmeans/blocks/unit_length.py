@@ -26,13 +26,7 @@ LONGEST = 1 + 2.0**-20
 
 
 class UnitRows(WrappedBlocks):
-    """The rows of another source, each divided by its length; a row of zeros stays as it is.
-
-    Parameters
-    ----------
-    source : BlockSource
-        The rows, all entries finite.
-    """
+    """Finite rows of another source, each divided by its length; a row of zeros stays as it is."""
 
     def __init__(self, source: BlockSource) -> None:
         super().__init__(source)

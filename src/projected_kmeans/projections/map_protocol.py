@@ -38,27 +38,19 @@ SparseMatrix: TypeAlias = "scipy.sparse.csr_array[Any, tuple[int, int]]"
 
 @runtime_checkable
 class RandomMap(Protocol):
-    """A map of this package that is fitted, at least to the shape of the rows.
+    """A map of this package that is fitted, at least to the shape of the rows."""
 
-    Attributes
-    ----------
-    dimension_rule : str
-        The rule in `RULES` that says what t is if ``n_components`` is "auto" and k is known.
-    drops_columns : bool
-        Whether the sketch may be finite although a row holds NaN or infinity in some column.
-    n_components, eps, n_clusters, random_state, n_threads
-        The parameters that all maps have; see `SignProjection`.
-    n_features_in_, n_components_, key_ : int
-        d, t, and the key that fixes all randomness. `fit_shape` sets them.
-    """
-
+    # The rule in `RULES` that says what t is if ``n_components`` is "auto" and k is known.
     dimension_rule: ClassVar[str]
+    # Whether the sketch may be finite although a row holds NaN or infinity in some column.
     drops_columns: ClassVar[bool]
+    # The parameters that all maps have; see `SignProjection`.
     n_components: int | str
     eps: float
     n_clusters: int | None
     random_state: RandomState
     n_threads: int | None
+    # d, t, and the key that fixes all randomness, which `fit_shape` sets.
     n_features_in_: int
     n_components_: int
     key_: int
@@ -123,20 +115,9 @@ def fill_sketch(
     on_block: OnBlock | None = None,
     first: int = 0,
 ) -> None:
-    """Write the sketch of all rows into an array, or into a place that their source made.
+    """Write the sketch of all rows from ``first`` on into an array, or new rows of their source.
 
-    Parameters
-    ----------
-    projection : RandomMap
-        Fitted.
-    source : BlockSource
-        The rows.
-    sketch : ndarray or what ``source.new_rows`` returned
-        Receives n rows of t numbers.
-    on_block : callable, optional
-        Called with the number of rows done after every block.
-    first : int, default=0
-        The first row to write; the rows before it are in the sketch already.
+    ``on_block`` is called after every block with the number of rows done.
     """
     project = projection.project_sparse if source.sparse else projection.project_block
     task = Task(partial(_project, project), (fill(sketch),))
@@ -145,16 +126,6 @@ def fill_sketch(
 
 def _project(project: Callable[..., None], block: Block, out: NDArray[Any]) -> None:
     project(block.rows, out)
-
-
-def _check_overflow(sketch: NDArray[Any]) -> None:
-    """Raise a ValueError if finite rows have a sketch that is not finite."""
-    bad = ~np.isfinite(sketch).all(axis=1)
-    if bad.any():
-        raise ValueError(
-            f"The sketch of row {int(bad.argmax())} of X overflows {sketch.dtype}; "
-            "divide X by a large constant"
-        )
 
 
 class MapTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -222,7 +193,12 @@ class MapTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
             suspicious = not np.isfinite(sketch.sum())
         if suspicious or self.drops_columns:
             check_finite(source)
-            _check_overflow(sketch)
+            bad = ~np.isfinite(sketch).all(axis=1)
+            if bad.any():  # although the rows are finite
+                raise ValueError(
+                    f"The sketch of row {int(bad.argmax())} of X overflows {sketch.dtype}; "
+                    "divide X by a large constant"
+                )
         return sketch
 
     def choose_components(self: RandomMap, n_samples: int, n_features: int) -> int:

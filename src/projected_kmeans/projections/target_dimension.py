@@ -15,21 +15,11 @@ DEFAULT_RULE = "makarychev2019"
 
 @dataclass(frozen=True)
 class DimensionRule:
-    """A published rule for the number of dimensions.
+    """A published rule for the number of dimensions."""
 
-    Attributes
-    ----------
-    source : str
-        Where the rule was published and what it promises.
-    needs : str
-        ``"n_clusters"`` or ``"n_samples"``: the size that the rule depends on.
-    formula : callable
-        From that size and eps to a real number; `target_dimension` rounds up.
-    """
-
-    source: str
-    needs: str
-    formula: Callable[[int, float], float]
+    source: str  # where it was published and what it promises
+    needs: str  # "n_clusters" or "n_samples": the size that it depends on
+    formula: Callable[[int, float], float]  # of that size and eps; `target_dimension` rounds up
 
 
 RULES: Mapping[str, DimensionRule] = MappingProxyType(

@@ -38,11 +38,6 @@ class Checkpoint:
     Values wait in memory until it is time to write, and are then written together. Steps need not
     ask whether there is a folder: without one, nothing is ever found and nothing is kept.
 
-    Parameters
-    ----------
-    folder : CheckpointFolder, optional
-        Where the parts are.
-
     Examples
     --------
     >>> import pathlib, tempfile

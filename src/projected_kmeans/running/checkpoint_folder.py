@@ -31,13 +31,8 @@ OLD_TEMPORARY = re.compile(r"\..+\.[0-9a-f]{8}\.tmp")
 class CheckpointFolder:
     """The parts of one run. Parts of another run in the same folder are ignored.
 
-    Parameters
-    ----------
-    folder : Path
-        Where the parts are.
-    run : mapping
-        What distinguishes the run from others, as values that JSON can hold. It is stored before
-        any other part, and its hash is written into every part.
+    What distinguishes the run from others, as values that JSON can hold, is stored before any other
+    part, and its hash is written into every part.
 
     Examples
     --------
@@ -96,13 +91,8 @@ def open_checkpoint_folder(
 ) -> Iterator[CheckpointFolder]:
     """Open the folder of a run and lock it: one process at a time may use it.
 
-    Parameters
-    ----------
-    path : str or path
-        The folder: new, empty, or that of the same run.
-    run : mapping
-        What distinguishes the run from others, by names that the caller knows, as values that JSON
-        can hold. A folder of another run is refused.
+    It is new, empty, or that of the same run. What distinguishes the run from others has names that
+    the caller knows, because an error quotes them if the folder is that of another run.
     """
     with open_output_folder(path) as folder, _hold(folder):
         _check_run(folder, json.loads(json.dumps(run)))

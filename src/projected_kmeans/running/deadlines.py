@@ -15,14 +15,9 @@ class OutOfTime(Exception):
 
 
 class Deadline:
-    """A moment after which no further block of work begins.
+    """A moment, some seconds from now, after which no further block of work begins.
 
-    Parameters
-    ----------
-    limit : float or None
-        Seconds from now; None for no limit.
-    is_stopped : callable, optional
-        Called whenever the clock is read; a true answer ends the work, too.
+    ``is_stopped`` is called whenever the clock is read; a true answer ends the work, too.
 
     Examples
     --------

@@ -30,23 +30,11 @@ MOMENT = 0.05
 
 
 class Terminated(BaseException):
-    """A signal asks the process to end.
-
-    Parameters
-    ----------
-    number : int
-        The number of the signal.
-
-    Attributes
-    ----------
-    number : int
-        The number of the signal.
-    exit_code : int
-        What shells give a process that this signal ended: 143 for SIGTERM.
-    """
+    """A signal of this number asks the process to end."""
 
     def __init__(self, number: int) -> None:
         super().__init__(f"signal {number}")
+        # Shells give such an exit code to a process that this signal ended: 143 for SIGTERM.
         self.number, self.exit_code = number, 128 + number
 
 
@@ -111,12 +99,8 @@ def catch_interrupts(take: Callable[[], None]) -> Iterator[None]:
     """Call ``take`` at a Ctrl-C inside the block, instead of raising KeyboardInterrupt.
 
     Nothing changes outside the main thread, which alone receives signals, and in a program that
-    has its own handler for Ctrl-C. Python's handler is always restored afterwards.
-
-    Parameters
-    ----------
-    take : callable
-        Called by the main thread between two instructions. What it raises is raised there.
+    has its own handler for Ctrl-C. Python's handler is always restored afterwards. What ``take``
+    raises is raised in the main thread, between two instructions.
 
     Examples
     --------

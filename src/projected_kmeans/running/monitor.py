@@ -27,24 +27,9 @@ class Monitor:
     Work is counted in units: rows, centers or passes, depending on the step. After each unit the
     step calls `report`, which tells the callback and returns whether the fit was asked to stop.
 
-    Parameters
-    ----------
-    callback : callable, optional
-        Called with a `FitState` after every unit of work; the fit stops if it returns true.
-    verbose : int, default=0
-        0 logs at level DEBUG, anything above at level INFO, to the logger "projected_kmeans". If
-        the program has set up no logging that shows level INFO, anything above 0 prints lines.
-    time_budget : float, optional
-        The fit is asked to stop after this many seconds.
-
-    Attributes
-    ----------
-    seconds : dict
-        The time spent in each step, by its name.
-    stopped : {"callback", "time", "interrupted"} or None
-        Who asked first to stop; None while nobody has.
-    trace : list of FitState
-        The state after every unit of work that has an inertia.
+    The fit stops if the callback returns true, or after ``time_budget`` seconds. ``verbose=0`` logs
+    at level DEBUG, anything above at level INFO, to the logger "projected_kmeans". If the program
+    has set up no logging that shows level INFO, anything above 0 prints lines.
 
     Examples
     --------
@@ -62,9 +47,10 @@ class Monitor:
         verbose: int = 0,
         time_budget: float | None = None,
     ) -> None:
-        self.seconds: dict[str, float] = {}
+        self.seconds: dict[str, float] = {}  # spent in each step
+        # Who asked first to stop: "callback", "time" or "interrupted"; None while nobody has.
         self.stopped: str | None = None
-        self.trace: list[FitState] = []
+        self.trace: list[FitState] = []  # after every unit of work that has an inertia
         self._callback = callback
         self._level = logging.INFO if verbose else logging.DEBUG
         self._lines = ProgressLines() if verbose and wants_lines(logger, verbose) else None
@@ -174,19 +160,8 @@ class Monitor:
 class Plateau:
     """An `OnPass` that also stops when a pass lowers the inertia by too small a share.
 
-    Parameters
-    ----------
-    on_pass : callable
-        Called first, after every pass.
-    share : float
-        The pass must lower the inertia by this share of its value before; 0 never stops.
-    before : float, default=inf
-        The inertia before the first pass; infinity if it is not known.
-
-    Attributes
-    ----------
-    reached : bool
-        Whether the last pass gained too little.
+    The share is of the inertia before the pass, and 0 never stops. ``before`` is the inertia before
+    the first pass. ``reached`` tells whether the last pass gained too little.
 
     Examples
     --------

@@ -41,12 +41,7 @@ def wants_lines(logger: logging.Logger, verbose: int) -> bool:
 
 
 class ProgressLines:
-    """The lines of one fit.
-
-    Parameters
-    ----------
-    write : callable, optional
-        Takes a line; by default it goes to the standard error stream.
+    """The lines of one fit, by default on the standard error stream.
 
     Examples
     --------

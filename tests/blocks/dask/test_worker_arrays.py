@@ -23,7 +23,6 @@ from projected_kmeans.blocks.row_arrays import (
     apply_to_entries,
     copy_entries,
     find_first_rows,
-    find_largest,
     put_entries,
     take_entries,
 )
@@ -168,7 +167,6 @@ def test_entries_are_those_of_a_numpy_array(both: tuple[Any, Any]) -> None:
     rows = np.array([12_999, 3, 699, 700, 3])
     assert take_entries(there, rows).tolist() == here[rows].tolist()
     assert take_entries(there, rows[:0]).shape == (0,)
-    assert find_largest(there) == here.max()
     n_clusters = int(here.max()) + 2
     first = find_first_rows(here, n_clusters)
     assert find_first_rows(there, n_clusters).tolist() == first.tolist()
