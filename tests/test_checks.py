@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,6 @@ import pytest
 
 from projected_kmeans.checks import (
     check_choice,
-    check_components,
     check_count,
     check_init,
     check_not_negative,
@@ -24,8 +24,8 @@ def test_what_is_allowed_passes() -> None:
     check_count("counts", 2, minimum=2)
     check_not_negative("tol", np.float32(0))
     check_choice("solver", None, ["lloyd", None])
-    check_components(7, 7)
-    check_components("auto", 1)
+    check_count("n_components", 7, most=("n_features", 7))
+    check_count("n_components", "auto", most=("n_features", 1), word="auto")
     check_threads(None)
     check_threads(2**31 - 1)
 
@@ -49,8 +49,8 @@ def test_what_is_allowed_passes() -> None:
             "'x' is not known; use one of 'a', 'b",
         ),
         (
-            check_components,
-            (200, 64),
+            partial(check_count, most=("n_features", 64), word="auto"),
+            ("n_components", 200),
             ValueError,
             "exceeds n_features=64; use at most 64 or 'auto'",
         ),

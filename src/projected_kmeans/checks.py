@@ -17,8 +17,17 @@ from projected_kmeans.messages import first_line
 MAX_THREADS = 2**31 - 1  # kernels count threads in 32 bits
 
 
-def check_count(name: str, value: Any, *, minimum: int = 1, word: str | None = None) -> None:
-    """Raise unless a value is an integer of at least ``minimum``, or a text such as "auto".
+def check_count(
+    name: str,
+    value: Any,
+    *,
+    minimum: int = 1,
+    most: tuple[str, int] | None = None,
+    word: str | None = None,
+) -> None:
+    """Raise unless a value is an integer in some range, or a word such as "auto".
+
+    The most that it may be has a name, which the error tells.
 
     Examples
     --------
@@ -34,15 +43,9 @@ def check_count(name: str, value: Any, *, minimum: int = 1, word: str | None = N
         raise TypeError(f"{name}={value!r} is not an integer; use {choice}")
     if value < minimum:
         raise ValueError(f"{name}={value} is too small; use {choice}")
-
-
-def check_clusters(n_clusters: Any, n_samples: int) -> None:
-    """Raise unless the number of clusters is an integer from 1 to the number of rows."""
-    check_count("n_clusters", n_clusters)
-    if n_clusters > n_samples:
-        raise ValueError(
-            f"n_clusters={n_clusters} exceeds n_samples={n_samples}; use at most {n_samples}"
-        )
+    if most is not None and int(value) > most[1]:
+        allowed = f"at most {most[1]}" + (f" or {word!r}" if word else "")
+        raise ValueError(f"{name}={value} exceeds {most[0]}={most[1]}; use {allowed}")
 
 
 def check_not_negative(name: str, value: Any) -> None:
@@ -84,16 +87,6 @@ def check_choice(name: str, value: Any, choices: Iterable[Any]) -> None:
     if not any(value is choice or value == choice for choice in known):
         listed = ", ".join(repr(choice) for choice in known)
         raise ValueError(f"{name}={value!r} is not known; use one of {listed}")
-
-
-def check_components(n_components: Any, n_features: int) -> None:
-    """Raise unless n_components is "auto" or an integer from 1 to n_features."""
-    check_count("n_components", n_components, word="auto")
-    if not isinstance(n_components, str) and n_components > n_features:
-        raise ValueError(
-            f"n_components={n_components} exceeds n_features={n_features}; "
-            f"use at most {n_features} or 'auto'"
-        )
 
 
 def check_init(init: ArrayLike, n_clusters: int, shape: tuple[int, int]) -> NDArray[Any]:

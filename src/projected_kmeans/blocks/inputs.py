@@ -83,20 +83,6 @@ class CompleteInput(NamedTuple):
     holes: Holes  # which of them are left out
 
 
-def open_complete(
-    estimator: BaseEstimator,
-    X: Any,
-    sample_weight: Any,
-    on_missing: str,
-    *,
-    reset: bool,
-    client: Any = None,
-) -> CompleteInput:
-    """Return what `skip_holes` leaves of the rows that `open_input` opens."""
-    given = open_input(estimator, X, reset=reset, client=client)
-    return skip_holes(given, sample_weight, on_missing, client)
-
-
 def skip_holes(
     given: BlockSource,
     sample_weight: Any,

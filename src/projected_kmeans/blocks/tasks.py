@@ -50,10 +50,8 @@ class Role(Enum):
     MAXIMUM = "maximum"
     FIRST = "first"
 
-    @property
-    def of_rows(self) -> bool:
-        """Whether the array has an entry for each row."""
-        return self in (Role.READ, Role.UPDATE, Role.FILL)
+    def __init__(self, word: str) -> None:
+        self.of_rows = word in ("read", "update", "fill")  # the array has an entry for each row
 
     def empty(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> NDArray[Any]:
         """Return the total of no rows, to which the totals of blocks are merged."""

@@ -22,7 +22,7 @@ from projected_kmeans.certificates.prepare_rows import prepare_rows
 from projected_kmeans.certificates.prover import Prover
 from projected_kmeans.certificates.semidefinite.proof_plan import GOAL
 from projected_kmeans.certificates.semidefinite_prover import Given
-from projected_kmeans.checks import check_choice, check_clusters, check_not_negative
+from projected_kmeans.checks import check_choice, check_count, check_not_negative
 from projected_kmeans.keys import RandomState, resolve_key
 from projected_kmeans.results import FitState, Floats, Labels
 from projected_kmeans.running.deadlines import Deadline, OutOfTime
@@ -141,7 +141,7 @@ def kmeans_lower_bound(
     (1.0, 'neighbour', True)
     """
     rows = as_native_rows(X)
-    check_clusters(n_clusters, rows.shape[0])
+    check_count("n_clusters", n_clusters, most=("n_samples", rows.shape[0]))
     check_choice("method", method, EFFORTS)
     if time_limit is not None:
         check_not_negative("time_limit", time_limit)

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from projected_kmeans.blocks.block_source import BlockSource
-from projected_kmeans.blocks.inputs import open_complete
+from projected_kmeans.blocks.inputs import open_input, skip_holes
 from projected_kmeans.blocks.memory_blocks import ArrayBlocks
 from projected_kmeans.blocks.unit_length import UnitRows, to_unit_rows
 from projected_kmeans.certificates.dense_proof_rows import DenseProofRows
@@ -111,7 +111,7 @@ def choose_n_clusters(
     check_parameters(settings)
     # scikit-learn's checks of X need an estimator that remembers the columns.
     model = ProjectedKMeans(on_missing=on_missing)
-    opened = open_complete(model, X, sample_weight, on_missing, reset=True)
+    opened = skip_holes(open_input(model, X, reset=True), sample_weight, on_missing)
     rows: BlockSource = opened.rows
     wanted = _check_counts(counts, rows.shape[0])
     check_count("n_components", n_components, word="auto")

@@ -10,7 +10,7 @@ import numpy as np
 from projected_kmeans.blocks.block_source import BlockSource
 from projected_kmeans.blocks.column_scan import ColumnScan
 from projected_kmeans.blocks.element_types import compute_type
-from projected_kmeans.checks import check_components
+from projected_kmeans.checks import check_count
 from projected_kmeans.keys import resolve_key
 from projected_kmeans.results import Floats
 from projected_kmeans.search.memory_plan import plan_labels
@@ -92,7 +92,8 @@ def begin_stream(
     The first block decides how the stream will keep rows.
     """
     if isinstance(settings.projection, str):
-        check_components(settings.n_components, rows.shape[1])
+        most = "n_features", rows.shape[1]
+        check_count("n_components", settings.n_components, most=most, word="auto")
     if model is not None and len(model.centers) != settings.n_clusters:
         raise ValueError(
             f"n_clusters={settings.n_clusters} is not the {len(model.centers)} of the fitted "

@@ -28,7 +28,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from projected_kmeans.blocks.block_source import BlockSource
 from projected_kmeans.blocks.element_types import compute_type
-from projected_kmeans.blocks.inputs import CompleteInput, open_complete, open_input, skip_holes
+from projected_kmeans.blocks.inputs import CompleteInput, open_input, skip_holes
 from projected_kmeans.certificates.certificate import Certificate
 from projected_kmeans.checks import check_centers
 from projected_kmeans.estimator.cluster_descriptions import describe_model, to_frame
@@ -494,7 +494,8 @@ class ProjectedKMeans(
             Itself.
         """
         settings = self._checked_settings()
-        opened = open_complete(self, X, sample_weight, self.on_missing, reset=True, client=client)
+        given = open_input(self, X, reset=True, client=client)
+        opened = skip_holes(given, sample_weight, self.on_missing, client)
         rows, weights = opened.rows, opened.weights
         if len(opened.holes.rows):
             settings = renumber_init(settings, opened.holes)

@@ -24,7 +24,7 @@ from projected_kmeans.blocks.element_types import compute_type
 from projected_kmeans.blocks.inputs import check_rows, check_weights
 from projected_kmeans.blocks.memory_blocks import open_blocks
 from projected_kmeans.blocks.tasks import Block, OnBlock, Task, fill
-from projected_kmeans.checks import check_components, check_count, check_threads
+from projected_kmeans.checks import check_count, check_threads
 from projected_kmeans.keys import RandomState, resolve_key
 from projected_kmeans.projections.target_dimension import (
     DEFAULT_RULE,
@@ -203,7 +203,8 @@ class MapTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
 
     def choose_components(self: RandomMap, n_samples: int, n_features: int) -> int:
         """Check the parameters and return t for this number of rows and features."""
-        check_components(self.n_components, n_features)
+        most = "n_features", n_features
+        check_count("n_components", self.n_components, most=most, word="auto")
         if not isinstance(self.n_components, str):
             return int(self.n_components)
         if self.n_clusters is not None:

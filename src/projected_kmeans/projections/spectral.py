@@ -16,7 +16,7 @@ from projected_kmeans import _native
 from projected_kmeans.blas_threads import multiply
 from projected_kmeans.blocks.block_source import BlockSource
 from projected_kmeans.blocks.memory_blocks import PickedRows
-from projected_kmeans.checks import check_components, check_count
+from projected_kmeans.checks import check_count
 from projected_kmeans.keys import RandomState
 from projected_kmeans.projections.centred_rows import center_rows
 from projected_kmeans.projections.direction_sample import (
@@ -183,7 +183,8 @@ class SpectralProjection(LearnedTransformer):
 
     def choose_components(self, n_samples: int, n_features: int) -> int:
         """Check the parameters and return t."""
-        check_components(self.n_components, n_features)
+        most = "n_features", n_features
+        check_count("n_components", self.n_components, most=most, word="auto")
         check_count("n_oversamples", self.n_oversamples, minimum=0, word="auto")
         check_count("n_power", self.n_power, minimum=0, word="auto")
         if self.sample_rows is not None:

@@ -20,8 +20,6 @@ from projected_kmeans.blocks.block_source import BlockSource
 from projected_kmeans.blocks.holes import Holes
 from projected_kmeans.checks import (
     check_choice,
-    check_clusters,
-    check_components,
     check_count,
     check_flag,
     check_not_negative,
@@ -225,7 +223,7 @@ def limits_sizes(settings: Settings) -> bool:
 
 def check_sizes(settings: Settings, n_samples: int, n_features: int) -> None:
     """Raise one sentence if there are more clusters than rows, or more components than columns."""
-    check_clusters(settings.n_clusters, n_samples)
+    check_count("n_clusters", settings.n_clusters, most=("n_samples", n_samples))
     if settings.solver == "kss04":
         check_few_clusters(settings.n_clusters)
     if settings.trim:
@@ -237,7 +235,8 @@ def check_sizes(settings: Settings, n_samples: int, n_features: int) -> None:
                 "clusters"
             )
     if isinstance(settings.projection, str):
-        check_components(settings.n_components, n_features)
+        most = "n_features", n_features
+        check_count("n_components", settings.n_components, most=most, word="auto")
 
 
 def count_trimmed(share: float, n_rows: int) -> int:

@@ -11,7 +11,7 @@ from sklearn.utils import check_array
 
 from projected_kmeans.blocks.column_scan import scan_columns
 from projected_kmeans.blocks.memory_blocks import ArrayBlocks
-from projected_kmeans.checks import check_clusters
+from projected_kmeans.checks import check_count
 from projected_kmeans.passes.problem import Problem
 from projected_kmeans.results import Clustering
 from projected_kmeans.search.exact import find_optimum
@@ -40,6 +40,6 @@ def solve_exactly(X: ArrayLike, n_clusters: int) -> Clustering:
     (array([2, 2, 1, 1, 0], dtype=int32), 1.0)
     """
     rows = check_array(X, dtype=np.float64, order="C")
-    check_clusters(n_clusters, len(rows))
+    check_count("n_clusters", n_clusters, most=("n_samples", len(rows)))
     source = ArrayBlocks(rows)
     return find_optimum(Problem(source, scan_columns(source), n_threads=1), n_clusters)

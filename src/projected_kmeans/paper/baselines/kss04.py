@@ -11,7 +11,7 @@ from sklearn.utils import check_array
 
 from projected_kmeans.blocks.column_scan import scan_columns
 from projected_kmeans.blocks.memory_blocks import ArrayBlocks
-from projected_kmeans.checks import check_clusters, check_count
+from projected_kmeans.checks import check_count
 from projected_kmeans.keys import RandomState, open_stream, resolve_key
 from projected_kmeans.paper.streams import KSS04
 from projected_kmeans.passes.problem import Problem
@@ -60,7 +60,7 @@ def solve_kss04(
     1.0
     """
     rows = check_array(X, dtype=np.float64, order="C")
-    check_clusters(n_clusters, len(rows))
+    check_count("n_clusters", n_clusters, most=("n_samples", len(rows)))
     if not 0 < eps <= 1:
         raise ValueError(f"eps={eps!r} is outside (0, 1]; use for example eps=0.5")
     if n_subsets is not None:

@@ -11,7 +11,7 @@ from sklearn.utils import check_array
 from projected_kmeans.blocks.column_scan import scan_columns
 from projected_kmeans.blocks.element_types import as_native
 from projected_kmeans.blocks.memory_blocks import ArrayBlocks
-from projected_kmeans.checks import check_clusters
+from projected_kmeans.checks import check_count
 from projected_kmeans.keys import RandomState, open_stream, resolve_key
 from projected_kmeans.paper.streams import ORSS06
 from projected_kmeans.passes.problem import Problem
@@ -50,7 +50,7 @@ def place_orss06(X: ArrayLike, n_clusters: int, random_state: RandomState = None
     array([ 1., 91.])
     """
     rows = as_native(check_array(X, dtype="numeric", ensure_all_finite=False))
-    check_clusters(n_clusters, len(rows))
+    check_count("n_clusters", n_clusters, most=("n_samples", len(rows)))
     source = ArrayBlocks(rows)
     problem = Problem(source, scan_columns(source))
     stream = open_stream(resolve_key(random_state), ORSS06)
