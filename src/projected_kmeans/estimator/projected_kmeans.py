@@ -503,7 +503,6 @@ class ProjectedKMeans(
         sizes, proofs = Sizes.of(rows, self.n_clusters), list_proofs(settings)
         recipe = _resolve(settings, sizes, rows, weights)
         monitor = Monitor(self.callback, self.verbose, self.time_budget)
-
         # Set before the work, because a live page shows the forecast while the fit runs.
         self._forecast = partial(forecast_fit, settings, sizes)
         with (
