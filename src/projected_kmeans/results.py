@@ -20,52 +20,28 @@ OnPass: TypeAlias = Callable[[int, float], bool]
 
 @dataclass(frozen=True)
 class Clustering:
-    """A partition, its means and its inertia, all in one space.
+    """A partition, its means and its inertia, all in one space."""
 
-    Attributes
-    ----------
-    labels : ndarray of int32 (n,)
-        The cluster of every row.
-    centers : ndarray of float64 (k, columns)
-        The weighted mean of every cluster. A cluster without weight keeps its previous center. If
-        rows were labelled once more at the end, the means before that.
-    mass : ndarray of float64 (k,)
-        The total weight of every cluster; its number of rows if rows have no weights.
-    inertia : float
-        F, the weighted sum of squared distances of rows to the center of their cluster.
-    sum_of_squares : float
-        The weighted sum of squared norms of the rows, the paper's ||A||_F^2.
-    n_iter : int
-        The number of passes that changed the partition.
-    converged : bool
-        Whether the solver converged before it reached its maximum number of iterations.
-    history : tuple of float
-        The inertia after each of these passes.
-    inertia_error : float
-        The most that the inertia can differ from its exact value, proven; infinity if unknown.
-    settled : bool
-        Whether every row is known to have the label of a nearest center.
-    gamma : float or None
-        The inertia is proven to be at most this many times the lowest possible; None if unknown.
-    total_inertia : float
-        The inertia of all rows about the best single center; NaN if unknown.
-    center_weights : ndarray of float64 (k,) or None
-        What centers weigh if they stand for their rows: the mass, or the length of the sum of the
-        rows of a cluster if rows and centers have length one. None if unknown.
-    """
-
-    labels: Labels
+    labels: Labels  # the cluster of every row
+    # The weighted mean of every cluster. A cluster without weight keeps its previous center. If
+    # rows were labelled once more at the end, the means before that.
     centers: Floats
-    mass: Floats
-    inertia: float
-    sum_of_squares: float
-    n_iter: int = 0
-    converged: bool = False
-    history: tuple[float, ...] = ()
+    mass: Floats  # the total weight of every cluster; its number of rows if rows have no weights
+    inertia: (
+        float  # F, the weighted sum of squared distances of rows to the center of their cluster
+    )
+    sum_of_squares: float  # of the weighted rows, the paper's ||A||_F^2
+    n_iter: int = 0  # passes that changed the partition
+    converged: bool = False  # before the solver reached its maximum number of iterations
+    history: tuple[float, ...] = ()  # the inertia after each of these passes
+    # The most that the inertia can differ from its exact value, proven; infinity if unknown.
     inertia_error: float = math.inf
-    settled: bool = False
+    settled: bool = False  # every row is known to have the label of a nearest center
+    # The inertia is proven to be at most this many times the lowest possible; None if unknown.
     gamma: float | None = None
-    total_inertia: float = math.nan
+    total_inertia: float = math.nan  # of all rows about the best single center; NaN if unknown
+    # What centers weigh if they stand for their rows: the mass, or the length of the sum of the
+    # rows of a cluster if rows and centers have length one. None if unknown.
     center_weights: Floats | None = None
 
 

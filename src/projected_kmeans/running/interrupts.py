@@ -141,18 +141,11 @@ def raise_at_interrupt() -> Iterator[None]:
     raised
     """
 
-    def end(number: int, frame: object) -> None:
+    def end() -> None:
         raise KeyboardInterrupt
 
-    is_main = threading.current_thread() is threading.main_thread()
-    if not is_main or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
+    with catch_interrupts(end):
         yield
-        return
-    try:
-        signal.signal(signal.SIGINT, end)
-        yield
-    finally:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @contextmanager
