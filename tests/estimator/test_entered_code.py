@@ -22,7 +22,7 @@ COMPREHENSIONS = {"<listcomp>", "<dictcomp>", "<setcomp>", "<genexpr>"}
 
 # The most that a default fit of dense rows may enter. 250 functions are aimed at; the limit is what
 # there are, so that there will not be more.
-MOST_MODULES, MOST_FUNCTIONS = 50, 365
+MOST_MODULES, MOST_FUNCTIONS = 50, 275
 
 
 @contextmanager

@@ -2,7 +2,8 @@
 
 `BlockSource.new_row_array` makes one: a NumPy array for rows in this process, a `RowArray` where
 rows lie on the workers of a cluster. Both are used in tasks alike. What a step does with all
-entries outside of a walk goes through the functions here, which take either.
+entries outside of a walk goes through the functions here, which take either. Both are indexed
+alike: ``array[rows]`` are the entries of a few rows, and ``array[...] = other`` overwrites all.
 """
 
 from __future__ import annotations
@@ -49,8 +50,8 @@ class RowArray(ABC):
         """Return the entries of a few rows."""
 
     @abstractmethod
-    def put(self, rows: NDArray[np.int64], values: NDArray[Any], column: int | None) -> None:
-        """Set the entries of a few rows, or one column of these entries."""
+    def put(self, rows: NDArray[np.int64], values: NDArray[Any]) -> None:
+        """Set the entries of a few rows."""
 
     @abstractmethod
     def apply(self, function: Callable[[NDArray[Any]], NDArray[Any]]) -> RowArray:
@@ -64,34 +65,20 @@ class RowArray(ABC):
     def gather(self) -> NDArray[Any]:
         """Return all entries as an array in this process."""
 
+    def __getitem__(self, rows: NDArray[np.int64]) -> NDArray[Any]:
+        """Return the entries of a few rows."""
+        return self.take(rows)
+
+    def __setitem__(self, rows: Any, values: Any) -> None:
+        """Set the entries of a few rows; with ``...`` take over those of another array."""
+        if rows is Ellipsis:
+            self.replace(values)
+        else:
+            self.put(rows, np.broadcast_to(values, (len(rows), *self.shape[1:])))
+
     def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> NDArray[Any]:
         """Return all entries as an array in this process."""
         return np.asarray(self.gather(), dtype)
-
-
-def copy_entries(into: Any, array: Any) -> None:
-    """Overwrite the entries of an array by those of another."""
-    if isinstance(into, RowArray):
-        into.replace(array)
-    else:
-        np.copyto(into, array)
-
-
-def take_entries(array: Any, rows: NDArray[np.int64]) -> NDArray[Any]:
-    """Return the entries of a few rows."""
-    return array.take(rows) if isinstance(array, RowArray) else np.asarray(array[rows])
-
-
-def put_entries(
-    array: Any, rows: NDArray[np.int64], values: Any, column: int | None = None
-) -> None:
-    """Set the entries of a few rows, or one column of these entries."""
-    if isinstance(array, RowArray):
-        array.put(rows, np.asarray(values), column)
-    elif column is None:
-        array[rows] = values
-    else:
-        array[rows, column] = values
 
 
 def apply_to_entries(function: Callable[[NDArray[Any]], NDArray[Any]], array: Any) -> Any:
@@ -154,7 +141,7 @@ class ChangedEntries:
     def find_rows(self) -> tuple[NDArray[np.int64], NDArray[Any]]:
         """Return the rows whose entries differ now, and their entries in the other array."""
         rows = np.flatnonzero(np.asarray(self._one) != np.asarray(self._other))
-        return rows, take_entries(self._other, rows)
+        return rows, self._other[rows]
 
 
 def _count_changes(

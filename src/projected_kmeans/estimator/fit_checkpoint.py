@@ -20,7 +20,6 @@ from numpy.typing import NDArray
 from projected_kmeans import _native
 from projected_kmeans.blocks.array_hashes import hash_arrays
 from projected_kmeans.blocks.block_source import BlockSource
-from projected_kmeans.blocks.row_arrays import put_entries
 from projected_kmeans.certificates.certificate import Certificate
 from projected_kmeans.documents import Seconds, from_document
 from projected_kmeans.passes.problem import Problem
@@ -77,7 +76,7 @@ class Finished:
         """The cluster of every row; -1 for rows that were set aside."""
         labels = self.polished.labels.copy()
         if len(self.trimmed):
-            put_entries(labels, self.trimmed, np.full(len(self.trimmed), -1))
+            labels[self.trimmed] = -1
         return labels
 
 

@@ -13,7 +13,6 @@ from scipy.sparse import issparse
 
 from projected_kmeans import _native
 from projected_kmeans.blocks.element_types import compute_type
-from projected_kmeans.blocks.row_arrays import copy_entries
 from projected_kmeans.blocks.tasks import Block, Task, fill
 from projected_kmeans.passes.assignment import Nearness
 from projected_kmeans.passes.cluster_prices import find_prices
@@ -70,11 +69,11 @@ class LimitedSearch:
             found = repair_sizes(distances, choice, self._limits)
             prices = np.ldexp(found.prices, -exponent)
             self.remembered = prices if np.isfinite(prices).all() else NOTHING
-            copy_entries(labels, found.labels)
+            labels[...] = found.labels
         else:
             before, n_threads = np.asarray(labels), self._problem.n_threads
             fitted = fit_weights(distances, weights, self._limits, before, n_threads)
-            copy_entries(labels, fitted)
+            labels[...] = fitted
         if then:
             self._problem.source.walk(*then)
 

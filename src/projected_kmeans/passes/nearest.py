@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from projected_kmeans import _native
 from projected_kmeans.blocks.element_types import compute_type
-from projected_kmeans.blocks.row_arrays import put_entries, walk_entries
+from projected_kmeans.blocks.row_arrays import walk_entries
 from projected_kmeans.blocks.tasks import Block, Task, add, update
 from projected_kmeans.passes.assignment import CenterLists, Nearness, assign_block, assign_rows
 from projected_kmeans.passes.center_graph import (
@@ -228,7 +228,7 @@ class NearestSearch:
     def rows_reassigned(self, rows: NDArray[np.int64], targets: Labels) -> None:
         """Forget the bounds of rows that the caller gave other labels."""
         if self._groups is not None:
-            put_entries(self._lower, rows, np.zeros((len(rows), BOUNDS_PER_ROW), np.uint16))
+            self._lower[rows] = 0
         if self._bounds is not None:
             self._bounds.forget(rows)
 
@@ -302,7 +302,12 @@ class NearestSearch:
             self._upper = new_array(dtype, MAX_QUANTA)
             self._lower = new_array(dtype, MAX_QUANTA * no_group, (BOUNDS_PER_ROW,))
             self._centers = centers
-        drifts, group_drifts = self._drifts(centers)
+        # How far centers moved since the last pass, in quanta: each center, and each group.
+        moved = np.sqrt(np.sum((centers - self._centers) ** 2, axis=1)) * (1 + 1e-12)
+        drifts = np.minimum(np.ceil(moved * self._quantum), MAX_QUANTA).astype(np.uint16)
+        group_drifts = np.zeros(BOUNDS_PER_ROW, dtype=np.uint16)
+        padded = np.append(drifts, np.uint16(0))
+        group_drifts[: len(self._groups)] = padded[self._groups].max(axis=1)
         counted = np.zeros(1, dtype=np.int64)
         limits = _Limits(self._groups, drifts, group_drifts, self._quantum, keep_ties)
         frame = self._frame(centers)
@@ -317,16 +322,6 @@ class NearestSearch:
         if saved < MIN_SAVING and self._n_bounded >= PATIENCE:
             self._bounded, self.keeps_bounds, self._groups = False, False, None
             self._upper = self._lower = np.empty(0, dtype=np.uint16)
-
-    def _drifts(self, centers: Floats) -> tuple[NDArray[np.uint16], NDArray[np.uint16]]:
-        """Return how far centers moved since the last pass, in quanta: each center, each group."""
-        assert self._groups is not None
-        moved = np.sqrt(np.sum((centers - self._centers) ** 2, axis=1)) * (1 + 1e-12)
-        quanta = np.minimum(np.ceil(moved * self._quantum), MAX_QUANTA).astype(np.uint16)
-        of_groups = np.zeros(BOUNDS_PER_ROW, dtype=np.uint16)
-        padded = np.append(quanta, np.uint16(0))
-        of_groups[: len(self._groups)] = padded[self._groups].max(axis=1)
-        return quanta, of_groups
 
 
 class _Limits(NamedTuple):
@@ -470,7 +465,7 @@ class _BoundedLists:
 
     def forget(self, rows: NDArray[np.int64]) -> None:
         """Look at some rows in the next pass, whatever their bounds are."""
-        put_entries(self._lower, rows, 0)
+        self._lower[rows] = 0
 
 
 def _bound_rounding(problem: Problem, frame: Frame) -> float:

@@ -20,7 +20,6 @@ from projected_kmeans.blocks.block_source import BlockSource
 from projected_kmeans.blocks.column_scan import scan_columns
 from projected_kmeans.blocks.element_types import compute_type
 from projected_kmeans.blocks.memory_blocks import BLOCK_BYTES, ArrayBlocks
-from projected_kmeans.blocks.row_arrays import take_entries
 from projected_kmeans.blocks.tasks import Block, Task, update
 from projected_kmeans.passes.frame import Frame
 from projected_kmeans.passes.problem import Problem
@@ -304,7 +303,7 @@ def seed_by_cells(problem: Problem, n_clusters: int, stream: Stream) -> Floats:
     rows = problem.source.select() if everything else problem.source.select(held)
     weights = weights if everything or weights is None else weights[held]
     racing = replace(problem, source=ArrayBlocks(rows), weights=weights)
-    chosen = _race(racing, take_entries(row_cells, held), n_clusters, stream)
+    chosen = _race(racing, row_cells[held], n_clusters, stream)
     return problem.source.take(held[chosen])
 
 

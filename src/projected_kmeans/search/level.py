@@ -13,7 +13,6 @@ import numpy as np
 
 from projected_kmeans.blocks.element_types import compute_type
 from projected_kmeans.blocks.memory_blocks import open_blocks
-from projected_kmeans.blocks.row_arrays import take_entries
 from projected_kmeans.keys import SWAPS
 from projected_kmeans.passes.center_graph import find_neighbours
 from projected_kmeans.passes.frame import Frame
@@ -316,7 +315,7 @@ def estimate_missed(problem: Problem, centers: Floats, labels: Labels) -> float:
     n_rows = problem.source.shape[0]
     rows = np.arange(0, n_rows, max(1, n_rows // TRIED_ROWS))
     tried = replace(problem, source=open_blocks(problem.source.select(rows)), weights=None)
-    present = take_entries(labels, rows)
+    present = labels[rows]
     mass = np.ones(len(rows)) if problem.weights is None else problem.weights[rows]
     nearest = present.copy()
     tried.label(centers, nearest)

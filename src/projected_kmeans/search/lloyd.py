@@ -14,12 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from projected_kmeans.blocks.element_types import compute_type
-from projected_kmeans.blocks.row_arrays import (
-    ChangedEntries,
-    copy_entries,
-    put_entries,
-    take_entries,
-)
+from projected_kmeans.blocks.row_arrays import ChangedEntries
 from projected_kmeans.passes.assignment import squared_shift
 from projected_kmeans.passes.moments import TOLERANCE, Moments
 from projected_kmeans.passes.nearest import NearestSearch, Search
@@ -190,7 +185,7 @@ class Lloyd:
         self._shift, self.converged = math.nan, False
         self._ahead, self.settled_at = NONE_AHEAD, None
         if not self._follows:  # the last pass was taken back, and its labels are in the sums
-            copy_entries(self._next_labels, self.labels)
+            self._next_labels[...] = self.labels
             self._sums, self._follows = self._problem.open_sums(self.centers), True
             self._moments = self._sums.update(self.labels)
 
@@ -206,10 +201,10 @@ class Lloyd:
             self._sums = self._problem.open_sums(self.centers)
             self._moments = self._sums.update(labels)
         else:
-            copy_entries(self._next_labels, labels)
+            self._next_labels[...] = labels
             self._moments = self._sums.update(self._next_labels, self.labels)
-        copy_entries(self.labels, labels)
-        copy_entries(self._next_labels, labels)
+        self.labels[...] = labels
+        self._next_labels[...] = labels
         self.centers, self.inertia = self._moments.means, self._moments.inertia
         self._shift, self.converged, self._settled = math.nan, False, False
         self._ahead, self._follows, self.settled_at = NONE_AHEAD, True, None
@@ -279,7 +274,7 @@ class Lloyd:
                 self.search.rows_reassigned(*changed.find_rows())
                 self._follows = False
             return False
-        copy_entries(self.labels, self._next_labels)
+        self.labels[...] = self._next_labels
         self._moments, self.inertia = moments, moments.inertia
         self.history.append(moments.inertia)
         self._shift = squared_shift(moments.means, self.centers)
@@ -315,7 +310,7 @@ class Lloyd:
         if not len(rows):
             return moments
         before = labels.copy()
-        put_entries(labels, rows, targets)
+        labels[rows] = targets
         self._n_refills += 1
         self.search.rows_reassigned(rows, targets)
         return sums.update(labels, before)
@@ -437,7 +432,7 @@ def _list_farthest(
     while n_done < n_rows:
         listed = problem.list_farthest(centers, labels, min(n_listed, n_rows))[n_done:]
         rows = listed["row"][listed["key"] < 0]
-        yield from zip(rows.tolist(), take_entries(labels, rows).tolist(), strict=True)
+        yield from zip(rows.tolist(), labels[rows].tolist(), strict=True)
         if len(rows) < len(listed):
             return
         n_done, n_listed = n_done + len(listed), 8 * n_listed

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from projected_kmeans.blocks.row_arrays import ChangedEntries, find_first_rows, put_entries
+from projected_kmeans.blocks.row_arrays import ChangedEntries, find_first_rows
 from projected_kmeans.blocks.tasks import OnBlock
 from projected_kmeans.passes.moments import TOLERANCE, Moments, weigh_centers
 from projected_kmeans.passes.nearest import NearestSearch, Search
@@ -188,7 +188,7 @@ def _fill_empty(problem: Problem, settled: Clustering) -> Clustering:
     moments = sums.update(settled.labels)
     rows, targets = choose_refills(problem, moments, settled.centers, settled.labels)
     labels = settled.labels.copy()
-    put_entries(labels, rows, targets)
+    labels[rows] = targets
     filled = sums.update(labels, settled.labels).describe(labels)
     changed = filled.mass != settled.mass
     centers = np.where(changed[:, None], filled.centers, settled.centers)

@@ -18,8 +18,6 @@ from projected_kmeans import _native
 from projected_kmeans.blocks.element_types import compute_type
 from projected_kmeans.blocks.row_arrays import (
     apply_to_entries,
-    put_entries,
-    take_entries,
     walk_entries,
 )
 from projected_kmeans.blocks.tasks import RANKED, Block, Role, Task, add, first, merge_ranked, read
@@ -163,7 +161,7 @@ def _ask_all_rows(
     asked = apply_to_entries(partial(np.take, groups), labels)
     lists = CenterLists.of_rows(np.arange(2 * k).reshape(-1, 2))
     near = problem.assign_listed(splits.centers, lists, halves, asked)
-    left = _sum_by_cluster(problem, moments, asked, near.frame, near.inside[:1])
+    left = measure_removals(problem, moments, asked, replace(near, inside=near.inside[:1]))
     gains = np.where(is_split, moments.cluster_inertia - left, 0.0)
     return Splits(gains, np.full(k, -1), halves)
 
@@ -180,18 +178,14 @@ def _halve(
     selected = np.ascontiguousarray(source.select(rows), dtype=dtype)
     if rows is not None and weights is not None:
         weights = weights[rows]
-    homes = np.asarray(labels) if rows is None else take_entries(labels, rows)
+    homes = np.asarray(labels) if rows is None else labels[rows]
     halves, gains = np.empty(len(selected), np.int32), np.empty(len(means))
     centers = np.empty((2 * len(means), selected.shape[1]))
     scale = Frame.around(np.zeros((1, selected.shape[1])), dtype, problem.ranges).scale / 2
     seed = int(open_stream(*path).integers(0, 2**64, dtype=np.uint64))
     known = selected, weights, scale, homes, means, seed, SPLIT_PASSES
     _native.halve_clusters(*known, halves, centers, gains, problem.n_threads)
-    return halves, centers, gains, _count_mass(homes, weights, len(means))
-
-
-def _count_mass(homes: Labels, weights: Floats | None, n_clusters: int) -> Floats:
-    return np.bincount(homes, weights, n_clusters).astype(np.float64)
+    return halves, centers, gains, np.bincount(homes, weights, len(means)).astype(np.float64)
 
 
 def _find_farthest(problem: Problem, moments: Moments, labels: Labels) -> NDArray[Any]:
@@ -235,28 +229,18 @@ def _rank_farthest(
 def measure_removals(problem: Problem, moments: Moments, labels: Labels, near: Nearness) -> Floats:
     """Return by how much the inertia rises for each center if that one alone is removed.
 
-    Its rows go to the second nearest center that the pass has met. What a row adds is rounded to a
-    multiple of 2 ** -20 of the mean inertia of a row, so that sums are exact in any order.
+    Its rows go to the second nearest center that the pass has met. With one distance a row, the sum
+    of these is returned. What a row adds is rounded to a multiple of 2 ** -20 of the mean inertia
+    of a row, so that sums are exact in any order.
     """
-    return _sum_by_cluster(problem, moments, labels, near.frame, near.inside)
-
-
-def _sum_by_cluster(
-    problem: Problem,
-    moments: Moments,
-    labels: Labels,
-    frame: Frame,
-    inside: tuple[Any, ...],
-) -> Floats:
-    """Return weighted sums of squared distances in a frame, or of what others exceed them by."""
     n_rows = problem.source.shape[0]
     unit = moments.inertia / n_rows / 2**20
     sums = np.zeros(len(moments.mass), np.int64)
     if unit > 0:
-        kernel = partial(_add_squares, frame, unit, float(2**62 // n_rows))
+        kernel = partial(_add_squares, near.frame, unit, float(2**62 // n_rows))
         # Distances lie where the rows lie; labels may have come to this process.
-        uses = (add(sums), read(labels), read(problem.weights), *map(read, inside[1:]))
-        walk_entries(inside[0], Task(kernel, uses))
+        uses = (add(sums), read(labels), read(problem.weights), *map(read, near.inside[1:]))
+        walk_entries(near.inside[0], Task(kernel, uses))
     return np.asarray(sums * unit, dtype=np.float64)
 
 
@@ -334,5 +318,5 @@ def swap_labels(
     targets[2 * removed] = targets[2 * removed + 1] = neighbours[removed, 1]
     targets[2 * split[~is_row] + 1] = removed[~is_row]
     moved: Labels = apply_to_entries(partial(np.take, targets), splits.halves)
-    put_entries(moved, splits.far_rows[split[is_row]], removed[is_row].astype(np.int32))
+    moved[splits.far_rows[split[is_row]]] = removed[is_row].astype(np.int32)
     return moved

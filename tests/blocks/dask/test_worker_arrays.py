@@ -21,10 +21,7 @@ from projected_kmeans.blocks.memory_blocks import ArrayBlocks
 from projected_kmeans.blocks.row_arrays import (
     ChangedEntries,
     apply_to_entries,
-    copy_entries,
     find_first_rows,
-    put_entries,
-    take_entries,
 )
 from projected_kmeans.blocks.tasks import Block, Task, fill, read, update
 from projected_kmeans.search import approach, memory_plan, swaps
@@ -165,8 +162,8 @@ def test_entries_are_those_of_a_numpy_array(both: tuple[Any, Any]) -> None:
     here, there = both
     assert (np.asarray(there) == here).all()
     rows = np.array([12_999, 3, 699, 700, 3])
-    assert take_entries(there, rows).tolist() == here[rows].tolist()
-    assert take_entries(there, rows[:0]).shape == (0,)
+    assert there[rows].tolist() == here[rows].tolist()
+    assert there[rows[:0]].shape == (0,)
     n_clusters = int(here.max()) + 2
     first = find_first_rows(here, n_clusters)
     assert find_first_rows(there, n_clusters).tolist() == first.tolist()
@@ -182,22 +179,24 @@ def test_a_copy_is_not_changed_with_its_original(both: tuple[Any, Any]) -> None:
     copied = there.copy()
     rows, values = np.array([9000, 5]), np.array([1, 2], np.int32)
     for array in both:
-        put_entries(array, rows, values)
+        array[rows] = values
     assert (np.asarray(there) == here).all()
-    assert take_entries(copied, rows).tolist() != values.tolist()
-    copy_entries(copied, there)
+    assert copied[rows].tolist() != values.tolist()
+    copied[...] = there
     assert (np.asarray(copied) == here).all()
-    copy_entries(copied, here + np.int32(1))
+    copied[...] = here + np.int32(1)
     assert (np.asarray(copied) == here + 1).all()
 
 
-def test_columns_of_entries_can_be_put(clients: Callable[..., Any]) -> None:
-    """Entries may be short arrays, of which one column is set; they begin as they were asked to."""
+def test_entries_can_be_arrays(clients: Callable[..., Any]) -> None:
+    """Entries may be short arrays, set to one number or to others; they begin as was asked."""
     source = open_collection(da.from_array(ROWS, chunks=CHUNKS["even"]), clients(2))
     lists = source.new_row_array(np.dtype(np.uint16), np.array([4, 5, 6]), (3,))
-    put_entries(lists, np.array([1, 12_000]), np.array([8, 9]), column=-1)
+    lists[np.array([1, 12_000])] = 8
+    lists[np.array([12_500, 2])] = np.array([[1, 2, 3], [7, 8, 9]])
     expected = np.tile(np.array([4, 5, 6], np.uint16), (N, 1))
-    expected[[1, 12_000], -1] = 8, 9
+    expected[[1, 12_000]] = 8
+    expected[[12_500, 2]] = [[1, 2, 3], [7, 8, 9]]
     assert (np.asarray(lists) == expected).all()
     assert (lists.shape, lists.size, len(lists)) == ((N, 3), 3 * N, N)
 
@@ -209,7 +208,7 @@ def test_changes_are_counted_on_the_way(both: tuple[Any, Any], clients: Callable
     other = there.copy()
     for changed in (False, True):
         if changed:
-            put_entries(other, np.array([8000]), np.array([-5]))
+            other[np.array([8000])] = -5
         seen = ChangedEntries(there, other)
         source.walk(seen.task)
         assert bool(seen) == changed

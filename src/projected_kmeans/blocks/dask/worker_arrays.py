@@ -79,8 +79,8 @@ class WorkerArray(RowArray):
         found = [np.empty((0, *self.shape[1:]), self.dtype), *self._workers.gather(picked)]
         return np.asarray(np.concatenate(found)[places])
 
-    def put(self, rows: NDArray[np.int64], values: NDArray[Any], column: int | None) -> None:
-        """Set the entries of a few rows, or one column of these entries."""
+    def put(self, rows: NDArray[np.int64], values: NDArray[Any]) -> None:
+        """Set the entries of a few rows."""
         if not len(rows):
             return
         order = np.argsort(rows, kind="stable")
@@ -88,9 +88,7 @@ class WorkerArray(RowArray):
         change = delayed(_put, pure=False)
         hit = list(self._divide(rows))
         changed = [
-            change(
-                self.parts[index], self._open, span, rows[some] - span.start, values[some], column
-            )
+            change(self.parts[index], self._open, span, rows[some] - span.start, values[some])
             for index, span, some in hit
         ]
         parts = list(self.parts)  # copies share the list
@@ -172,10 +170,9 @@ def _put(
     span: slice,
     rows: NDArray[np.int64],
     values: NDArray[Any],
-    column: int | None,
 ) -> NDArray[Any]:
     entries = np.array(opened(part, span).rows)
-    entries[rows if column is None else (rows, column)] = values
+    entries[rows] = values
     return entries
 
 
