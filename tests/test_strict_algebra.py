@@ -51,6 +51,7 @@ ALLOWED = {
     "certificates/sparse_proof_rows.py:_measure": SPARSE,
     "certificates/sparse_proof_rows.py:_multiply": SPARSE,
     "certificates/sparse_proof_rows.py:walk_half_squares": SPARSE,
+    "passes/center_graph.py:_average": SPARSE,
     "passes/nearest.py:_spread": "groups centers; no label or sum depends on the groups",
     "projections/gaussian.py:project_sparse": SPARSE,
     "projections/centred_rows.py:row_gram": GUARDED,
