@@ -30,7 +30,7 @@ from provenance import Origin
 from projected_kmeans.blocks.checked_blocks import CheckedBlocks
 from projected_kmeans.blocks.stored_blocks import StoredBlocks
 from projected_kmeans.projections.map_protocol import fit_shape, sketch_rows
-from projected_kmeans.projections.signs import SignProjection
+from projected_kmeans.projections.maps import SignProjection
 from projected_kmeans.sources.open_rows import open_rows
 from projected_kmeans.sources.read_ahead import read_ahead
 

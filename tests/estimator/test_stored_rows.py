@@ -19,7 +19,7 @@ from sklearn.decomposition import PCA
 
 from projected_kmeans import ProjectedKMeans, as_row_source, open_rows
 from projected_kmeans.blocks.stored_blocks import StoredBlocks
-from projected_kmeans.projections.direction_sample import draw_direction_sample
+from projected_kmeans.projections.spectral import draw_direction_sample
 from projected_kmeans.search import memory_plan as memory_limits
 from projected_kmeans.search import storage
 from projected_kmeans.search.storage import new_unnamed_array

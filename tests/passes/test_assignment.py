@@ -9,12 +9,12 @@ from hypothesis import strategies as st
 
 from projected_kmeans.blocks.column_scan import scan_columns
 from projected_kmeans.blocks.memory_blocks import ArrayBlocks
-from projected_kmeans.passes.assignment import (
+from projected_kmeans.passes.frame import Frame
+from projected_kmeans.passes.problem import (
     assign_rows,
     measure_rows,
     own_distances,
 )
-from projected_kmeans.passes.frame import Frame
 from tests import reference
 from tests.support.layouts import compute_type, draw_rows, seeds, types
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from projected_kmeans.passes.assignment import CenterLists
+from projected_kmeans.passes.problem import CenterLists
 from tests import reference
 from tests.support.layouts import seeds, types
 from tests.support.problems import make_problem

@@ -175,7 +175,8 @@ def test_bounds_from_the_first_pass_on(typical: float) -> None:
     """With a typical distance, right or wrong, the first pass keeps bounds; labels are right."""
     stream = np.random.default_rng(0)
     X, centers = stream.normal(size=(600, 20)), stream.normal(size=(16, 20))
-    search = NearestSearch(make_problem(X), 16, typical=typical, min_work=0)
+    search = NearestSearch(make_problem(X), 16, min_work=0)
+    search._choose_quantum(typical)
     assert search.keeps_bounds == (1e-306 < typical < np.inf)
     labels = np.zeros(600, np.int32)
     for step in walk(0, centers, 4, 0.1):

@@ -18,8 +18,7 @@ from sklearn.preprocessing import StandardScaler
 
 from projected_kmeans import GaussianProjection, SignProjection, target_dimension
 from projected_kmeans.keys import draw_signs
-from projected_kmeans.projections.gaussian import draw_normals
-from projected_kmeans.projections.named_maps import MAPS
+from projected_kmeans.projections.maps import MAPS, draw_normals
 from tests.support.layouts import TYPES, compute_type, draw_rows
 
 # Two maps with an explicit matrix, and all maps.

@@ -16,9 +16,9 @@ from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wi
 from projected_kmeans import ProjectedKMeans, open_rows
 from projected_kmeans.results import FitState
 from projected_kmeans.search import few_rows
-from projected_kmeans.search.exact import find_optimum
-from projected_kmeans.search.few_rows import FewRows, count_last_swaps
 from projected_kmeans.search.lloyd import run_lloyd
+from projected_kmeans.search.paper_solvers import find_optimum
+from projected_kmeans.search.seeding import FewRows, count_last_swaps
 from tests.support.blobs import assert_same_fit, draw_blobs
 from tests.support.problems import make_problem
 

@@ -128,7 +128,8 @@ def test_the_result_does_not_depend_on_the_search(dtype: str, max_iter: int) -> 
     """Labels, centers and inertia have the bits of a look at all rows, bounds or not."""
     X = draw_blobs(n=3000, d=8, k=14, gap=3.0)[0].astype(dtype)
     problem, first = make_problem(X), X[:14].astype(np.float64)
-    search = NearestSearch(problem, 14, typical=1.0, min_work=0)
+    search = NearestSearch(problem, 14, min_work=0)
+    search._choose_quantum(1.0)  # bounds begin with the first pass
     found = run_lloyd(problem, first, max_iter=max_iter, search=search)
     plain = run_lloyd(problem, first, max_iter=max_iter)
     np.testing.assert_array_equal(found.labels, plain.labels)
@@ -145,7 +146,8 @@ def test_a_search_knows_of_a_pass_that_was_taken_back() -> None:
     X, labels = stream.normal(size=(500, 4)), np.sort(stream.integers(14, size=500))
     problem, labels = make_problem(X), labels.astype(np.int32)
     start = replace(problem.sum(labels, X[:14]).describe(labels), inertia=1e-9)
-    search = NearestSearch(problem, 14, typical=1.0, min_work=0)
+    search = NearestSearch(problem, 14, min_work=0)
+    search._choose_quantum(1.0)  # bounds begin with the first pass
     lloyd = Lloyd(problem, start.centers, max_iter=5, start=start, search=search)
     assert not lloyd.step()
     found = lloyd.result()

@@ -13,9 +13,8 @@ from numpy.typing import NDArray
 
 from projected_kmeans.blocks.element_types import compute_type
 from projected_kmeans.keys import SWEEP, open_stream
-from projected_kmeans.passes.assignment import Nearness, measure_rows
 from projected_kmeans.passes.frame import Frame
-from projected_kmeans.passes.problem import Problem
+from projected_kmeans.passes.problem import Nearness, Problem, measure_rows
 from projected_kmeans.results import Floats
 from projected_kmeans.search.kmeans_plus_plus import count_trials, draw_rows, mass_of
 from projected_kmeans.search.lloyd import run_lloyd

@@ -1,6 +1,6 @@
 """The command ``compare``: how much two files of labels agree.
 
-Reads both files and prints the comparison, which is that of `passes.comparison`.
+Reads both files and prints the comparison, which is that of `passes.scoring`.
 """
 
 from __future__ import annotations

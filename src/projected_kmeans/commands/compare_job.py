@@ -11,7 +11,7 @@ from rich.console import Console
 from projected_kmeans.commands.label_files import check_label_file, read_label_file
 from projected_kmeans.commands.summaries import list_matches
 from projected_kmeans.output_files import open_output_folder, write_atomically
-from projected_kmeans.passes.comparison import compare_clusterings
+from projected_kmeans.passes.scoring import compare_clusterings
 
 # Lines of the table of matched clusters.
 MAX_SHOWN = 40

@@ -18,7 +18,7 @@ from rich.table import Table
 
 from projected_kmeans.certificates.certificate import Certificate
 from projected_kmeans.estimator.cluster_descriptions import ClusterDescription
-from projected_kmeans.passes.comparison import MatchedClusters
+from projected_kmeans.passes.scoring import MatchedClusters
 from projected_kmeans.result_tables import ResultTable
 
 if TYPE_CHECKING:  # the demo loads scikit-learn's KMeans, which takes time

@@ -24,7 +24,7 @@ from projected_kmeans.certificates.certificate import Certificate
 from projected_kmeans.documents import Seconds, from_document
 from projected_kmeans.passes.problem import Problem
 from projected_kmeans.passes.stored_partitions import are_centers, is_partition
-from projected_kmeans.projections.map_protocol import RandomMap, Transformer
+from projected_kmeans.projections.map_protocol import MapTransformer, Transformer
 from projected_kmeans.results import Clustering, Floats, Labels
 from projected_kmeans.running.checkpoint import Checkpoint, Run
 from projected_kmeans.running.checkpoint_folder import open_checkpoint_folder
@@ -117,7 +117,10 @@ def finish_run(run: Run, finished: Finished) -> None:
 
 
 def recall_result(
-    run: Run, projection: RandomMap | Transformer | None, shape: tuple[int, int], n_clusters: int
+    run: Run,
+    projection: MapTransformer | Transformer | None,
+    shape: tuple[int, int],
+    n_clusters: int,
 ) -> Finished | None:
     """Return the end of a fit to rows of that shape, if it was finished before.
 

@@ -20,8 +20,8 @@ from projected_kmeans.blocks.inputs import open_input
 from projected_kmeans.blocks.memory_blocks import open_blocks
 from projected_kmeans.estimator.projected_kmeans import ProjectedKMeans
 from projected_kmeans.keys import PROBE, open_stream
-from projected_kmeans.projections.map_protocol import RandomMap
-from projected_kmeans.projections.named_maps import MAPS
+from projected_kmeans.projections.map_protocol import MapTransformer
+from projected_kmeans.projections.maps import MAPS
 from projected_kmeans.result_tables import ResultTable
 from projected_kmeans.search.approach import Approach, choose_approach
 from projected_kmeans.search.forecast import Forecast, forecast_fit
@@ -185,7 +185,7 @@ def plan_fit(
         sample = _draw_sample(rows, sizes, recipe.key)
         if settings.on_missing == "skip":
             sample = sample[find_holes(open_blocks(sample)).complete]
-        if isinstance(recipe.projection, RandomMap) and sample.shape[0]:
+        if isinstance(recipe.projection, MapTransformer) and sample.shape[0]:
             learnt = recipe.projection
             learnt.learn(open_blocks(sample), None)
     chosen = choose_approach(settings, sizes, learnt)

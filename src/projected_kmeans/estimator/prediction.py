@@ -28,7 +28,6 @@ from projected_kmeans.blocks.known_columns import take_known_columns
 from projected_kmeans.blocks.memory_blocks import open_blocks
 from projected_kmeans.blocks.tasks import Block
 from projected_kmeans.estimator.fitted_model import FittedModel
-from projected_kmeans.passes.assignment import measure_rows
 from projected_kmeans.passes.frame import Frame
 from projected_kmeans.passes.labelling import (
     LabelledBlock,
@@ -36,7 +35,7 @@ from projected_kmeans.passes.labelling import (
     label_blocks,
     measure_block,
 )
-from projected_kmeans.passes.problem import Problem
+from projected_kmeans.passes.problem import Problem, measure_rows
 from projected_kmeans.results import FitState, Floats
 from projected_kmeans.running.monitor import Monitor
 from projected_kmeans.search.memory_plan import plan_labels

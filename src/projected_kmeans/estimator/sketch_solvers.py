@@ -22,12 +22,15 @@ from projected_kmeans.passes.problem import Problem
 from projected_kmeans.results import Clustering
 from projected_kmeans.running.checkpoint import Run
 from projected_kmeans.search.approach import choose_approach
-from projected_kmeans.search.exact import MAX_ROWS, find_optimum
-from projected_kmeans.search.kss04 import solve_by_samples
 from projected_kmeans.search.levels import first_of_lowest, search_sketch
 from projected_kmeans.search.own_solvers import run_own_solver
+from projected_kmeans.search.paper_solvers import (
+    MAX_ROWS,
+    find_optimum,
+    solve_by_samples,
+    solve_orss06,
+)
 from projected_kmeans.search.recipe import Recipe, SketchSolver
-from projected_kmeans.search.seeding import solve_orss06
 from projected_kmeans.search.settings import Settings, Sizes
 from projected_kmeans.search.settling import describe_labels
 

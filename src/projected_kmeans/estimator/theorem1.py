@@ -20,7 +20,7 @@ from sklearn.exceptions import DataDimensionalityWarning
 from projected_kmeans.checks import check_count
 from projected_kmeans.estimator.fit_warnings import warn_caller
 from projected_kmeans.projections.target_dimension import RULES, target_dimension
-from projected_kmeans.search.kss04 import DEFAULT_EPS
+from projected_kmeans.search.paper_solvers import DEFAULT_EPS
 
 # The parameters of `ProjectedKMeans` that make it Algorithm 1. With one run of the solver, nothing
 # compares finalists on the original rows.

@@ -4,28 +4,26 @@ Every step that looks at centers is built from a few passes, each of which calls
 each block of rows. Nothing here repeats a pass; the search does that. Everywhere ``n_threads=0``
 means as many threads as OpenMP allows, and ``weights=None`` counts every row once::
 
-    problem            `Problem`: rows, column ranges, weights and threads, which a solver keeps
     frame              `Frame`: coordinates around the centers in which float32 keeps its digits
-    assignment         rows to their nearest centers, and distances of rows to centers
+    problem            `Problem`: rows, column ranges, weights and threads, which a solver keeps;
+                       one pass over them: rows to their nearest centers, distances, sums
     nearest            `NearestSearch`: nearest of all or of near centers, over many passes;
                        `Search`: what Lloyd's method asks of it
     center_graph       which centers are near each other
     pruned_search      `PrunedCenters`: the nearest of all centers, most of which a sketch rules out
                        (`CenterSketch`: centers in groups, and rows, along few directions)
     limited_search     `LimitedSearch`: the least inertia within limits of cluster sizes
-    size_limits        `SizeLimits`: how small and large clusters may be; whether that is possible
-    cluster_prices     prices of clusters, at which rows that choose nearly keep the limits
-    size_repair        the few moves that are left then; the optimum for rows of equal weight
-    weighted_sizes     labels within limits of weight, where rows cannot be divided
+    size_limits        `SizeLimits`: how small and large clusters may be; prices of clusters, and
+                       labels within the limits
     sums               `ClusterSums`: exact sums over the rows of each cluster
-    moments            `Moments`: means and inertia from these sums, with a proven error
-    grids              `MomentGrid`: the spacings on which sums are exact
+    moments            `MomentGrid`: the spacings on which sums are exact; `Moments`: means and
+                       inertia from these sums, with a proven error
     labelling          labels of new rows and distances to their centers, block by block
     ranked_rows        the first rows of every cluster by a key, such as the distance to the center
     cluster_columns    how columns of clusters differ from those of all rows
     stored_partitions  whether arrays from a checkpoint can be a partition of the rows at hand
-    scoring            the paper's measures F, F~ and P, and the indicator matrix (public)
-    comparison         how much two clusterings agree, and which rows moved (public)
+    scoring            the paper's measures F, F~ and P, the indicator matrix, and how much two
+                       clusterings agree (public)
 
 Promises
 --------

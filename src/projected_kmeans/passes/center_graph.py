@@ -13,8 +13,8 @@ import scipy.sparse
 from numpy.typing import NDArray
 
 from projected_kmeans import _native
-from projected_kmeans.passes.assignment import CenterLists
 from projected_kmeans.passes.frame import Frame
+from projected_kmeans.passes.problem import CenterLists
 from projected_kmeans.results import Labels
 
 # Up to this many centers are one group: all of them are compared with all.
@@ -42,11 +42,11 @@ def group_centers(points: NDArray[np.floating], n_groups: int, n_threads: int = 
             points, origin, 1.0, middles, exact, False, labels, nearest, second, n_threads
         )
         labels = np.unique(labels, return_inverse=True)[1].astype(np.int32).ravel()
-        middles = _average(points, labels)
+        middles = average_groups(points, labels)
     return labels
 
 
-def _average(points: NDArray[np.floating], groups: Labels) -> NDArray[np.floating]:
+def average_groups(points: NDArray[np.floating], groups: Labels) -> NDArray[np.floating]:
     """Return the mean of the points of every group."""
     k, sizes = len(points), np.bincount(groups)
     ones = np.ones(k, points.dtype)
@@ -78,7 +78,7 @@ def list_near_groups(
     order = np.argsort(groups, kind="stable")
     sizes = np.bincount(groups)
     starts = np.concatenate([[0], np.cumsum(sizes)])
-    means = _average(frame.centers, groups)
+    means = average_groups(frame.centers, groups)
     gaps = np.empty((len(sizes), len(sizes)), means.dtype)
     _native.squared_distances(means, np.zeros_like(means[0]), 1.0, means, gaps, n_threads)
     np.fill_diagonal(gaps, -1)
@@ -96,5 +96,5 @@ def list_near_groups(
 
 def find_middles(frame: Frame, groups: Labels) -> NDArray[np.float64]:
     """Return the mean of the centers of every group, in the units of the rows."""
-    middles = _average(frame.centers, groups).astype(np.float64)
+    middles = average_groups(frame.centers, groups).astype(np.float64)
     return middles / frame.scale + frame.origin.astype(np.float64)

@@ -20,8 +20,7 @@ from projected_kmeans.blocks.block_source import BlockSource, WrappedBlocks
 from projected_kmeans.blocks.column_scan import ColumnRanges
 from projected_kmeans.blocks.memory_blocks import open_blocks
 from projected_kmeans.blocks.tasks import Block, OnBlock, Task, first, prepare, read
-from projected_kmeans.passes.assignment import own_distances
-from projected_kmeans.passes.problem import Problem
+from projected_kmeans.passes.problem import Problem, own_distances
 from projected_kmeans.passes.ranked_rows import no_rows, rank_rows
 from projected_kmeans.results import Floats, Labels
 

@@ -14,14 +14,10 @@ from scipy.sparse import issparse
 from projected_kmeans import _native
 from projected_kmeans.blocks.element_types import compute_type
 from projected_kmeans.blocks.tasks import Block, Task, fill
-from projected_kmeans.passes.assignment import Nearness
-from projected_kmeans.passes.cluster_prices import find_prices
 from projected_kmeans.passes.frame import LIMITS, Frame
 from projected_kmeans.passes.nearest import NOTHING
-from projected_kmeans.passes.problem import Problem
-from projected_kmeans.passes.size_limits import SizeLimits
-from projected_kmeans.passes.size_repair import repair_sizes
-from projected_kmeans.passes.weighted_sizes import fit_weights
+from projected_kmeans.passes.problem import Nearness, Problem
+from projected_kmeans.passes.size_limits import SizeLimits, find_prices, fit_weights, repair_sizes
 from projected_kmeans.results import Floats, Labels
 
 # Distances that are measured at a time, enough for several threads: 1 MB of float32. From there

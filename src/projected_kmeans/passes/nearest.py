@@ -19,7 +19,6 @@ from projected_kmeans import _native
 from projected_kmeans.blocks.element_types import compute_type
 from projected_kmeans.blocks.row_arrays import walk_entries
 from projected_kmeans.blocks.tasks import Block, Task, add, update
-from projected_kmeans.passes.assignment import CenterLists, Nearness, assign_block, assign_rows
 from projected_kmeans.passes.center_graph import (
     MAX_UNGROUPED,
     find_middles,
@@ -28,7 +27,12 @@ from projected_kmeans.passes.center_graph import (
     list_near_groups,
 )
 from projected_kmeans.passes.frame import Frame
-from projected_kmeans.passes.problem import Problem
+from projected_kmeans.passes.problem import (
+    CenterLists,
+    Nearness,
+    Problem,
+    assign_block,
+)
 from projected_kmeans.passes.pruned_search import PrunedCenters, is_moderate, is_worthwhile
 from projected_kmeans.results import Floats, Labels
 
@@ -115,9 +119,8 @@ class NearestSearch:
     A row meets the ``n_near`` centers around its present one, or all centers if that is 0. The
     first pass, in which rows have no labels, meets all centers or those of near groups. With
     ``rules_out`` a sketch of the centers rules out most of them, where that saves work. Labels are
-    then taken as guesses, and of equally near centers the lowest wins. ``typical`` is a typical
-    distance of a row to its center, if centers are means already: bounds then begin with the first
-    pass. ``n_distances`` counts the distances between rows and centers computed so far.
+    then taken as guesses, and of equally near centers the lowest wins. ``n_distances`` counts the
+    distances between rows and centers computed so far.
     """
 
     def __init__(
@@ -127,7 +130,6 @@ class NearestSearch:
         n_near: int = 0,
         *,
         rules_out: bool = False,
-        typical: float = 0.0,
         min_clusters: int = MIN_CLUSTERS,
         min_work: float = MIN_WORK,
         max_drift: float = MAX_DRIFT,
@@ -151,7 +153,6 @@ class NearestSearch:
         enough = n_clusters >= min_clusters and math.prod(source.shape) * n_clusters >= min_work
         beside_rows = source.keeps_new_rows or not source.distant
         self._may_bound = enough and beside_rows and not source.sparse and not self._rules_out
-        self._typical = typical
         self.restart()
 
     @property
@@ -172,7 +173,7 @@ class NearestSearch:
         self._bounded, self._n_bounded = self._may_bound, 0
         self._upper = self._lower = np.empty(0, dtype=np.uint16)
         self._centers: Floats = np.empty((0, 0))
-        self._choose_quantum(self._typical)
+        self._choose_quantum(0.0)
 
     def keep_lists(self) -> None:
         """Let lists of near centers stay from the next pass on, with bounds."""
@@ -196,21 +197,12 @@ class NearestSearch:
             return self._assign_pruned(centers, labels, then)
         if self.sees_all and self.keeps_bounds and self._moved_little(centers):
             return self._assign_bounded(centers, labels, keep_ties, then)
-        problem = self._problem
-        near = assign_rows(
-            problem.source,
-            centers,
-            labels,
-            keep_ties=keep_ties,
-            ranges=problem.ranges,
-            n_threads=problem.n_threads,
-            then=then,
-        )
+        self.near = self._problem.assign(centers, labels, keep_ties=keep_ties, then=then)
         self.n_distances += len(labels) * len(centers)
-        self.near = near
         if self._bounded:
             total = np.zeros(1)
-            walk_entries(near.inside[0], Task(partial(_add_up, near.frame), (add(total),)))
+            add_up = partial(_add_up, self.near.frame)
+            walk_entries(self.near.inside[0], Task(add_up, (add(total),)))
             self._choose_quantum(math.sqrt(total[0] / len(labels)))
             self._centers = centers
         return None

@@ -24,8 +24,9 @@ from projected_kmeans.blas_threads import one_blas_thread
 from projected_kmeans.blocks.column_scan import ColumnRanges
 from projected_kmeans.blocks.memory_blocks import ArrayBlocks
 from projected_kmeans.keys import CENTER_DIRECTIONS, open_stream
-from projected_kmeans.passes.assignment import CenterLists, assign_rows
+from projected_kmeans.passes.center_graph import average_groups, group_centers
 from projected_kmeans.passes.frame import Frame
+from projected_kmeans.passes.problem import CenterLists, assign_rows
 from projected_kmeans.results import Floats, Labels
 
 # A row costs as much as products with this many centers, and a center that the sketch does not rule
@@ -51,9 +52,6 @@ MODERATE = 1e-12, 1e12
 # Directions are found on this many centers for each of them, by so many multiplications with the
 # matrix of these centers and its transpose.
 CENTERS_PER_DIRECTION, DIRECTION_PASSES = 16, 3
-
-# Centers are divided into groups by this many passes of Lloyd's method.
-GROUP_PASSES = 3
 
 # Numbers of centers that are sketched at a time, 2 MB of float64.
 SKETCHED_SIZE = 2**18
@@ -203,11 +201,12 @@ class CenterSketch:
         directions = _find_directions(centers, origin, n_directions)
         coordinates = _sketch_centers(centers, origin, directions).astype(dtype)
         largest = math.sqrt(float(np.max(np.sum(coordinates.astype(np.float64) ** 2, axis=1))))
-        middles, groups = _divide(coordinates, count_groups(len(centers)), n_threads)
+        groups = group_centers(coordinates, count_groups(len(centers)), n_threads)
+        middles = average_groups(coordinates, groups)
         gaps = coordinates.astype(np.float64) - middles[groups].astype(np.float64)
         radii = np.zeros(len(middles))
         np.maximum.at(radii, groups, np.sqrt(np.einsum("ij,ij->i", gaps, gaps)))
-        starts = np.searchsorted(np.sort(groups), np.arange(len(middles) + 1))
+        starts = np.concatenate([[0], np.cumsum(np.bincount(groups))]).astype(np.int64)
         lists = CenterLists(starts, np.argsort(groups, kind="stable").astype(np.int32))
         directions = np.ascontiguousarray(directions.T, dtype=dtype)
         radii = (radii * (1 + LOOSE)).astype(dtype)
@@ -265,21 +264,3 @@ def _sketch_centers(centers: Floats, origin: Floats, directions: Floats) -> Floa
         found[first : first + length, :t] = along
         found[first : first + length, t] = np.sqrt(np.maximum(left, 0))
     return found
-
-
-def _divide(
-    coordinates: NDArray[Any], n_groups: int, n_threads: int
-) -> tuple[NDArray[Any], Labels]:
-    """Return middles of groups, and the group of every center; no group is empty."""
-    k = len(coordinates)
-    middles = coordinates[:: k // n_groups][:n_groups].astype(np.float64)
-    groups = np.zeros(k, np.int32)
-    source = ArrayBlocks(coordinates)
-    for _ in range(GROUP_PASSES):
-        assign_rows(source, middles, groups, keep_ties=False, n_threads=n_threads, measured=False)
-        _, places, sizes = np.unique(groups, return_inverse=True, return_counts=True)
-        groups, starts = places.astype(np.int32).ravel(), np.cumsum(sizes) - sizes
-        order = np.argsort(groups, kind="stable")
-        sums = np.add.reduceat(coordinates[order], starts, dtype=np.float64)
-        middles = sums / sizes[:, None]
-    return middles.astype(coordinates.dtype), groups

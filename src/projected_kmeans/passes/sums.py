@@ -27,8 +27,17 @@ from projected_kmeans.blocks.block_source import BlockSource
 from projected_kmeans.blocks.column_scan import ColumnRanges
 from projected_kmeans.blocks.memory_blocks import open_blocks
 from projected_kmeans.blocks.tasks import Block, Task, add, maximum, read
-from projected_kmeans.passes.grids import SMALLEST, MomentGrid, choose_spacings, split
-from projected_kmeans.passes.moments import ROUNDING, TOLERANCE, Columns, Moments, dot_rows
+from projected_kmeans.passes.moments import (
+    ROUNDING,
+    SMALLEST,
+    TOLERANCE,
+    Columns,
+    MomentGrid,
+    Moments,
+    choose_spacings,
+    dot_rows,
+    split,
+)
 from projected_kmeans.results import Floats, Labels
 
 # Sums of fewer numbers than this are kept from one step to the next, which takes up to 64 MB.

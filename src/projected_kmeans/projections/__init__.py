@@ -6,16 +6,13 @@ One module each:
 
 - `map_protocol`: what every map has in common: it is fitted from the shape of the rows, and then
   projects one block of dense or sparse rows at a time. `MapTransformer` is the shared base class.
-- `named_maps`: the table from the names that users give ("sign", "svd", ...) to the maps.
-- `signs`: the paper's sign matrix, dense and sparse.
-- `hadamard`: signs followed by a Walsh-Hadamard transform.
-- `gaussian`: a matrix of normal numbers, for comparison.
-- `spectral`: coordinates along the principal directions, the default of `ProjectedKMeans`.
+- `maps`: the maps that do not look at rows (the paper's signs, dense and sparse; signs followed by
+  a Walsh-Hadamard transform; normal numbers, for comparison), and the table of all maps by name.
+- `spectral`: coordinates along the principal directions, the default of `ProjectedKMeans`; which
+  rows the directions are found from, and what they lose of others.
+- `principal_directions`: finds the directions along which rows vary most.
 - `hashed_columns`: very wide rows get fewer columns before their directions are found.
 - `column_sampling`: columns of the data itself, drawn by their leverage.
-- `principal_directions`: finds the directions along which rows vary most.
-- `direction_sample`: which rows the directions are found from, and what they lose of others.
-- `centred_rows`: products with rows about a center, without making a centred copy.
 - `target_dimension`: how many dimensions the literature asks for.
 
 What the room promises:
@@ -37,6 +34,6 @@ Why it is built so:
   rows that it selects itself, and takes the ranges of the columns from these rows alone: it needs
   no pass over all rows before.
 
-To add a map: write a module with a class that derives from `MapTransformer` and has
-`project_block` and `project_sparse`, and add a line to `named_maps`.
+To add a map: write a class that derives from `MapTransformer` and has `project_block` and
+`project_sparse`, in `maps` or in a module of its own, and add a line to the table in `maps`.
 """

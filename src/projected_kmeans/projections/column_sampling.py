@@ -10,9 +10,8 @@ from numpy.typing import NDArray
 from projected_kmeans.blocks.block_source import BlockSource
 from projected_kmeans.checks import check_choice, check_count
 from projected_kmeans.keys import SAMPLED_COLUMNS, RandomState, open_stream
-from projected_kmeans.projections.centred_rows import center_rows
 from projected_kmeans.projections.map_protocol import LearnedTransformer, SparseMatrix
-from projected_kmeans.projections.principal_directions import find_directions
+from projected_kmeans.projections.principal_directions import center_rows, find_directions
 from projected_kmeans.projections.target_dimension import target_dimension
 from projected_kmeans.results import Floats
 

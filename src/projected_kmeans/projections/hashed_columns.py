@@ -24,7 +24,7 @@ from projected_kmeans.blocks.block_source import BlockSource
 from projected_kmeans.blocks.element_types import compute_type
 from projected_kmeans.blocks.memory_blocks import BLOCK_BYTES
 from projected_kmeans.blocks.tasks import Block, Task, fill
-from projected_kmeans.projections.centred_rows import spans
+from projected_kmeans.projections.principal_directions import spans
 
 # Columns that wide rows are hashed to.
 HASHED_COLUMNS = 8192
@@ -48,13 +48,7 @@ GROUP_SIZE = 2**22
 
 
 def count_hashed_columns(n_columns: int, n_directions: int, *, sparse: bool) -> int:
-    """Return the number of columns that rows are hashed to by default; 0 if they are not hashed.
-
-    Examples
-    --------
-    >>> count_hashed_columns(10**6, 64, sparse=True), count_hashed_columns(10**4, 64, sparse=False)
-    (8192, 0)
-    """
+    """Return the number of columns that rows are hashed to by default; 0 if they are not hashed."""
     minimum = MIN_SPARSE_COLUMNS if sparse else MIN_DENSE_COLUMNS
     return HASHED_COLUMNS if n_columns >= minimum and n_directions <= MAX_DIRECTIONS else 0
 

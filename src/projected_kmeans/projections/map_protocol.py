@@ -1,8 +1,8 @@
 """What all maps share: they are fitted from the shape of the rows, and project block by block.
 
-`RandomMap` says what a fit asks of a map of this package, `Transformer` what it asks of a map that
-the caller made. `MapTransformer` is the base class that makes a map a scikit-learn transformer. No
-particular map is known here.
+`MapTransformer` is the base class of the maps of this package, which makes a map a scikit-learn
+transformer. `Transformer` says what a fit asks of a map that the caller made. No particular map is
+known here.
 """
 
 from __future__ import annotations
@@ -37,38 +37,6 @@ SparseMatrix: TypeAlias = "scipy.sparse.csr_array[Any, tuple[int, int]]"
 
 
 @runtime_checkable
-class RandomMap(Protocol):
-    """A map of this package that is fitted, at least to the shape of the rows."""
-
-    # The rule in `RULES` that says what t is if ``n_components`` is "auto" and k is known.
-    dimension_rule: ClassVar[str]
-    # Whether the sketch may be finite although a row holds NaN or infinity in some column.
-    drops_columns: ClassVar[bool]
-    # The parameters that all maps have; see `SignProjection`.
-    n_components: int | str
-    eps: float
-    n_clusters: int | None
-    random_state: RandomState
-    n_threads: int | None
-    # d, t, and the key that fixes all randomness, which `fit_shape` sets.
-    n_features_in_: int
-    n_components_: int
-    key_: int
-
-    def choose_components(self, n_samples: int, n_features: int) -> int:
-        """Check the parameters and return t for this number of rows and features."""
-
-    def learn(self, source: BlockSource, weights: Floats | None) -> None:
-        """Look at the rows, if the map depends on more than their shape."""
-
-    def project_block(self, block: NDArray[Any], out: NDArray[Any]) -> None:
-        """Write the sketch of a block of dense rows into ``out``."""
-
-    def project_sparse(self, rows: SparseMatrix, out: NDArray[Any]) -> None:
-        """Write the sketch of sparse rows into ``out``."""
-
-
-@runtime_checkable
 class Transformer(Protocol):
     """What a fit asks of a map that the caller made: two methods of a scikit-learn transformer."""
 
@@ -79,7 +47,7 @@ class Transformer(Protocol):
         """Return one row of numbers for each row of X."""
 
 
-def fit_shape(projection: RandomMap, n_samples: int, n_features: int) -> None:
+def fit_shape(projection: MapTransformer, n_samples: int, n_features: int) -> None:
     """Check the parameters of a map and fix d, t and the key. Most maps need nothing else."""
     check_eps(projection.eps)
     if projection.n_clusters is not None:
@@ -90,7 +58,9 @@ def fit_shape(projection: RandomMap, n_samples: int, n_features: int) -> None:
     projection.n_components_ = projection.choose_components(n_samples, n_features)
 
 
-def fit_rows(projection: RandomMap, X: ArrayLike, sample_weight: ArrayLike | None = None) -> None:
+def fit_rows(
+    projection: MapTransformer, X: ArrayLike, sample_weight: ArrayLike | None = None
+) -> None:
     """Fit a map to the rows of X: to their shape, and to what it learns from them."""
     rows = check_rows(projection, X, reset=True, accept_sparse=True)
     weights = check_weights(sample_weight, rows)
@@ -100,7 +70,7 @@ def fit_rows(projection: RandomMap, X: ArrayLike, sample_weight: ArrayLike | Non
     projection.learn(source, weights)
 
 
-def sketch_rows(projection: RandomMap, source: BlockSource) -> NDArray[Any]:
+def sketch_rows(projection: MapTransformer, source: BlockSource) -> NDArray[Any]:
     """Return the sketch of all rows: float64 for float64 rows, float32 for smaller types."""
     shape = (source.shape[0], projection.n_components_)
     sketch = np.empty(shape, compute_type(source.dtype))
@@ -109,7 +79,7 @@ def sketch_rows(projection: RandomMap, source: BlockSource) -> NDArray[Any]:
 
 
 def fill_sketch(
-    projection: RandomMap,
+    projection: MapTransformer,
     source: BlockSource,
     sketch: Any,
     on_block: OnBlock | None = None,
@@ -131,12 +101,18 @@ def _project(project: Callable[..., None], block: Block, out: NDArray[Any]) -> N
 class MapTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """The scikit-learn transformer that every map is; a subclass projects blocks and sparse rows.
 
-    A subclass has ``project_block`` and ``project_sparse``, as `RandomMap` describes them. One with
-    further parameters has an ``__init__`` of its own.
+    Its parameters are described in `SignProjection`. A subclass with further parameters has an
+    ``__init__`` of its own.
     """
 
+    # The rule in `RULES` that says what t is if ``n_components`` is "auto" and k is known.
     dimension_rule: ClassVar[str] = DEFAULT_RULE
+    # Whether the sketch may be finite although a row holds NaN or infinity in some column.
     drops_columns: ClassVar[bool] = False
+    # d, t, and the key that fixes all randomness, which `fit_shape` sets.
+    n_features_in_: int
+    n_components_: int
+    key_: int
 
     def __init__(
         self,
@@ -153,7 +129,7 @@ class MapTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         self.random_state = random_state
         self.n_threads = n_threads
 
-    def fit(self: RandomMap, X: ArrayLike, y: object = None) -> Any:
+    def fit(self, X: ArrayLike, y: object = None) -> Any:
         """Fit the map to rows like those of X. Only the shape of X matters.
 
         Parameters
@@ -171,7 +147,7 @@ class MapTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         fit_rows(self, X)
         return self
 
-    def transform(self: RandomMap, X: ArrayLike) -> NDArray[Any]:
+    def transform(self, X: ArrayLike) -> NDArray[Any]:
         """Return the sketch of X, n x t.
 
         Parameters
@@ -201,7 +177,7 @@ class MapTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
                 )
         return sketch
 
-    def choose_components(self: RandomMap, n_samples: int, n_features: int) -> int:
+    def choose_components(self, n_samples: int, n_features: int) -> int:
         """Check the parameters and return t for this number of rows and features."""
         most = "n_features", n_features
         check_count("n_components", self.n_components, most=most, word="auto")
@@ -221,8 +197,16 @@ class MapTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
     def learn(self, source: BlockSource, weights: Floats | None) -> None:
         """Look at the rows. A map that depends on their shape alone has nothing to do."""
 
+    def project_block(self, block: NDArray[Any], out: NDArray[Any]) -> None:
+        """Write the sketch of a block of dense rows into ``out``."""
+        raise NotImplementedError
+
+    def project_sparse(self, rows: SparseMatrix, out: NDArray[Any]) -> None:
+        """Write the sketch of sparse rows into ``out``."""
+        raise NotImplementedError
+
     @property
-    def _n_features_out(self: RandomMap) -> int:
+    def _n_features_out(self) -> int:
         return int(self.n_components_)
 
     def __sklearn_tags__(self) -> Tags:
@@ -235,9 +219,7 @@ class MapTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
 class LearnedTransformer(MapTransformer):
     """The transformer of a map that learns from the rows and their weights."""
 
-    def fit(
-        self: RandomMap, X: ArrayLike, y: object = None, sample_weight: ArrayLike | None = None
-    ) -> Any:
+    def fit(self, X: ArrayLike, y: object = None, sample_weight: ArrayLike | None = None) -> Any:
         """Learn the map from the rows of X.
 
         Parameters

@@ -14,7 +14,7 @@ from projected_kmeans.blocks.block_source import BlockSource
 from projected_kmeans.blocks.column_scan import scan_columns
 from projected_kmeans.blocks.memory_blocks import open_blocks
 from projected_kmeans.keys import REPORT_ROWS, open_stream
-from projected_kmeans.passes.assignment import assign_rows, own_distances
+from projected_kmeans.passes.problem import assign_rows, own_distances
 from projected_kmeans.passes.ranked_rows import no_rows, rank_rows
 from projected_kmeans.projections.spectral import SpectralProjection
 from projected_kmeans.reports.curves import DimensionCurve

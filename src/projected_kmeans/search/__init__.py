@@ -12,11 +12,11 @@
     finish_run          estimator       the result
 
 A reader finds the search in the order in which it runs: `seeding` (first centers, by
-`kmeans_plus_plus`, `sampled_seeding`, or `few_rows` inside a kernel), `lloyd` (passes), `swaps`
-(which centers move), `level` (passes and swaps on one level), `levels` (the loop), `settling`
-(centers of labels, and labels of centers). `approach`, `recipe`, `memory_plan` and `forecast` plan,
+`kmeans_plus_plus`, or inside a kernel for few rows), `lloyd` (passes), `swaps` (which centers
+move), `level` (passes and swaps on one level), `levels` (the loop), `settling` (centers of labels,
+and labels of centers). `approach`, `recipe`, `memory_plan` and `forecast` plan,
 `reduction` and `storage` make the sketch; `settings` are what the caller asked for. `hartigan`,
-`kss04`, `exact` and `own_solvers` cluster the sketch in place of the search. `trimming` sets far
+`paper_solvers` and `own_solvers` cluster the sketch in place of the search. `trimming` sets far
 rows aside.
 
 Promises

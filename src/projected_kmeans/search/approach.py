@@ -9,12 +9,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from projected_kmeans.projections.direction_sample import wanted_sample_rows
 from projected_kmeans.projections.hashed_columns import count_hashed_columns
 from projected_kmeans.projections.map_protocol import Transformer
-from projected_kmeans.projections.named_maps import MAPS
+from projected_kmeans.projections.maps import MAPS
 from projected_kmeans.projections.principal_directions import sketch_width
-from projected_kmeans.projections.spectral import EXPECTED_COMPONENTS, MAX_AUTO_COMPONENTS
+from projected_kmeans.projections.spectral import (
+    EXPECTED_COMPONENTS,
+    MAX_AUTO_COMPONENTS,
+    wanted_sample_rows,
+)
 from projected_kmeans.projections.target_dimension import RULES, target_dimension
 from projected_kmeans.search.settings import OWN_SOLVER, Settings, Sizes, limits_sizes
 

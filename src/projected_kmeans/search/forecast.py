@@ -16,9 +16,9 @@ import numpy as np
 
 from projected_kmeans import _native
 from projected_kmeans.passes.pruned_search import count_share, is_worthwhile
-from projected_kmeans.projections.direction_sample import count_sample_rows
 from projected_kmeans.projections.hashed_columns import count_hashed_columns
 from projected_kmeans.projections.principal_directions import sketch_width
+from projected_kmeans.projections.spectral import count_sample_rows
 from projected_kmeans.search.approach import Approach, choose_approach
 from projected_kmeans.search.kmeans_plus_plus import MIN_CLUSTERS, count_cells, count_held_rows
 from projected_kmeans.search.memory_plan import count_bytes

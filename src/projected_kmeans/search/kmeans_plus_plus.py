@@ -24,7 +24,7 @@ from projected_kmeans.blocks.tasks import Block, Task, update
 from projected_kmeans.passes.frame import Frame
 from projected_kmeans.passes.problem import Problem
 from projected_kmeans.projections.map_protocol import fit_shape, sketch_rows
-from projected_kmeans.projections.signs import SignProjection
+from projected_kmeans.projections.maps import SignProjection
 from projected_kmeans.results import Floats, Labels
 from projected_kmeans.search.lloyd import run_lloyd
 

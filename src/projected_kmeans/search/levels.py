@@ -22,11 +22,10 @@ from projected_kmeans.results import Clustering, Floats, Lifted
 from projected_kmeans.running.checkpoint import Run
 from projected_kmeans.running.monitor import Stopped
 from projected_kmeans.search.approach import Approach
-from projected_kmeans.search.few_rows import FewRows
 from projected_kmeans.search.hartigan import move_to_plateau
 from projected_kmeans.search.level import Effort, LevelSearch, search_level
 from projected_kmeans.search.recipe import Recipe
-from projected_kmeans.search.seeding import FirstCenters
+from projected_kmeans.search.seeding import FewRows, FirstCenters
 from projected_kmeans.search.settling import Lift, lift_labels, settle
 
 # A level of a sample ends when a pass gains less than this share of the inertia, because the last

@@ -15,10 +15,9 @@ from numpy.typing import NDArray
 
 from projected_kmeans.blocks.element_types import compute_type
 from projected_kmeans.blocks.row_arrays import ChangedEntries
-from projected_kmeans.passes.assignment import squared_shift
 from projected_kmeans.passes.moments import TOLERANCE, Moments
 from projected_kmeans.passes.nearest import NearestSearch, Search
-from projected_kmeans.passes.problem import Problem
+from projected_kmeans.passes.problem import Problem, squared_shift
 from projected_kmeans.passes.stored_partitions import are_centers, are_labels, are_lists
 from projected_kmeans.passes.sums import ClusterSums
 from projected_kmeans.results import Clustering, Floats, Labels, OnPass

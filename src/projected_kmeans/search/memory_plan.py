@@ -10,9 +10,9 @@ from dataclasses import dataclass, replace
 
 from projected_kmeans.blocks.memory_blocks import BLOCK_BYTES
 from projected_kmeans.blocks.stored_blocks import BLOCKS_HELD
-from projected_kmeans.projections.direction_sample import LOSS_ROWS, count_sample_rows
 from projected_kmeans.projections.hashed_columns import count_hashed_columns
 from projected_kmeans.projections.principal_directions import sketch_width
+from projected_kmeans.projections.spectral import LOSS_ROWS, count_sample_rows
 from projected_kmeans.search.approach import Approach, choose_approach, count_largest
 from projected_kmeans.search.kmeans_plus_plus import MIN_CLUSTERS, SEEDING_COLUMNS, count_held_rows
 from projected_kmeans.search.settings import Settings, Sizes, limits_sizes, parse_memory

@@ -12,8 +12,8 @@ from sklearn.base import clone
 from projected_kmeans.keys import resolve_key
 from projected_kmeans.passes.problem import Problem
 from projected_kmeans.passes.size_limits import SizeLimits
-from projected_kmeans.projections.map_protocol import RandomMap, Transformer, fit_shape
-from projected_kmeans.projections.named_maps import MAPS
+from projected_kmeans.projections.map_protocol import MapTransformer, Transformer, fit_shape
+from projected_kmeans.projections.maps import MAPS
 from projected_kmeans.results import Clustering
 from projected_kmeans.running.checkpoint import Run
 from projected_kmeans.search.approach import DEFAULT_EPS, choose_map
@@ -32,7 +32,7 @@ class Recipe:
     n_clusters: int
     key: int  # fixes all randomness
     # A map of this package, fitted to the shape of the rows, or one of the caller, to be fitted.
-    projection: RandomMap | Transformer | None
+    projection: MapTransformer | Transformer | None
     init: str | ArrayLike | Callable[..., ArrayLike]
     metric: str
     max_iter: int
@@ -99,7 +99,7 @@ def resolve_recipe(
     )
 
 
-def _build_map(settings: Settings, sizes: Sizes, key: int) -> RandomMap | Transformer | None:
+def _build_map(settings: Settings, sizes: Sizes, key: int) -> MapTransformer | Transformer | None:
     """Return the map: a copy of the caller's, or one fitted to the rows' shape."""
     chosen = choose_map(settings, sizes)
     if chosen.name is None:

@@ -23,7 +23,7 @@ from projected_kmeans.blocks.memory_blocks import ArrayBlocks
 from projected_kmeans.blocks.tasks import OnBlock
 from projected_kmeans.blocks.unit_length import UnitRows
 from projected_kmeans.passes.problem import Problem
-from projected_kmeans.projections.map_protocol import RandomMap, Transformer, fill_sketch
+from projected_kmeans.projections.map_protocol import MapTransformer, Transformer, fill_sketch
 from projected_kmeans.results import Floats
 from projected_kmeans.running.checkpoint import Checkpoint, Run
 from projected_kmeans.running.checkpoint_folder import SUFFIX, warn_of_damage
@@ -79,7 +79,7 @@ def reduce_rows(
         )
     checked = CheckedBlocks(source, recipe.n_threads)
     n_rows, row_bytes = source.shape[0], source.stored_row_bytes
-    if source.resident or not isinstance(projection, RandomMap):
+    if source.resident or not isinstance(projection, MapTransformer):
         with run.monitor.step("check", n_rows, unit_bytes=row_bytes):
             if source.resident:
                 checked.walk(on_block=run.monitor.report)
@@ -118,7 +118,7 @@ def _sketch_rows(
     """Return the sketch of the rows as a problem; raise if the map made numbers that overflow."""
     projection = recipe.projection
     rows = UnitRows(checked) if recipe.metric == "cosine" else checked
-    if isinstance(projection, RandomMap):
+    if isinstance(projection, MapTransformer):
         sketch = storage.open_sketch(_fill_sketch(projection, rows, checked, weights, run, storage))
     else:
         assert projection is not None
@@ -130,14 +130,14 @@ def _sketch_rows(
         ranges = scan_columns(sketch, recipe.n_threads)
     except ValueError:  # the rows were checked before, so the map made the bad number
         advice = f"projection={projection!r} made a number that is not finite; use another"
-        if isinstance(projection, RandomMap):
+        if isinstance(projection, MapTransformer):
             advice = f"the sketch of X overflows {sketch.dtype}; divide X by a large constant"
         raise ValueError(advice) from None
     return Problem(sketch, ranges, weights, recipe.n_threads)
 
 
 def _fill_sketch(
-    projection: RandomMap,
+    projection: MapTransformer,
     rows: BlockSource,
     checked: CheckedBlocks,
     weights: Floats | None,
@@ -194,7 +194,7 @@ def open_problem(
     return Problem(source, ranges, weights, n_threads)
 
 
-def recall_map(checkpoint: Checkpoint, projection: RandomMap | Transformer | None) -> bool:
+def recall_map(checkpoint: Checkpoint, projection: MapTransformer | Transformer | None) -> bool:
     """Give a map back what it had learnt before; return whether that was stored."""
     if projection is None:
         return True
@@ -205,7 +205,7 @@ def recall_map(checkpoint: Checkpoint, projection: RandomMap | Transformer | Non
     vars(projection).update(part.document | part.arrays)
     plain = all(isinstance(value, int | float) for value in part.document.values())
     plain = plain and all(array.dtype.kind in "fiu" for array in part.arrays.values())
-    if plain and isinstance(projection, RandomMap) and _can_project(projection, before):
+    if plain and isinstance(projection, MapTransformer) and _can_project(projection, before):
         return True
     vars(projection).clear()
     vars(projection).update(before)
@@ -213,7 +213,7 @@ def recall_map(checkpoint: Checkpoint, projection: RandomMap | Transformer | Non
     return False
 
 
-def _can_project(projection: RandomMap, before: Mapping[str, Any]) -> bool:
+def _can_project(projection: MapTransformer, before: Mapping[str, Any]) -> bool:
     """Return whether a map can use what was stored of it: tried with one row of zeros.
 
     It may only have gained fitted attributes, which end in an underscore.
@@ -240,7 +240,7 @@ def _can_project(projection: RandomMap, before: Mapping[str, Any]) -> bool:
     return bool(np.isfinite(out).all())
 
 
-def keep_map(checkpoint: Checkpoint, projection: RandomMap) -> None:
+def keep_map(checkpoint: Checkpoint, projection: MapTransformer) -> None:
     """Store what a map has learnt: its fitted attributes."""
     if checkpoint.folder is None:
         return

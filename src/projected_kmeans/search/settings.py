@@ -28,11 +28,13 @@ from projected_kmeans.checks import (
 from projected_kmeans.choices import METRICS, ON_MISSING, SEEDING_NAMES, SKETCH_SOLVERS, SOLVERS
 from projected_kmeans.keys import RandomState
 from projected_kmeans.projections.map_protocol import Transformer
-from projected_kmeans.projections.named_maps import MAPS
+from projected_kmeans.projections.maps import MAPS
 from projected_kmeans.projections.target_dimension import check_eps
 from projected_kmeans.results import FitState
-from projected_kmeans.search.kss04 import check_few_clusters
 from projected_kmeans.search.own_solvers import OwnSolver, check_own_solver
+
+# The most clusters of KSS04, whose time grows as a constant to the power of k.
+MAX_CLUSTERS = 4
 
 # The name of a solver that the caller made.
 OWN_SOLVER = "own"
@@ -291,3 +293,12 @@ def renumber_init(settings: Settings, holes: Holes) -> Settings:
     inside = rows.dtype.kind in "iu" and bool((rows >= 0).all() and (rows < holes.n_rows).all())
     # Other arrays are refused with the numbers that the caller gave.
     return replace(settings, init=holes.renumber(rows)) if inside else settings
+
+
+def check_few_clusters(n_clusters: int) -> None:
+    """Raise if there are more clusters than the search can take."""
+    if n_clusters > MAX_CLUSTERS:
+        raise ValueError(
+            f"n_clusters={n_clusters} is too many for KSS04, whose time grows as a constant to the "
+            f"power of k; use at most {MAX_CLUSTERS}, or another solver"
+        )

@@ -22,10 +22,9 @@ from projected_kmeans.blocks.row_arrays import (
 )
 from projected_kmeans.blocks.tasks import RANKED, Block, Role, Task, add, first, merge_ranked, read
 from projected_kmeans.keys import open_stream
-from projected_kmeans.passes.assignment import CenterLists, Nearness
 from projected_kmeans.passes.frame import Frame
 from projected_kmeans.passes.moments import Moments
-from projected_kmeans.passes.problem import Problem
+from projected_kmeans.passes.problem import CenterLists, Nearness, Problem, own_distances_of_block
 from projected_kmeans.results import Floats, Labels
 
 # Passes of 2-means inside every cluster. More passes gained less than 0.02 % of the inertia. They
@@ -210,13 +209,10 @@ def _rank_farthest(
     weights: Floats | None,
     lists: NDArray[Any],
 ) -> None:
-    gains = np.empty(len(labels))
-    _native.own_distances(block.rows, labels, means, scale, gains, n_threads)
+    gains = own_distances_of_block(means, scale, n_threads, block, labels)
     weight = 1.0 if weights is None else weights
     rest = mass[labels] - weight
     gains *= np.where(rest > 0, weight * mass[labels] / np.where(rest > 0, rest, 1.0), 0.0)
-    gains /= scale
-    gains /= scale
     most = np.zeros(len(mass))
     np.maximum.at(most, labels, gains)
     best = np.flatnonzero((gains >= most[labels]) & (gains > 0))

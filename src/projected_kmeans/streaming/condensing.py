@@ -20,7 +20,7 @@ from projected_kmeans.blocks.memory_blocks import ArrayBlocks, open_blocks
 from projected_kmeans.blocks.unit_length import to_unit_rows
 from projected_kmeans.passes.problem import Problem
 from projected_kmeans.projections.map_protocol import fit_shape, sketch_rows
-from projected_kmeans.projections.signs import SignProjection
+from projected_kmeans.projections.maps import SignProjection
 from projected_kmeans.results import Floats, Labels
 from projected_kmeans.search.lloyd import run_lloyd
 

@@ -15,8 +15,7 @@ import scipy.sparse
 from projected_kmeans import ProjectedKMeans, _native
 from projected_kmeans.blocks.column_scan import scan_columns
 from projected_kmeans.blocks.memory_blocks import ArrayBlocks, SparseBlocks
-from projected_kmeans.passes.assignment import assign_rows, measure_rows, own_distances
-from projected_kmeans.passes.problem import Problem
+from projected_kmeans.passes.problem import Problem, assign_rows, measure_rows, own_distances
 from projected_kmeans.projections.hashed_columns import hash_sparse
 from projected_kmeans.search.lloyd import run_lloyd
 

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from projected_kmeans import _native
 from projected_kmeans.blocks.column_scan import scan_columns
 from projected_kmeans.blocks.memory_blocks import ArrayBlocks, SparseBlocks, open_blocks
-from projected_kmeans.passes.assignment import assign_rows, measure_rows, own_distances
 from projected_kmeans.passes.frame import Frame
+from projected_kmeans.passes.problem import assign_rows, measure_rows, own_distances
 from tests import reference
 from tests.support.layouts import seeds, threads
 from tests.support.sparse_rows import both_forms, draw_centers, draw_sparse

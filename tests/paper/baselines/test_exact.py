@@ -9,7 +9,7 @@ import pytest
 
 from projected_kmeans import inertia
 from projected_kmeans.paper import solve_exactly
-from projected_kmeans.search.exact import MAX_ROWS
+from projected_kmeans.search.paper_solvers import MAX_ROWS
 from tests.support.normal_rows import draw_normal_rows
 
 

@@ -19,7 +19,7 @@ from projected_kmeans.paper.experiments.optimum import (
     plan_optimum,
 )
 from projected_kmeans.passes.scoring import inertia
-from projected_kmeans.projections.signs import SignProjection
+from projected_kmeans.projections.maps import SignProjection
 
 TINY = Sizes(("iris",), (2, 5), n_draws=2, n_kss04_draws=1, n_lemma_draws=5)
 

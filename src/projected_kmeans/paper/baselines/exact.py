@@ -14,7 +14,7 @@ from projected_kmeans.blocks.memory_blocks import ArrayBlocks
 from projected_kmeans.checks import check_count
 from projected_kmeans.passes.problem import Problem
 from projected_kmeans.results import Clustering
-from projected_kmeans.search.exact import find_optimum
+from projected_kmeans.search.paper_solvers import find_optimum
 
 
 def solve_exactly(X: ArrayLike, n_clusters: int) -> Clustering:

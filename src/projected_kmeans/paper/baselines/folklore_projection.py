@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from projected_kmeans.blocks.inputs import check_rows
 from projected_kmeans.keys import RandomState, resolve_key
-from projected_kmeans.projections.signs import SignProjection
+from projected_kmeans.projections.maps import SignProjection
 from projected_kmeans.projections.target_dimension import target_dimension
 
 

@@ -16,7 +16,7 @@ from projected_kmeans.keys import RandomState, open_stream, resolve_key
 from projected_kmeans.paper.streams import KSS04
 from projected_kmeans.passes.problem import Problem
 from projected_kmeans.results import Clustering
-from projected_kmeans.search.kss04 import solve_by_samples
+from projected_kmeans.search.paper_solvers import solve_by_samples
 
 
 def solve_kss04(

@@ -24,7 +24,7 @@ from projected_kmeans.paper.experiments.promises import Setting, judge_promises
 from projected_kmeans.paper.experiments.theorem import measure_lemmas
 from projected_kmeans.paper.experiments.theorem_statements import judge_moments
 from projected_kmeans.passes.scoring import inertia
-from projected_kmeans.projections.signs import SignProjection
+from projected_kmeans.projections.maps import SignProjection
 from projected_kmeans.results import Floats
 
 DEFAULT = "default of the library"

@@ -15,7 +15,7 @@ from typing import Any
 from projected_kmeans.paper.baselines.folklore_projection import FolkloreProjection
 from projected_kmeans.paper.baselines.svd_features import SVDFeatures
 from projected_kmeans.projections.column_sampling import ColumnSampling
-from projected_kmeans.projections.signs import SignProjection
+from projected_kmeans.projections.maps import SignProjection
 from projected_kmeans.projections.target_dimension import target_dimension
 
 EPS = 0.3

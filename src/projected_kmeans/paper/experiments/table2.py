@@ -32,7 +32,7 @@ from projected_kmeans.paper.experiments.published import (
     TIMED_DIMENSION,
 )
 from projected_kmeans.paper.experiments.timing import time_work
-from projected_kmeans.projections.signs import SignProjection
+from projected_kmeans.projections.maps import SignProjection
 from projected_kmeans.results import Floats
 
 # The paper prints P and F to four digits.

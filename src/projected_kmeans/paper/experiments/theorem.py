@@ -24,7 +24,7 @@ from projected_kmeans.paper.experiments.faces import Faces
 from projected_kmeans.paper.experiments.theorem_statements import judge_lemmas, judge_theorem
 from projected_kmeans.paper.streams import RANDOM_DATA
 from projected_kmeans.passes.scoring import inertia
-from projected_kmeans.projections.signs import SignProjection
+from projected_kmeans.projections.maps import SignProjection
 from projected_kmeans.results import Floats
 
 # Values of t/k. With c = 1 the paper's t = c k / eps^2 gives about 12, 25 and 100 for eps = 0.3,
