@@ -51,7 +51,7 @@ ALLOWED = {
     "certificates/sparse_proof_rows.py:_measure": SPARSE,
     "certificates/sparse_proof_rows.py:_multiply": SPARSE,
     "certificates/sparse_proof_rows.py:walk_half_squares": SPARSE,
-    "passes/center_graph.py:_average": SPARSE,
+    "passes/center_graph.py:average_groups": SPARSE,
     "passes/nearest.py:_spread": "groups centers; no label or sum depends on the groups",
     "projections/maps.py:project_sparse": SPARSE,
     "projections/principal_directions.py:row_gram": GUARDED,

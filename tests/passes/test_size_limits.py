@@ -11,7 +11,7 @@ import scipy.sparse
 from numpy.typing import NDArray
 from scipy.optimize import linprog
 
-from projected_kmeans.passes import cluster_prices, size_repair
+from projected_kmeans.passes import size_limits
 from projected_kmeans.passes.size_limits import (
     SizeLimits,
     choose_clusters,
@@ -214,9 +214,9 @@ def test_repair_needs_no_good_prices(monkeypatch: pytest.MonkeyPatch) -> None:
     distances = draw("normal", 300, 6, np.random.default_rng(3))
     limits = SizeLimits(50, 50)
     wanted = total(distances, solve(distances, limits))
-    monkeypatch.setattr(size_repair, "ROWS_PER_CLUSTER", 1)
-    monkeypatch.setattr(size_repair, "ROWS_PER_WRONG", 0)
-    monkeypatch.setattr(cluster_prices, "MAX_STEPS", 0)
+    monkeypatch.setattr(size_limits, "ROWS_PER_CLUSTER", 1)
+    monkeypatch.setattr(size_limits, "ROWS_PER_WRONG", 0)
+    monkeypatch.setattr(size_limits, "MAX_STEPS", 0)
     assert total(distances, solve(distances, limits)) == pytest.approx(wanted, rel=1e-12)
 
 

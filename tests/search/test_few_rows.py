@@ -15,7 +15,7 @@ from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wi
 
 from projected_kmeans import ProjectedKMeans, open_rows
 from projected_kmeans.results import FitState
-from projected_kmeans.search import few_rows
+from projected_kmeans.search import seeding
 from projected_kmeans.search.lloyd import run_lloyd
 from projected_kmeans.search.paper_solvers import find_optimum
 from projected_kmeans.search.seeding import FewRows, count_last_swaps
@@ -78,7 +78,7 @@ def test_blocks_and_threads_change_nothing(
     """Centers have the same bits for any blocks and threads, and others for another key."""
     X = draw_groups()
     first = find(X, 9, key=3, n_threads=1)
-    monkeypatch.setattr(few_rows, "MIN_PARALLEL_WORK", 0 if side_by_side else math.inf)
+    monkeypatch.setattr(seeding, "MIN_PARALLEL_WORK", 0 if side_by_side else math.inf)
     for options in ({"block_rows": 13}, {"n_threads": 2}, {"block_rows": 1, "n_threads": 3}):
         assert find(X, 9, key=3, **options).tobytes() == first.tobytes()
     assert find(X, 9, key=4).tobytes() != first.tobytes()
