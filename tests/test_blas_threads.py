@@ -32,7 +32,7 @@ from projected_kmeans.blas_threads import (
     one_blas_thread,
     strictly,
 )
-from projected_kmeans.projections import centred_rows
+from projected_kmeans.projections import principal_directions
 
 BLAS = ThreadpoolController().select(user_api="blas")
 
@@ -213,7 +213,7 @@ def test_every_thread_limits_a_blas_on_openmp(
 
         return seen_function
 
-    for module, name in ((np, "matmul"), (centred_rows, "_multiply_signs")):
+    for module, name in ((np, "matmul"), (principal_directions, "_multiply_signs")):
         monkeypatch.setattr(module, name, see_before(getattr(module, name)))
     multiply_rows(X, X.T[:, :50], 3)
     multiply_by_transpose(X, 3)
