@@ -28,10 +28,9 @@ READY = b"ready"
 IMPORTED = (
     "bokeh.embed",
     "projected_kmeans.commands.main",
-    "projected_kmeans.commands.choose_k_job",
-    "projected_kmeans.commands.fit_job",
-    "projected_kmeans.commands.predict_job",
-    "projected_kmeans.commands.report_job",
+    "projected_kmeans.choosing_k.choose_n_clusters",
+    "projected_kmeans.commands.data",
+    "projected_kmeans.commands.fit_outputs",
 )
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import projected_kmeans
-from projected_kmeans.commands.command_table import COMMANDS, module_of
+from projected_kmeans.commands.main import COMMANDS, module_of
 
 SOURCES = Path(projected_kmeans.__file__).parent
 MODULES = sorted(SOURCES.rglob("*.py"))

@@ -9,8 +9,7 @@ from pathlib import Path
 
 import click
 
-from projected_kmeans.commands.command_table import COMMANDS, PROGRAM
-from projected_kmeans.commands.main import commands
+from projected_kmeans.commands.main import COMMANDS, PROGRAM, commands
 
 PAGE = Path(__file__).parents[1] / "docs" / "cli.md"
 

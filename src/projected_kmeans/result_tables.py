@@ -1,6 +1,6 @@
 """Results as small tables: of texts, for terminals and notebooks alike.
 
-`ResultTable` holds texts; `to_html` shows them in a notebook, and `commands.summaries` on a
+`ResultTable` holds texts; `to_html` shows them in a notebook, and `commands.terminal` on a
 terminal.
 """
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from projected_kmeans.commands.compare_job import MAX_SHOWN
+from projected_kmeans.commands.compare import MAX_SHOWN
 from tests.support.commands import Call, check_refusal, read_json
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from projected_kmeans import ProjectedKMeans
 from projected_kmeans.commands import fit_outputs
-from projected_kmeans.commands.fit_outputs import open_outputs
+from projected_kmeans.commands.fit_outputs import FitOutputs
 from projected_kmeans.demo.glyphs import draw_glyphs
 from projected_kmeans.estimator.model_files import load_model
 from tests.support.commands import ROWS, Call, check_refusal
@@ -69,12 +69,12 @@ def test_bad_reports_are_refused_before_the_fit(call: Call, data: Path, tmp_path
 
 def test_the_live_page_shows_the_planned_seconds() -> None:
     """While a fit runs, its live page knows the seconds that were planned."""
-    model = ProjectedKMeans(3, random_state=0)
-    with open_outputs("rows", model, None, None, 0) as outputs:
-        assert outputs.live is not None
-        planned = []
-        model.set_params(
-            callback=outputs.listen(lambda state: planned.append(outputs.live.state()["planned"]))
-        ).fit(ROWS)
+    model, planned = ProjectedKMeans(3, random_state=0), list[float]()
+    nowhere = FitOutputs(None, None, None, 1, False, None, 0, quiet=True, as_json=False)
+    with nowhere.open_places("rows", 3, with_ids=False) as outputs:
+        live = outputs.live
+        assert live is not None
+        callback = outputs.listen(model, lambda state: planned.append(live.state()["planned"]))
+        model.set_params(callback=callback).fit(ROWS)
     assert planned
     assert all(seconds > 0 for seconds in planned)

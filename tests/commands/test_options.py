@@ -1,7 +1,8 @@
-"""Options that several commands share: columns, sizes and limits."""
+"""Options that several commands share: columns, sizes, limits and metrics."""
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 from PIL import Image
 from sklearn.datasets import dump_svmlight_file
 
+from projected_kmeans.commands.options import ratio_or_percent
 from projected_kmeans.estimator.model_files import load_model
 from tests.support.command_tables import make_table
 from tests.support.commands import ROWS, TRUTH, Call, check_refusal, read_json
@@ -103,3 +105,32 @@ def test_limits_that_cannot_be_kept(call: Call, tmp_path: Path) -> None:
     fit = ("fit", tmp_path / "rows.npy", "-k", 3, "--memory-limit")
     check_refusal(call(*fit, "1KB"), "--memory-limit 1KB is too small", "use at least")
     check_refusal(call(*fit, "lots"), "--memory-limit lots is not a size")
+
+
+def test_all_commands_take_directions(call: Call, tmp_path: Path) -> None:
+    """Rows and rows of other lengths give the same answers; fits show cosines instead of F~."""
+    lengths = np.random.default_rng(0).uniform(1, 9, (len(ROWS), 1))
+    answers = []
+    for name, rows in (("plain", ROWS), ("longer", ROWS * lengths)):
+        file, out = tmp_path / f"{name}.npy", tmp_path / name
+        np.save(file, rows.astype(np.float64))
+        told = call("fit", file, "-k", 3, "--metric", "cosine", "--seed", 0, "--out", out).out
+        assert "mean cosine" in told
+        assert "explained" in told
+        assert "F~" not in told
+        words = (file, out / "labels.npy", "--metric", "cosine", "--json")
+        proven = json.loads(call("certify", *words).out)
+        range_ = ("--range", "2:4", "--metric", "cosine", "--no-prove", "--json")
+        chosen = json.loads(call("choose-k", file, *range_).out)
+        result = json.loads((out / "result.json").read_text())["results"]
+        np.testing.assert_allclose(proven["inertia"], result["inertia"], rtol=1e-9)
+        answers.append([proven["inertia"], *chosen["inertia"], result["mean_cosine"]])
+        plan = call("plan", file, "-k", 3, "--metric", "cosine", "--json", "--no-probe")
+        assert plan.code == 0
+    np.testing.assert_allclose(answers[0], answers[1], rtol=1e-6)
+
+
+@pytest.mark.parametrize(("text", "ratio"), [("1.05", 1.05), ("5%", 1.05), ("0 %", 1.0)])
+def test_guarantees_are_ratios_or_percentages(text: str, ratio: float) -> None:
+    """What exceeds 1 may be given in percent."""
+    assert ratio_or_percent(text) == ratio

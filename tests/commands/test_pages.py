@@ -12,8 +12,7 @@ import click
 import manual_page
 import pytest
 
-from projected_kmeans.commands.command_table import COMMANDS
-from projected_kmeans.commands.main import commands
+from projected_kmeans.commands.main import COMMANDS, commands
 
 
 @pytest.mark.parametrize("page", [cli_page, manual_page], ids=["docs/cli.md", "manual page"])

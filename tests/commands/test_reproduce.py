@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from projected_kmeans.choices import EXPERIMENTS
-from projected_kmeans.commands.reproduce_job import name_command
+from projected_kmeans.commands.reproduce import name_command
 from projected_kmeans.paper.experiments import (
     beyond,
     figure1,
@@ -151,7 +151,7 @@ def test_a_stopped_command_continues(
 @pytest.mark.usefixtures("tiny")
 def test_theorem_without_faces(call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Without face images the theorem is tested on random data, and the command says so."""
-    monkeypatch.setattr("projected_kmeans.commands.reproduce_job.find_faces", refuse_faces)
+    monkeypatch.setattr("projected_kmeans.paper.experiments.faces.find_faces", refuse_faces)
     run = call("reproduce", "theorem", "--quick", "--out", tmp_path)
     assert run.code == 0, run
     assert "no face images were found; the experiment runs without them" in run.err
@@ -160,7 +160,7 @@ def test_theorem_without_faces(call: Call, tmp_path: Path, monkeypatch: pytest.M
 
 def test_table2_without_faces(call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Without face images Table 2 ends with one sentence, exit code 2 and no folder."""
-    monkeypatch.setattr("projected_kmeans.commands.reproduce_job.find_faces", refuse_faces)
+    monkeypatch.setattr("projected_kmeans.paper.experiments.faces.find_faces", refuse_faces)
     run = call("reproduce", "table2", "--out", tmp_path / "out")
     check_refusal(run, "the face images were not found; give them with --data")
     assert not (tmp_path / "out").exists()
@@ -171,7 +171,7 @@ def test_missing_data_is_named(
 ) -> None:
     """A data set whose file is missing is left out, on the terminal and in the tables."""
     monkeypatch.setenv("PROJECTED_KMEANS_DATA", str(tmp_path))
-    monkeypatch.setattr("projected_kmeans.commands.reproduce_job.find_faces", refuse_faces)
+    monkeypatch.setattr("projected_kmeans.paper.experiments.faces.find_faces", refuse_faces)
     sizes = replace(TINY["optimum"], instances=("iris", "seeds"))
     tiny["optimum"] = tiny["optimum"]._replace(quick=sizes)
     run = call("reproduce", "optimum", "--quick", "--out", tmp_path / "out")

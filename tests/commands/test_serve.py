@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 import click
 import pytest
 
-from projected_kmeans.commands.command_table import INTERRUPTED
+from projected_kmeans.commands.main import INTERRUPTED
 from projected_kmeans.reports.page_server import PageServer
 from tests.support.commands import COMMAND, Call, check_refusal
 from tests.support.servers import Caller

@@ -23,7 +23,8 @@ from typing import Any
 
 import numpy as np
 
-import projected_kmeans.commands.fit_job  # noqa: F401 - imported once, before the processes are
+import projected_kmeans.commands.data
+import projected_kmeans.commands.fit_outputs  # noqa: F401 - imported once, before the processes are
 from projected_kmeans.commands.main import main
 from projected_kmeans.running import checkpoint
 from projected_kmeans.search import forecast

@@ -4,8 +4,7 @@ A command turns words into one library call, and its result into a table, senten
 files. It computes nothing itself. This package is the last of the import order: nothing in the
 library imports it.
 
-The commands, one module each, named as the command with ``_`` for ``-``. It declares the options
-and holds the help; what the command does stands in a second module, its job:
+The commands, named as their modules with ``-`` for ``_``:
 
 - ``certify``     prove how far labels can be from the best clustering
 - ``choose_k``    compare numbers of clusters
@@ -20,34 +19,14 @@ and holds the help; what the command does stands in a second module, its job:
 - ``reproduce``   run the experiments of the paper
 - ``serve``       show the report of a fit in a browser
 
-The jobs: ``certify_job``, ``choose_k_job``, ``compare_job``, ``demo_job``, ``describe_job``,
-``fit_job``, ``plan_job``, ``predict_job``, ``report_job``, ``reproduce_job``, ``serve_job``.
-
 What they share:
 
-- ``main``           the group of all commands; turns every error into one sentence and an exit code
-- ``failures``       what is said about an error, whatever it is
-- ``option_words``   parameters of Python in a sentence -> options of the command line
-- ``command_table``  the names of all commands with one sentence each, for the overview
+- ``main``           the table and the group of all commands; errors as sentences and exit codes
 - ``options``        options that several commands take, and the parsing of their values
-- ``row_options``    options about ids, true labels, rows with holes, names and representatives
-- ``limit_options``  options of ``fit`` that limit the sizes of clusters
-- ``as_in_paper``    what ``fit --as-in-paper`` sets and prints
-- ``proof_options``  options of ``fit`` that ask for a certificate or a guarantee
-- ``data``           open a data file: load it if it is small, otherwise read it block by block
-- ``label_files``    read and write files of labels
-- ``named_files``    files that an option names for output, checked before the work
-- ``data_choices``   columns of DATA that are ids, labels or weights, and the rest of it
-- ``id_files``       ids of rows: of a column, of a file, or the names of image files
-- ``fit_inputs``     options of ``fit`` for weights, first centers, names and rows with holes
-- ``metric_option``  the option --metric
-- ``model_columns``  which columns of DATA a stored model takes
-- ``feature_name_files``  read the names of columns, such as a vocabulary
-- ``fit_outputs``    where a fit goes: a folder, an HTML report, a live page in the browser
-- ``fit_delivery``   what becomes of a finished fit: its files, its report, and what is printed
-- ``representative_files``  write the rows that represent clusters
-- ``summaries``      results as tables and sentences
-- ``progress``       the live display of a running fit on a terminal
+- ``data``           what is read: rows, their ids, true labels and weights, names of columns
+- ``written_files``  files of labels, representatives and tables, checked before the work
+- ``fit_outputs``    where a fit goes: its files, its report, the live page, and what is printed
+- ``terminal``       the live display of a running fit, and tables
 
 What the package promises
 -------------------------
@@ -56,21 +35,22 @@ An error, also an unexpected one, is one sentence with exit code 2; ``--debug`` 
 Files appear whole or not at all, and every output place is checked before the long work begins, so
 that no result is lost at its end. Progress and colours appear on terminals only.
 
-Why a command is two modules
-----------------------------
-``main`` imports the declaration of a command when it is called or asked for its own help. Help
-needs the words that options allow, which stand in `projected_kmeans.choices`, and nothing more.
-The job imports NumPy, scikit-learn and the engine, which take a second. So ``--help``,
-``--version``, shell completion and complaints about mistyped options answer at once. A test checks
-that no declaration loads a numerical package.
+Why functions import
+--------------------
+NumPy, scikit-learn and the engine take a second to import. Help needs the words that options allow,
+which stand in `projected_kmeans.choices`, and nothing more. So the module of a command imports at
+its top only ``main`` and ``options``; its functions import what computes, and of the shared modules
+``data``, ``written_files``, ``fit_outputs`` and ``terminal``. Then ``--help``, ``--version``, shell
+completion and complaints about mistyped options answer at once. A test checks that the help of no
+command loads a numerical package.
 
 How to add a command
 --------------------
 1. Write the module ``commands/<name>.py`` with a click command of the same name. Take shared
    options from ``options``. The docstring is the help: its first sentence is the summary, and it
-   ends with examples that can be typed. Its body imports ``run_<name>`` of ``<name>_job`` and
-   calls it with the options.
-2. Add one line with the name and that first sentence to ``command_table``, in alphabetical order.
+   ends with examples that can be typed.
+2. Add one line with the name and that first sentence to ``COMMANDS`` in ``main``, in alphabetical
+   order.
 3. Run ``make docs``. It writes docs/cli.md (tools/cli_page.py) and the manual page
    (man/manual_page.py) from the help of all commands. tests/commands/test_pages.py fails while
    either is out of date.

@@ -1,25 +1,27 @@
-"""The command ``choose-k``: compare numbers of clusters, as a table, as JSON or in a file.
-
-Reads a range and shows the scores; clustering and judging are those of `choosing_k`.
-"""
+"""The command ``choose-k``: compare numbers of clusters, as a table, as JSON or in a file."""
 
 from __future__ import annotations
 
-from typing import Any
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from projected_kmeans.commands.metric_option import metric_option
 from projected_kmeans.commands.options import (
     AUTO_COUNT,
     data_argument,
     data_options,
     json_option,
+    leave_out_option,
+    metric_option,
     quiet_option,
     seed_option,
     threads_option,
 )
-from projected_kmeans.commands.row_options import leave_out_option
+
+if TYPE_CHECKING:
+    from projected_kmeans.choosing_k.cluster_counts import ClusterCounts
 
 
 def read_range(text: str) -> range:
@@ -73,7 +75,21 @@ def read_range(text: str) -> range:
 @click.option("--all", "show_all", is_flag=True, help="List all numbers, not only ten.")
 @quiet_option
 @json_option
-def choose_k(**options: Any) -> None:
+def choose_k(
+    data: str,
+    counts: range,
+    n_components: int | str,
+    prove: bool,
+    metric: str,
+    seed: int,
+    n_threads: int | None,
+    on_missing: str,
+    out: str | None,
+    show_all: bool,
+    quiet: bool,
+    as_json: bool,
+    **choice: Any,
+) -> None:
     """Compare numbers of clusters for the rows of DATA.
 
     The rows are reduced once, to a sketch, and clustered there into every number of clusters of the
@@ -95,6 +111,57 @@ def choose_k(**options: Any) -> None:
       projected-kmeans choose-k rows.npy
       projected-kmeans choose-k rows.npy --range 10:100:5 --out curves.csv
     """
-    from projected_kmeans.commands.choose_k_job import run_choose_k
+    from projected_kmeans.choosing_k.choose_n_clusters import choose_n_clusters
+    from projected_kmeans.commands.data import open_data, unwrap
+    from projected_kmeans.commands.terminal import show_progress
+    from projected_kmeans.commands.written_files import open_file_folder
 
-    run_choose_k(**options)
+    with open_file_folder(out, (".json", ".csv")):
+        with (
+            open_data(data, on_missing=on_missing, **choice) as rows,
+            show_progress(quiet=quiet) as callback,
+        ):
+            chosen = choose_n_clusters(
+                unwrap(rows),
+                counts,
+                n_components=n_components,
+                prove=prove,
+                metric=metric,
+                on_missing=on_missing,
+                random_state=seed,
+                n_threads=n_threads,
+                callback=callback,
+            )
+        document = {"data": Path(data).name, **chosen.to_document()}
+        if out is not None:
+            _write_scores(Path(out), document)
+    if as_json:
+        click.echo(json.dumps(document))
+    elif not (quiet and out is not None):  # without a file, the table is the requested output
+        _print(chosen, show_all)
+        if out is not None:
+            click.echo(f"written to {out}")
+
+
+def _print(chosen: ClusterCounts, show_all: bool) -> None:
+    """Print the answer, then the table of the numbers near it or of all."""
+    from projected_kmeans.choosing_k.cluster_counts import SHOWN_COUNTS
+    from projected_kmeans.commands.terminal import print_results
+
+    click.echo(chosen.describe())
+    if chosen.describe_proof():
+        click.echo(chosen.describe_proof())
+    print_results(chosen.tabulate(None if show_all else SHOWN_COUNTS), "<-")
+    if not show_all and len(chosen.n_clusters) > SHOWN_COUNTS:
+        click.echo(f"--all lists all {len(chosen.n_clusters)} numbers")
+
+
+def _write_scores(path: Path, document: dict[str, Any]) -> None:
+    from projected_kmeans.commands.written_files import write_csv
+    from projected_kmeans.output_files import write_json
+
+    if path.suffix == ".json":
+        write_json(path, document)
+        return
+    curves = {name: values for name, values in document.items() if isinstance(values, list)}
+    write_csv(path, [curves, *zip(*curves.values(), strict=True)])

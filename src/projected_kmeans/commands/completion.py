@@ -8,7 +8,7 @@ from __future__ import annotations
 import click
 from click.shell_completion import get_completion_class
 
-from projected_kmeans.commands.command_table import PROGRAM
+from projected_kmeans.commands.main import PROGRAM
 
 SHELLS = ("bash", "zsh", "fish")
 VARIABLE = f"_{PROGRAM.replace('-', '_').upper()}_COMPLETE"

@@ -1,39 +1,52 @@
-"""The command ``fit``: cluster the rows of a file; print, write and show the result.
-
-The clustering is the estimator's; what a result file holds is decided in `estimator`.
-"""
+"""The command ``fit``: cluster the rows of a file; print, write and show the result."""
 
 from __future__ import annotations
 
-from typing import Any
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from projected_kmeans.choices import MAP_NAMES, SKETCH_SOLVERS, SOLVERS
-from projected_kmeans.commands.fit_inputs import input_options
-from projected_kmeans.commands.limit_options import limit_options
-from projected_kmeans.commands.metric_option import metric_option
+from projected_kmeans.commands.main import INTERRUPTED
 from projected_kmeans.commands.options import (
     AUTO_COUNT,
-    checkpoint_option,
     cluster_options,
     clusters_option,
     count_or_all,
     data_argument,
     data_options,
+    input_options,
     json_option,
     label_file_option,
+    limit_options,
     memory_option,
+    metric_option,
     none_as_none,
+    proof_options,
     quiet_option,
     report_options,
+    representative_options,
     seed_option,
     share_or_auto,
-    spreadsheet_option,
+    side_options,
     threads_option,
 )
-from projected_kmeans.commands.proof_options import proof_options
-from projected_kmeans.commands.row_options import representative_options, side_options
+
+if TYPE_CHECKING:
+    from projected_kmeans.commands.fit_outputs import FitOutputs
+    from projected_kmeans.estimator.projected_kmeans import ProjectedKMeans
+    from projected_kmeans.estimator.theorem1 import Dimensions
+    from projected_kmeans.sources.protocol import RowSource
+
+# The options that --as-in-paper decides, and the parameters that they set.
+DECIDED = {
+    "--projection": "projection",
+    "--components": "n_components",
+    "--polish": "polish_iter",
+    "--n-init": "n_init",
+}
 
 
 @click.command()
@@ -139,7 +152,12 @@ from projected_kmeans.commands.row_options import representative_options, side_o
 @input_options
 @memory_option
 @cluster_options
-@checkpoint_option
+@click.option(
+    "--checkpoint",
+    metavar="DIR",
+    help="Save the state of the fit in this folder. If the fit is killed, the same command "
+    "continues from there.",
+)
 @click.option(
     "--out",
     metavar="DIR",
@@ -148,11 +166,19 @@ from projected_kmeans.commands.row_options import representative_options, side_o
 )
 @label_file_option("--out-labels")
 @representative_options
-@spreadsheet_option
 @report_options
 @quiet_option
 @json_option
-def fit(**options: Any) -> int:
+def fit(
+    data: str,
+    labels: str | None,
+    scheduler: str | None,
+    n_workers: int | None,
+    image_shape: tuple[int, ...] | str | None,
+    name: str | None,
+    as_in_paper: bool,
+    **parameters: Any,
+) -> int:
     """Cluster the rows of DATA.
 
     DATA is a file, or a folder of files of one format: .npy, .npz, .mat, .csv, .tsv, .parquet,
@@ -186,6 +212,94 @@ def fit(**options: Any) -> int:
       projected-kmeans fit texts.npz -k 20 --metric cosine --feature-names words.txt --out model
       projected-kmeans fit customers.csv -k 5 --weight-column visits --on-missing skip
     """
-    from projected_kmeans.commands.fit_job import run_fit
+    from projected_kmeans.blocks.dask.clusters import TlsFiles, open_client
+    from projected_kmeans.commands import data as inputs
+    from projected_kmeans.commands.fit_outputs import FitOutputs, resolve_image_shape
+    from projected_kmeans.estimator.projected_kmeans import ProjectedKMeans
 
-    return run_fit(**options)
+    inputs.check_truths(labels, parameters)
+    if as_in_paper:
+        _take_paper(parameters)
+    tls, asked = TlsFiles.take(parameters), FitOutputs.take(parameters)
+    with_ids = inputs.has_ids(parameters)
+    choices = inputs.take_choices(data, parameters)
+    parameters["on_missing"] = choices.rows["on_missing"]
+    name, model = name or Path(data).resolve().name, ProjectedKMeans(**parameters)
+    with asked.open_places(name, model.n_clusters, with_ids) as outputs, ExitStack() as ending:
+        # Dask workers read DATA themselves, so that it is not loaded here.
+        load = scheduler is None and n_workers is None
+        with (
+            inputs.open_data(
+                data, memory_limit=parameters["memory_limit"], load=load, **choices.rows
+            ) as rows,
+            open_client(scheduler, n_workers, tls) as client,
+        ):
+            truth, ids = choices.find_truth(labels, rows), choices.find_ids(rows)
+            weights = choices.read_weights()
+            shape = resolve_image_shape(image_shape, rows)
+            dimensions = _set_dimensions(model, rows.shape[1]) if as_in_paper else None
+            _fit_rows(model, rows, outputs, weights, client)
+            document = _describe(model, rows, name, truth, dimensions)
+            document["data"] |= inputs.note_columns(model, data, choices.rows)
+            written = outputs.write(model, document, rows, ids, weights, truth, shape)
+            wait = ending.enter_context(outputs.keep_open())
+            outputs.print_summary(document, written)
+        if model.stopped_ == "interrupted":
+            return INTERRUPTED
+        wait()
+    return 0
+
+
+def _take_paper(parameters: dict[str, Any]) -> None:
+    """Set the parameters of Algorithm 1; raise if an option contradicts it."""
+    from projected_kmeans.estimator.theorem1 import AS_IN_PAPER
+
+    for option, name in DECIDED.items():
+        if parameters[name] not in ("auto", AS_IN_PAPER.get(name, "auto")):
+            raise ValueError(
+                f"{option} and --as-in-paper, which decides it, are both given; give one of them"
+            )
+    if parameters["metric"] != "euclidean":
+        raise ValueError("--as-in-paper has no metric but euclidean; leave out --metric")
+    if parameters["eps"] is None:
+        raise ValueError("--as-in-paper needs an error parameter; give --eps, such as --eps 0.3")
+    parameters.update(AS_IN_PAPER)
+
+
+def _set_dimensions(model: ProjectedKMeans, n_features: int) -> Dimensions:
+    """Set the t of the paper, and warn if it is limited by the number of columns."""
+    from projected_kmeans.estimator.theorem1 import choose_dimensions, warn_of_dimensions
+
+    assert model.eps is not None  # as _take_paper has checked
+    chosen = choose_dimensions(model.n_clusters, model.eps, n_features=n_features)
+    warn_of_dimensions(chosen)
+    model.set_params(n_components=chosen.t)
+    return chosen
+
+
+def _fit_rows(
+    model: ProjectedKMeans, rows: RowSource, outputs: FitOutputs, weights: Any, client: Any
+) -> None:
+    """Fit a model while its progress is shown."""
+    from projected_kmeans.commands.terminal import show_progress
+
+    with show_progress(quiet=outputs.quiet) as callback:
+        model.set_params(callback=outputs.listen(model, callback))
+        model.fit(rows, sample_weight=weights, client=client)
+    model.set_params(callback=None, checkpoint=None)
+
+
+def _describe(
+    model: ProjectedKMeans, rows: RowSource, name: str, truth: Any, dimensions: Dimensions | None
+) -> dict[str, Any]:
+    """Return the document of a fit, with what Theorem 1 says if t is the paper's."""
+    from projected_kmeans.estimator.fit_document import describe_fit
+    from projected_kmeans.estimator.theorem1 import Theorem1
+    from projected_kmeans.passes.scoring import clustering_accuracy
+
+    accuracy = None if truth is None else clustering_accuracy(truth, model.labels_)
+    document = describe_fit(model, rows, name=name, accuracy=accuracy)
+    if dimensions is not None:
+        theorem = Theorem1.of(dimensions, model.approach_.solver, model.gamma_)
+        document["theorem1"] = theorem.to_document()
+    return document

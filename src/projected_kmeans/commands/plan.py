@@ -1,24 +1,25 @@
-"""The command ``plan``: what a fit would do, as a table with its alternatives.
-
-Fits at most a sample of the rows; planning itself is that of `estimator.plan_fit`.
-"""
+"""The command ``plan``: what a fit would do, as a table with its alternatives."""
 
 from __future__ import annotations
 
+import json
+from dataclasses import asdict
+from pathlib import Path
 from typing import Any
 
 import click
 
-from projected_kmeans.commands.metric_option import metric_option
 from projected_kmeans.commands.options import (
+    DATA_CHOICES,
     clusters_option,
     data_argument,
     data_options,
     json_option,
+    leave_out_option,
     memory_option,
+    metric_option,
     threads_option,
 )
-from projected_kmeans.commands.row_options import leave_out_option
 
 
 @click.command()
@@ -44,7 +45,9 @@ from projected_kmeans.commands.row_options import leave_out_option
 @leave_out_option
 @memory_option
 @json_option
-def plan(**options: Any) -> None:
+def plan(
+    data: str, n_clusters: int, seed: int, probe: bool, as_json: bool, **parameters: Any
+) -> None:
     """Show what fit would do with DATA, and its cost in time and memory.
 
     The table shows the approach that fit would take, then the alternatives. For each it has the
@@ -60,6 +63,16 @@ def plan(**options: Any) -> None:
       projected-kmeans plan rows.npy -k 40 --no-probe --json
       projected-kmeans plan lake.parquet -k 1000 --memory-limit 4GB
     """
-    from projected_kmeans.commands.plan_job import run_plan
+    from projected_kmeans.commands.data import open_data, unwrap
+    from projected_kmeans.commands.terminal import print_results
+    from projected_kmeans.estimator.plan_fit import plan_fit
 
-    run_plan(**options)
+    choice = {name: parameters.pop(name) for name in DATA_CHOICES}
+    choice["on_missing"] = parameters["on_missing"]  # a parameter of the fit, too
+    with open_data(data, memory_limit=parameters["memory_limit"], **choice) as rows:
+        planned = plan_fit(unwrap(rows), n_clusters, probe=probe, random_state=seed, **parameters)
+    if as_json:
+        click.echo(json.dumps({"data": Path(data).name, **asdict(planned)}))
+    else:
+        click.echo(planned.describe())
+        print_results(planned.tabulate(), "(chosen)")

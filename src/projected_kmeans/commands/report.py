@@ -1,11 +1,9 @@
-"""The command ``report``: write the HTML page of a fit that was stored.
-
-Reads, renders and writes by one call each; `reports` decides what the page shows.
-"""
+"""The command ``report``: write the HTML page of a fit that was stored."""
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import replace
+from pathlib import Path
 
 import click
 
@@ -16,7 +14,7 @@ import click
     "--out", metavar="FILE", help="Page to write; by default report.html beside the result."
 )
 @click.option("--name", metavar="TEXT", help="Title of the page; by default the name of the data.")
-def report(**options: Any) -> None:
+def report(result: str, out: str | None, name: str | None) -> None:
     """Write the results of a fit as one HTML page.
 
     RESULT is the folder that `fit --out` wrote, or a file with the output of `fit --json`. The page
@@ -30,6 +28,14 @@ def report(**options: Any) -> None:
       projected-kmeans report model
       projected-kmeans report model --out report.html
     """
-    from projected_kmeans.commands.report_job import run_report
+    from projected_kmeans.reports.files import load_report
+    from projected_kmeans.reports.page import render_report, write_page
 
-    run_report(**options)
+    path = Path(result)
+    stored = load_report(path)
+    if name is not None:
+        data = replace(stored.facts.data, name=name)
+        stored = replace(stored, facts=replace(stored.facts, data=data))
+    page = render_report(stored)
+    folder = path if path.is_dir() else path.parent
+    click.echo(f"written to {write_page(page, folder / 'report.html' if out is None else out)}")

@@ -1,21 +1,14 @@
-"""The command ``serve``: show the report of a fit in a browser on this machine.
-
-Renders the page once and serves it until Ctrl-C; the server is that of `reports`.
-"""
+"""The command ``serve``: show the report of a fit in a browser on this machine."""
 
 from __future__ import annotations
 
-from typing import Any
-
 import click
-
-from projected_kmeans.commands.options import port_option
 
 
 @click.command()
 @click.argument("result", metavar="RESULT")
-@port_option
-def serve(**options: Any) -> None:
+@click.option("--port", default=0, show_default=True, help="Port to listen on; 0 takes a free one.")
+def serve(result: str, port: int) -> None:
     """Show the report of a fit in a browser, on this machine only.
 
     RESULT is the folder that `fit --out` wrote, or a file with the output of `fit --json`. The
@@ -26,6 +19,12 @@ def serve(**options: Any) -> None:
     Example:
       projected-kmeans serve model --port 8080
     """
-    from projected_kmeans.commands.serve_job import run_serve
+    from projected_kmeans.reports.files import load_report
+    from projected_kmeans.reports.page import render_report
+    from projected_kmeans.reports.page_server import PageServer
+    from projected_kmeans.running.interrupts import await_interrupt
 
-    run_serve(**options)
+    page = render_report(load_report(result))
+    with PageServer(lambda: page, port=port) as server, await_interrupt() as wait:
+        click.echo(f"open {server.address} (Ctrl-C ends)")
+        wait()

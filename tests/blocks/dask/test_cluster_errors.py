@@ -56,7 +56,7 @@ def test_a_lost_scheduler_is_one_sentence(
         def kill(*, quiet: bool) -> Iterator[Callable[[FitState], None]]:
             yield once("cluster", process.kill)
 
-        monkeypatch.setattr("projected_kmeans.commands.fit_job.show_progress", kill)
+        monkeypatch.setattr("projected_kmeans.commands.terminal.show_progress", kill)
         out = tmp_path / "out"
         run = call("fit", data, "-k", 3, "--scheduler", address, "--out", out)
         check_refusal(run, f"the connection to the Dask scheduler at {address} was lost", "again")

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from projected_kmeans.commands.progress import show_progress
+from projected_kmeans.commands.terminal import describe_pace, show_progress
 from projected_kmeans.results import FitState
 from tests.support.commands import Call
 
@@ -46,3 +46,21 @@ def test_quiet_shows_no_progress(call: Call, data: Path, monkeypatch: pytest.Mon
     """On a terminal too, -q draws nothing."""
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
     assert call("fit", data, "-k", 3, "-q").err == ""
+
+
+@pytest.mark.parametrize(
+    ("state", "told"),
+    [
+        (
+            FitState("reduce", 0, 500, 2000, None, 0.1, 5000.0, 0.3, 4e6),
+            "5,000 rows/s, 4 MB/s, 0.3 s left",
+        ),
+        (FitState("cluster", 0, 5, 300, 12.5, 0.1, 50.0, 5.9), "50 passes/s, at most 5.9 s left"),
+        (FitState("lift", 0, 5, 300, None, 0.1, 0.5, 600.0), "0.5 rows/s, 10 min left"),
+        (FitState("reduce", 0, 5, 300, None, 0.1, 0.5, 9000.0), "0.5 rows/s, 2.5 h left"),
+        (FitState("reduce", 0, 0, 300, None, 0.1), ""),
+    ],
+)
+def test_the_pace_of_a_step(state: FitState, told: str) -> None:
+    """The rate, what is read, and the time left: a maximum if the step may converge earlier."""
+    assert describe_pace(state) == told

@@ -1,50 +1,39 @@
-"""The live display of a fit on a terminal, fed by the estimator's callback.
+"""What commands draw on a terminal: the live display of a running fit, and tables.
 
 In a pipe there is no display, and no callback that could slow the fit down.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 
+from rich.box import SIMPLE_HEAD
 from rich.console import Console
+from rich.markup import escape
+from rich.measure import Measurement
 from rich.progress import BarColumn, Progress, SpinnerColumn, TaskID, TextColumn
+from rich.table import Table
 
+from projected_kmeans.result_tables import ResultTable
 from projected_kmeans.results import FitState
 from projected_kmeans.running.progress_lines import UNITS
-
-__all__ = ["describe_pace", "show_progress"]
 
 # Steps that always count to their end. The others may converge earlier, so that the time left is a
 # maximum.
 FIXED = {"check", "reduce", "seed", "lift", "predict"}
+# The widest table in characters; wider ones are folded.
+MAX_WIDTH = 1000
 
 
 @contextmanager
 def show_progress(
     console: Console | None = None, *, quiet: bool = False
 ) -> Iterator[Callable[[FitState], bool] | None]:
-    """Open a live display of a fit.
+    """Open a live display; yield the callback of the fit that feeds it, None if nothing is drawn.
 
-    Parameters
-    ----------
-    console : rich.console.Console or None
-        Where to draw; None draws on the standard error stream.
-    quiet : bool
-        Whether to draw nothing, even on a terminal.
-
-    Yields
-    ------
-    callable or None
-        The callback to give to the estimator; None unless the console is a terminal.
-
-    Examples
-    --------
-    >>> import io
-    >>> with show_progress(Console(file=io.StringIO())) as callback:
-    ...     print(callback)
-    None
+    The console is the standard error stream, if none is given.
     """
     console = console or Console(stderr=True)
     if quiet or not console.file.isatty():  # not console.is_terminal, which FORCE_COLOR can turn on
@@ -55,15 +44,7 @@ def show_progress(
 
 
 def describe_pace(state: FitState) -> str:
-    """Return the rate of a step and the time that is left, as far as they are known.
-
-    Examples
-    --------
-    >>> describe_pace(FitState("reduce", 0, 500, 2000, None, 0.1, 5000.0, 0.3, 4e6))
-    '5,000 rows/s, 4 MB/s, 0.3 s left'
-    >>> describe_pace(FitState("cluster", 0, 5, 300, 12.5, 0.1, 50.0, 5.9))
-    '50 passes/s, at most 5.9 s left'
-    """
+    """Return the rate of a step and the time that is left, as far as they are known."""
     if state.rate is None:
         return ""
     rate = f"{state.rate:,.0f}" if state.rate >= 100 else f"{state.rate:.3g}"
@@ -121,3 +102,24 @@ def _feed(display: Progress) -> Callable[[FitState], bool]:
         return False
 
     return update
+
+
+def print_results(content: ResultTable, mark: str) -> None:
+    """Print a table of results; `mark` stands beside the answer.
+
+    A table that is wider than the terminal keeps all its digits.
+    """
+    table = Table(title=content.title, title_justify="left", box=SIMPLE_HEAD, pad_edge=False)
+    for place, head in enumerate(content.heads):
+        table.add_column(head, justify="right" if place else "left", no_wrap=True)
+    for index, row in enumerate(content.rows):
+        first = f"{row[0]} {mark}" if index == content.marked else row[0]
+        table.add_row(escape(first), *map(escape, row[1:]))
+    console = Console()
+    needed = Measurement.get(console, console.options.update(max_width=MAX_WIDTH), table).maximum
+    Console(width=max(console.width, needed)).print(table)
+
+
+def list_files(files: Sequence[Path]) -> str:
+    """Return the folder that files were written to, and their names."""
+    return f"written to {files[0].parent}: {', '.join(file.name for file in files)}"
