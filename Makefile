@@ -6,13 +6,15 @@ BIN := $(VENV)/bin
 PEERS := build/peers
 CPP := $(shell find src/native -name '*.cpp' -o -name '*.hpp')
 
-.PHONY: demo test lint format bench figures reproduce docs sanitize fuzz stress faults campaigns clean help \
+.PHONY: demo test test-rest test-all lint format bench figures reproduce docs sanitize fuzz stress faults campaigns clean help \
   test-minimum test-arm test-avx512 sdist wheel wheels
 .DEFAULT_GOAL := help
 
 help:
 	@echo "make demo    cluster 40 kinds of drawn characters, beside scikit-learn"
-	@echo "make test    run all tests"
+	@echo "make test    run the tests that show defects soonest"
+	@echo "make test-rest  run the others: clusters of Dask, browsers, campaigns, benchmarks"
+	@echo "make test-all   run all tests"
 	@echo "make lint    check style and types of Python and C++"
 	@echo "make format  rewrite Python and C++ in the house style"
 	@echo "make bench   time maps, k-means and whole fits beside their peers and renew docs/benchmarks.md"
@@ -31,22 +33,31 @@ help:
 	@echo "make wheels  the wheels of a release for this machine, by cibuildwheel"
 	@echo "make clean   remove .venv, builds and caches"
 
-demo: $(VENV)/.built
+# Where all kernels are compiled already, the demo uses them.
+demo: $(if $(wildcard $(VENV)/.built),$(VENV)/.built,$(VENV)/.tried)
 	$(BIN)/projected-kmeans demo
 
 # One worker a core, each with one thread of its own, so that workers do not wait for each other's threads.
 # Tests that are about threads ask for more.
-test: $(VENV)/.built
-	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 \
-	  $(BIN)/python -m pytest -n auto --maxprocesses 8 --dist worksteal
+PYTEST = OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 \
+  $(BIN)/python -m pytest -n auto --maxprocesses 8 --dist worksteal
 
-lint: $(VENV)/.built
+test: $(VENV)/.built
+	$(PYTEST) -m "not thorough"
+
+test-rest: $(VENV)/.built
+	$(PYTEST) -m thorough
+
+test-all: $(VENV)/.built
+	$(PYTEST)
+
+lint: $(VENV)/.linted
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/clang-format --dry-run --Werror $(CPP)
 
-format: $(VENV)/.built
+format: $(VENV)/.linted
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 	$(BIN)/clang-format -i $(CPP)
@@ -141,22 +152,35 @@ $(VENV)/.created:
 	  { echo "no virtual environment could be made; install venv (Debian: apt-get install python3-venv)" >&2; exit 2; }
 	@touch $@
 
-# Build tools live in .venv, so that a rebuild compiles only what changed.
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+# $(call extra,NAMES): the requirements of some extras of pyproject.toml.
+extra = $$($(BIN)/python tools/requirements.py $(1))
+
+# $(call build,EXTRAS,KERNELS): build tools live in .venv, so that a rebuild compiles only what changed.
+define build
+	@echo "installing packages into $(VENV)"
+	@$(PIP) $(call extra,build dependencies $(1))
+	@echo "compiling the kernels, once: up to 3 minutes on 2 cores"
+	@$(PIP) --no-build-isolation --no-deps --config-settings=cmake.define.PK_KERNELS=$(2) --editable .
+	@touch $@
+endef
+
 $(VENV)/.built: $(VENV)/.created pyproject.toml CMakeLists.txt $(CPP)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check \
-	  $(call extra,build)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-build-isolation \
-	  --editable '.[test,lint]'
+	$(call build,test lint,all)
+
+# What the demo needs: no packages of tests, and only kernels that this machine runs.
+$(VENV)/.tried: $(VENV)/.created pyproject.toml CMakeLists.txt $(CPP)
+	$(call build,report,machine)
+
+# Style and types need the packages that are imported, and no compiler.
+$(VENV)/.linted: $(VENV)/.created pyproject.toml
+	@$(PIP) $(call extra,dependencies lint test)
 	@touch $@
 
 # What builds and checks a release.
 $(VENV)/.release: $(VENV)/.created pyproject.toml
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check \
-	  $(call extra,release)
+	@$(PIP) $(call extra,release)
 	@touch $@
-
-# The names of an extra of pyproject.toml.
-extra = $$($(BIN)/python -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["project"]["optional-dependencies"]["$(1)"])')
 
 # $(call install_each,EXTRA,INTERPRETER,OPTIONS): each package on its own: where one cannot be had,
 # the others are still measured, and the page says so.

@@ -28,7 +28,19 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 settings.register_profile(
     "projected_kmeans", deadline=None, max_examples=30, derandomize=True, database=None
 )
-settings.load_profile("projected_kmeans")
+settings.register_profile("nightly", deadline=None, max_examples=300, print_blob=True)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "projected_kmeans"))
+
+# Tests that take long and seldom fail alone: `make test` leaves them out, `make test-all` does not.
+THOROUGH = ("benchmarks", "campaigns")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark the tests that only `make test-all` runs."""
+    folders = tuple(Path(__file__).parent / name for name in THOROUGH)
+    for item in items:
+        if any(item.path.is_relative_to(folder) for folder in folders):
+            item.add_marker(pytest.mark.thorough)
 
 
 @pytest.fixture

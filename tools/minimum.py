@@ -11,30 +11,17 @@ import os
 import shutil
 import subprocess
 import sys
-import tomllib
 from importlib.metadata import distribution
 from pathlib import Path
+
+from requirements import DEPENDENCIES, NAME, list_requirements
 
 ROOT = Path(__file__).parents[1]
 HOME = ROOT / "build" / "minimum"
 TOOLS = Path(sys.executable).parent
-NAME = "projected_kmeans"
 
 # Where a dependency meets the package. The rest of the suite tests its own arithmetic.
 TESTS = ("tests/sources", "tests/blocks", "tests/estimator", "tests/reports", "tests/commands")
-
-
-def list_requirements() -> list[str]:
-    """Return the requirements of the package, of its extra `test`, and of the extras in that."""
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    found, waiting = list(project["dependencies"]), ["test"]
-    while waiting:
-        for one in project["optional-dependencies"][waiting.pop()]:
-            if one.startswith(f"{NAME}["):
-                waiting += one.removeprefix(f"{NAME}[").rstrip("]").split(",")
-            else:
-                found.append(one)
-    return found
 
 
 def make_environment() -> Path:
@@ -44,7 +31,8 @@ def make_environment() -> Path:
     command = [uv, "venv", "--quiet", "--clear", "--python", sys.executable, HOME]
     subprocess.run(command, check=True)
     words = ("--quiet", "--only-binary", ":all:", "--resolution", "lowest-direct")
-    command = [uv, "pip", "install", *words, "--python", python, *list_requirements()]
+    wanted = list_requirements([DEPENDENCIES, "test"])
+    command = [uv, "pip", "install", *words, "--python", python, *wanted]
     subprocess.run(command, check=True)
     (packages,) = HOME.glob("lib/python3.*/site-packages")
     (packages / f"{NAME}.pth").write_text(f"{ROOT / 'src'}\n")

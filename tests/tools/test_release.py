@@ -7,21 +7,23 @@ import sys
 import tomllib
 from pathlib import Path
 
-import minimum
 import pytest
 import wheels
+from requirements import DEPENDENCIES, list_requirements
 
 ROOT = Path(__file__).parents[2]
-WORKFLOW = ROOT / ".github" / "workflows" / "release.yml"
+WORKFLOWS = ROOT / ".github" / "workflows"
 
 
-def test_every_step_of_the_workflow_is_a_make_target() -> None:
-    """What the workflow runs is a target of the Makefile, so that anybody can run it."""
-    steps = re.findall(r"- run: (.*)", WORKFLOW.read_text())
-    assert len(steps) == WORKFLOW.read_text().count("run:") >= 4
+@pytest.mark.parametrize("name", ["checks.yml", "release.yml"])
+def test_every_step_of_a_workflow_is_a_make_target(name: str) -> None:
+    """What a workflow runs is a target of the Makefile, so that anybody can run it."""
+    text = (WORKFLOWS / name).read_text()
+    steps = re.findall(r"- run: (.*)", text)
+    assert len(steps) == text.count("run:") >= 4
     targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
     for step in steps:
-        assert step.removeprefix("make ") in targets, step
+        assert step == "brew install libomp" or step.removeprefix("make ") in targets, step
 
 
 def test_a_wheel_for_the_oldest_python_is_built() -> None:
@@ -71,7 +73,7 @@ def test_a_python_is_found_by_its_path(tmp_path: Path) -> None:
 
 def test_the_oldest_versions_include_all_extras() -> None:
     """Every optional package is among them, and each has a lower bound."""
-    found = minimum.list_requirements()
+    found = list_requirements([DEPENDENCIES, "test"])
     names = {re.split(r"[\[><=]", one)[0] for one in found}
     assert {"numpy", "dask", "zarr", "pyarrow", "h5py", "onnx", "faiss-cpu", "bokeh"} <= names
     assert [one for one in found if ">=" not in one] == []

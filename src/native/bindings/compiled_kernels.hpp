@@ -8,7 +8,7 @@
 #include "clustering/kernels.hpp"
 #include "maps/kernels.hpp"
 #undef PK_INSTRUCTION_SET
-#if defined(PK_X86)
+#if defined(PK_AVX2)
 #define PK_INSTRUCTION_SET avx2
 #include "clustering/kernels.hpp"
 #include "maps/kernels.hpp"
