@@ -31,7 +31,7 @@ from projected_kmeans.messages import MAX_SENTENCE
 from projected_kmeans.reports.files import load_report
 from projected_kmeans.reports.page import render_report
 from projected_kmeans.running import checkpoint as running_checkpoint
-from projected_kmeans.sources.label_formats import read_labels
+from projected_kmeans.sources.open_rows import read_labels
 
 MAX_BYTES = 2**30
 BLOCK_BYTES = 2**22

@@ -27,9 +27,9 @@ from projected_kmeans.paper.experiments import experiment
 from projected_kmeans.search import memory_plan
 from projected_kmeans.search import storage as sketch_file
 from projected_kmeans.search.storage import new_array_file, new_unnamed_array
-from projected_kmeans.sources import memory_at_hand, memory_shortage, reader_buffers, reader_limits
+from projected_kmeans.sources import memory, reader_child, reader_messages
 from projected_kmeans.sources.isolated_source import IsolatedRows
-from projected_kmeans.sources.memory_at_hand import available_memory, machine_memory
+from projected_kmeans.sources.memory import available_memory, machine_memory
 from tests.support.row_files import ROWS, save_mat
 
 Patch = pytest.MonkeyPatch
@@ -44,7 +44,7 @@ def without_fallocate(patch: Patch) -> None:
 def without_shared_memory(patch: Patch) -> None:
     """No file lies in memory alone, and no mapping is filled at once."""
     patch.delattr(os, "memfd_create", raising=False)
-    patch.setattr(reader_buffers, "MAP_POPULATE", 0)
+    patch.setattr(reader_messages, "MAP_POPULATE", 0)
 
 
 def without_madvise(patch: Patch) -> None:
@@ -54,9 +54,9 @@ def without_madvise(patch: Patch) -> None:
 
 def without_proc(patch: Patch) -> None:
     """No file tells of memory and processors."""
-    patch.setattr(memory_at_hand, "MEMORY_INFO", MISSING)
-    patch.setattr(memory_shortage, "CONTAINER", MISSING)
-    for module in (memory_shortage, reader_limits):
+    patch.setattr(memory, "MEMORY_INFO", MISSING)
+    patch.setattr(memory, "CONTAINER", MISSING)
+    for module in (memory, reader_child):
         patch.setattr(module, "PROCESS_PAGES", MISSING)
     patch.setattr(experiment, "PROCESSORS", MISSING)
 
@@ -131,7 +131,7 @@ def test_memory_is_that_of_the_machine(monkeypatch: Patch) -> None:
     before = available_memory()
     without_proc(monkeypatch)
     assert before <= available_memory() == machine_memory() < float("inf")
-    assert memory_shortage.memory_left() == machine_memory()
+    assert memory.memory_left() == machine_memory()
     monkeypatch.delattr(os, "sysconf")
     assert available_memory() == float("inf")
     assert data.find_machine_memory() == data.ASSUMED_MEMORY
@@ -142,9 +142,9 @@ def test_memory_of_a_reader_is_not_limited(monkeypatch: Patch) -> None:
     program = (
         "from pathlib import Path\n"
         "import numpy as np\n"
-        "from projected_kmeans.sources import reader_limits\n"
-        f"reader_limits.PROCESS_PAGES = Path({str(MISSING)!r})\n"
-        "with reader_limits.Limits().hold(0, 0):\n"
+        "from projected_kmeans.sources import reader_child\n"
+        f"reader_child.PROCESS_PAGES = Path({str(MISSING)!r})\n"
+        "with reader_child.Limits().hold(0, 0):\n"
         "    print(np.zeros(2**28).nbytes)\n"
     )
     command = [sys.executable, "-c", program]

@@ -15,7 +15,7 @@ import pytest
 import scipy.sparse
 
 from projected_kmeans import ProjectedKMeans, as_row_source, open_rows
-from projected_kmeans.sources.chosen_columns import ChosenColumns
+from projected_kmeans.sources.feature_columns import ChosenColumns
 
 STREAM = np.random.default_rng(0)
 TABLE = pd.DataFrame(STREAM.normal(size=(80, 3)) + 4 * STREAM.integers(0, 2, (80, 1)))

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from projected_kmeans import load_model
-from projected_kmeans.sources.label_formats import read_labels
+from projected_kmeans.sources.open_rows import read_labels
 from tests.support.commands import ROWS, Call, check_refusal
 
 

@@ -13,7 +13,7 @@ import pytest
 
 from projected_kmeans import ProjectedKMeans, load_model
 from projected_kmeans.commands.written_files import guard_cell
-from projected_kmeans.sources.label_formats import read_labels
+from projected_kmeans.sources.open_rows import read_labels
 from tests.support.command_tables import IDS, NAMES, make_table
 from tests.support.commands import ROWS, Call, check_refusal, read_json, store_model
 from tests.support.stored_rows import draw_eighths

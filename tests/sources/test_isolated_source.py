@@ -16,12 +16,10 @@ import scipy.io
 import scipy.sparse
 
 from projected_kmeans.sources import reader_process
-from projected_kmeans.sources.file_source import FileRows
-from projected_kmeans.sources.folder_source import JoinedRows
+from projected_kmeans.sources.file_rows import FileRows, JoinedRows
 from projected_kmeans.sources.format_table import TABLE
 from projected_kmeans.sources.isolated_source import IsolatedRows
-from projected_kmeans.sources.label_formats import read_labels
-from projected_kmeans.sources.open_rows import open_rows
+from projected_kmeans.sources.open_rows import open_rows, read_labels
 from projected_kmeans.sources.protocol import UnreadableFile
 from projected_kmeans.sources.side_columns import open_side_column
 from tests.support.row_files import LABELS, ROWS, as_table, save_images, save_mat, save_parquet

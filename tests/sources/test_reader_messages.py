@@ -1,4 +1,4 @@
-"""Messages between processes: documents, arrays in new memory and in a buffer, attached files."""
+"""Messages between two processes, and the shared buffers that their arrays go through."""
 
 from __future__ import annotations
 
@@ -9,8 +9,15 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-from projected_kmeans.sources.reader_buffers import BufferPool
-from projected_kmeans.sources.reader_messages import LENGTH, receive_message, send_message
+from projected_kmeans.sources.reader_messages import (
+    KEPT_BUFFERS,
+    LARGEST_BUFFER,
+    LENGTH,
+    SMALLEST_BUFFER,
+    BufferPool,
+    receive_message,
+    send_message,
+)
 
 ARRAYS = [
     np.arange(6, dtype=">i2").reshape(2, 3),
@@ -83,3 +90,44 @@ def test_objects_are_not_sent(channels: tuple[socket.socket, socket.socket]) -> 
     send_message(channels[0], {}, [np.array([1, 2])])
     with pytest.raises((ConnectionError, ValueError)):
         send_message(channels[0], {}, [np.array([None])], into=BufferPool().take(2**16))
+
+
+SIZE = SMALLEST_BUFFER
+
+
+def test_a_buffer_is_free_when_its_last_array_is_dropped() -> None:
+    """A view of an array holds the buffer too."""
+    pool = BufferPool()
+    first = pool.take(SIZE)
+    assert first is not None
+    rows = np.frombuffer(pool.lend(first), np.uint8)
+    part = rows[10:20]
+    del rows
+    other = pool.take(SIZE)
+    assert other is not None
+    assert other.number != first.number
+    del part
+    assert pool.take(SIZE) is first
+
+
+def test_sizes_that_are_not_worth_a_buffer() -> None:
+    """Small answers and very large ones get memory of their own."""
+    pool = BufferPool()
+    assert pool.take(SMALLEST_BUFFER - 1) is None
+    assert pool.take(LARGEST_BUFFER + 1) is None
+
+
+def test_buffers_that_are_too_small_or_too_many_go() -> None:
+    """The other process is told once which buffers are gone."""
+    pool = BufferPool()
+    lent = [pool.lend(pool.take(SIZE)) for _ in range(KEPT_BUFFERS + 1)]  # type: ignore[arg-type]
+    del lent
+    assert len(pool.take_gone()) == 1
+    larger = pool.take(2 * SIZE)
+    assert larger is not None
+    assert len(pool.take_gone()) == KEPT_BUFFERS
+    assert pool.take_gone() == []
+    lent = [pool.lend(larger)]
+    del lent, larger
+    pool.clear()
+    assert len(pool.take_gone()) == 1

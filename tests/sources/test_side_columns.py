@@ -13,7 +13,7 @@ import pyarrow.parquet
 import pytest
 
 from projected_kmeans.sources.protocol import UnreadableFile
-from projected_kmeans.sources.side_columns import leave_out, open_side_column
+from projected_kmeans.sources.side_columns import leave_out, list_column_names, open_side_column
 
 TABLE = pa.table({"id": pa.array([7, 8, 9], pa.int16()), "who": ["a", "b", "c"], "x": [0.5] * 3})
 
@@ -44,6 +44,7 @@ WRITERS: dict[str, Callable[[Path], Any]] = {
 def test_columns_of_every_format(name: str, tmp_path: Path) -> None:
     """Ids come in the order of rows, typed as in the file or as text, and labels as an array."""
     WRITERS[name](tmp_path / name)
+    assert list_column_names(str(tmp_path / name)) == TABLE.column_names
     ids = open_side_column(str(tmp_path / name), "id").take_ids()
     is_text = name in ("t.csv", "t.tsv")
     assert ids.name == "id"

@@ -9,7 +9,7 @@ import scipy.sparse
 from numpy.typing import NDArray
 
 from projected_kmeans import _native
-from projected_kmeans.sources.sparse_layout import check_sparse
+from projected_kmeans.sources.row_layout import check_sparse
 
 NATIVE_TYPES = tuple(np.dtype(name) for name in _native.ELEMENT_TYPES)
 

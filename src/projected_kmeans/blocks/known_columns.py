@@ -14,8 +14,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import _get_feature_names
 
 from projected_kmeans.messages import suggest
-from projected_kmeans.sources.chosen_columns import ChosenColumns
-from projected_kmeans.sources.feature_columns import list_names
+from projected_kmeans.sources.feature_columns import ChosenColumns, list_names
 from projected_kmeans.sources.protocol import is_row_source
 
 # The packages whose data frames give a list of columns in square brackets; others have `select`.

@@ -23,9 +23,8 @@ from projected_kmeans.output_group import read_group
 from projected_kmeans.results import Floats
 from projected_kmeans.sources.array_source import ArrayRows
 from projected_kmeans.sources.feature_columns import list_names
-from projected_kmeans.sources.label_formats import read_labels
-from projected_kmeans.sources.memory_at_hand import machine_memory
-from projected_kmeans.sources.open_rows import open_rows, rename_columns
+from projected_kmeans.sources.memory import machine_memory
+from projected_kmeans.sources.open_rows import open_rows, read_labels, rename_columns
 from projected_kmeans.sources.protocol import RowSource
 from projected_kmeans.sources.side_columns import (
     ListedIds,

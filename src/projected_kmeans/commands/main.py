@@ -198,7 +198,7 @@ def _describe(error: BaseException) -> str:
 
 
 def _describe_system(error: MemoryError | OSError) -> str:
-    from projected_kmeans.sources.memory_shortage import describe_shortage, is_shortage
+    from projected_kmeans.sources.memory import describe_shortage, is_shortage
 
     if is_shortage(error):
         return str(describe_shortage(error))

@@ -35,7 +35,7 @@ from projected_kmeans.search.recipe import Recipe, resolve_recipe
 from projected_kmeans.search.reduction import reduce_rows
 from projected_kmeans.search.settings import Settings, Sizes, check_parameters, check_sizes
 from projected_kmeans.search.storage import open_storage
-from projected_kmeans.sources.memory_shortage import explain_shortage
+from projected_kmeans.sources.memory import explain_shortage
 from projected_kmeans.sources.protocol import RowSource
 
 

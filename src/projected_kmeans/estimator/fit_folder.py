@@ -20,7 +20,7 @@ import numpy as np
 from projected_kmeans.documents import from_document, read_document
 from projected_kmeans.estimator.fit_document import RESULT_FORMAT
 from projected_kmeans.output_group import GroupReader
-from projected_kmeans.sources.label_formats import read_labels
+from projected_kmeans.sources.open_rows import read_labels
 
 MODEL_FORMAT = "projected_kmeans model"
 REPORT_FORMAT = "projected_kmeans report"

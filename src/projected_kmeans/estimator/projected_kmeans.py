@@ -84,7 +84,7 @@ from projected_kmeans.search.settings import (
 )
 from projected_kmeans.search.storage import open_storage
 from projected_kmeans.search.trimming import weigh_near_rows
-from projected_kmeans.sources.memory_shortage import explain_shortage
+from projected_kmeans.sources.memory import explain_shortage
 from projected_kmeans.sources.protocol import RowSource
 from projected_kmeans.streaming.continued_model import ModelSummary, compare_squares
 from projected_kmeans.streaming.row_stream import RowStream

@@ -14,8 +14,7 @@ from projected_kmeans.estimator.label_series import index_of
 from projected_kmeans.estimator.representatives import check_ids
 from projected_kmeans.reports.values import Member, Report
 from projected_kmeans.sources.array_source import ArrayRows
-from projected_kmeans.sources.file_source import FileRows
-from projected_kmeans.sources.folder_source import JoinedRows
+from projected_kmeans.sources.file_rows import FileRows, JoinedRows
 from projected_kmeans.sources.isolated_source import IsolatedRows
 
 # From indices of rows to their ids.

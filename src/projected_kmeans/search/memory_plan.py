@@ -17,7 +17,7 @@ from projected_kmeans.search.approach import Approach, choose_approach, count_la
 from projected_kmeans.search.kmeans_plus_plus import MIN_CLUSTERS, SEEDING_COLUMNS, count_held_rows
 from projected_kmeans.search.settings import Settings, Sizes, limits_sizes, parse_memory
 from projected_kmeans.search.swaps import count_split_rows
-from projected_kmeans.sources.memory_at_hand import available_memory
+from projected_kmeans.sources.memory import available_memory
 
 # Blocks have at least 1 MiB, because smaller ones would spend most of the time on reading.
 MIN_BLOCK_BYTES = 2**20

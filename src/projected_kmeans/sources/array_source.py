@@ -24,8 +24,13 @@ from projected_kmeans.sources.protocol import (
     is_row_source,
     refuse_path,
 )
-from projected_kmeans.sources.row_layout import plain_dtype, plain_rows, to_csr
-from projected_kmeans.sources.sparse_layout import check_sparse, is_sparse
+from projected_kmeans.sources.row_layout import (
+    check_sparse,
+    is_sparse,
+    plain_dtype,
+    plain_rows,
+    to_csr,
+)
 from projected_kmeans.sources.table_source import TABLES, TableRows, package_of
 
 # A fingerprint looks at 4 MB of an array, in 64 pieces that are spread evenly over it.
@@ -34,19 +39,9 @@ N_SAMPLES = 64
 
 
 class ArrayRows(SourceDefaults):
-    """The row source of an array, a memory map, or CSR rows.
+    """The row source of an array or CSR rows; a memory map is pickled as its place in the file.
 
-    Parameters
-    ----------
-    array : ndarray or CSR (n, d)
-        Of numbers. Ranges are views if rows are contiguous, else copies.
-    mapped : MappedArray, optional
-        Where in a file the array lies, if it is a memory map; it is pickled in place of the array.
-
-    Attributes
-    ----------
-    origin : RowSource or None
-        The source that the whole array was read from, if any; the fingerprint is then its own.
+    ``origin`` is the source that the whole array was read from, if any; its fingerprint is used.
     """
 
     def __init__(self, array: Any, mapped: MappedArray | None = None) -> None:

@@ -1,14 +1,15 @@
-"""Which of the named columns of a file are the features.
-
-Only names are compared here; the reader of a format checks that a column holds numbers.
-"""
+"""Which columns are the features: named columns of a file, or columns of a source by index."""
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
 
+import numpy as np
+import scipy
+
 from projected_kmeans.messages import suggest
-from projected_kmeans.sources.protocol import UnreadableFile
+from projected_kmeans.sources.protocol import Rows, RowSource, SourceDefaults, UnreadableFile
 
 # An error lists the first 8 names and says how many more there are.
 N_LISTED = 8
@@ -22,19 +23,8 @@ def choose_columns(
 ) -> list[int] | None:
     """Return the indices of the chosen columns in the order of the choice, or None for all.
 
-    Parameters
-    ----------
-    names : sequence of str or None
-        The names in the file; None if it has no names.
-    columns, drop : sequence of str or None
-        The names to keep, in this order, or the names to leave out.
-    where : str
-        What an error calls the file.
-
-    Examples
-    --------
-    >>> choose_columns(["id", "width", "height"], None, ["id"], "table.csv")
-    [1, 2]
+    Only names are compared; the reader of a format checks that a column holds numbers. `names` is
+    None for a file without names.
     """
     if columns is None and drop is None:
         return None
@@ -64,3 +54,36 @@ def list_names(names: Sequence[str]) -> str:
     shown = ", ".join(names[:N_LISTED])
     more = len(names) - N_LISTED
     return f"{shown} and {more} more" if more > 0 else shown
+
+
+class ChosenColumns(SourceDefaults):
+    """A row source with some of the columns of another, in the order of their indices here.
+
+    All columns are read and some are kept. A file that is opened with ``columns=`` reads only
+    those, if its format can.
+    """
+
+    def __init__(self, source: RowSource, columns: Sequence[int]) -> None:
+        self.source, self.columns = source, tuple(columns)
+        self.shape = (source.shape[0], len(self.columns))
+        self.dtype, self.sparse = source.dtype, source.sparse
+        self.forward_only, self.labels = source.forward_only, source.labels
+        names = source.feature_names
+        self.feature_names = None if names is None else tuple(names[i] for i in self.columns)
+
+    def read(self, start: int, stop: int) -> Rows:
+        """Return the chosen columns of the rows start, ..., stop - 1."""
+        rows = self.source.read(start, stop)[:, list(self.columns)]
+        if not self.sparse:
+            return np.ascontiguousarray(rows)
+        chosen = scipy.sparse.csr_array(rows)
+        chosen.sort_indices()
+        return chosen
+
+    def identity(self) -> str:
+        """Return a fingerprint of the source and the choice."""
+        return hashlib.sha256(f"{self.source.identity()} {self.columns}".encode()).hexdigest()
+
+    def close(self) -> None:
+        """Close the source."""
+        self.source.close()

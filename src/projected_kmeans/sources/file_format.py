@@ -1,6 +1,6 @@
 """What a file format is: its extensions, how its files are opened, and what may be chosen.
 
-Each module of formats/ ends with its `Format`; `format_table` lists them all.
+Each format of formats/ is a `Format` at the end of a module; `format_table` lists them all.
 """
 
 from __future__ import annotations
@@ -12,9 +12,7 @@ from typing import Any, TypeAlias
 
 from numpy.typing import NDArray
 
-from projected_kmeans.sources.file_reader import Reader, explain_errors
-from projected_kmeans.sources.file_source import FileRows
-from projected_kmeans.sources.folder_source import JoinedRows
+from projected_kmeans.sources.file_rows import FileRows, JoinedRows, Reader, explain_errors
 
 
 @dataclass(frozen=True)
@@ -44,14 +42,8 @@ Opener: TypeAlias = "Callable[[Sequence[Path], str, Choice], FileRows | JoinedRo
 class NamedColumns:
     """How columns that are not features are read from a format whose columns have names.
 
-    Attributes
-    ----------
-    names : callable
-        From a file to the names of its columns.
-    walk : callable
-        From a file and a name to the cells of that column, from the first row to the last.
-    arrow_type : callable
-        From a file and a name to the type of that column in Arrow, for writing it to Parquet.
+    ``walk`` yields the cells of a column from the first row to the last; ``arrow_type`` is the type
+    that the column gets when it is written to Parquet.
     """
 
     names: Callable[[Path], Sequence[str]]
@@ -66,8 +58,7 @@ class Format:
     Attributes
     ----------
     extensions : tuple of str
-        The extensions of its files, in lower case. Files of a folder that have any of them are
-        read together.
+        In lower case. Files of a folder that have any of them are read together.
     open : Opener
         Made by `each_file` or `files_together`.
     choices : tuple of str

@@ -20,32 +20,20 @@ from numpy.typing import NDArray
 
 from projected_kmeans.messages import one_line
 from projected_kmeans.sources.file_format import Choice
-from projected_kmeans.sources.file_reader import LazyHandle
+from projected_kmeans.sources.file_rows import LazyHandle
 from projected_kmeans.sources.protocol import Rows, SourceDefaults, UnreadableFile, check_range
+from projected_kmeans.sources.reader_messages import Message
 from projected_kmeans.sources.reader_process import (
-    FirstAnswer,
     ReaderDied,
     ReaderProcess,
     ask_first,
     keep_process,
 )
-from projected_kmeans.sources.sparse_layout import check_sparse
+from projected_kmeans.sources.row_layout import check_sparse
 
 
 class OpenedFiles:
-    """Files that are open in another process.
-
-    Parameters
-    ----------
-    files : sequence of Path
-        In the order of their rows.
-    format : str
-        The extension that names their format.
-    choice : Choice
-        What to read of them.
-    name : str
-        What errors call them.
-    """
+    """Files that are open in another process; errors call them by their name."""
 
     def __init__(self, files: Sequence[Path], format: str, choice: Choice, name: str) -> None:
         self._name = name
@@ -56,11 +44,12 @@ class OpenedFiles:
             "choice": {key: _plain(value) for key, value in asdict(choice).items()},
             "name": name,
         }
-        self._process, self.facts, arrays = ask_first(request, name)
+        self._process, answer = ask_first(request, name)
+        self.facts = answer.document
         self._is_open = True
-        self.labels = arrays[0] if arrays else None
+        self.labels = answer.arrays[0] if answer.arrays else None
 
-    def ask(self, do: str, row_bytes: int = 0, **details: Any) -> Any:
+    def ask(self, do: str, row_bytes: int = 0, **details: Any) -> Message:
         """Return the answer to a request about these files."""
         request = {"do": do, "source": self.facts["source"], **details}
         return self._process.ask(request, self._name, self.facts["file_bytes"], row_bytes)
@@ -82,20 +71,7 @@ class OpenedFiles:
 
 
 class IsolatedRows(SourceDefaults):
-    """The row source of files that another process reads.
-
-    Parameters
-    ----------
-    files, format, choice, name
-        As for `OpenedFiles`.
-
-    Attributes
-    ----------
-    files : tuple of Path
-        In the order of their rows.
-    format : str
-        The extension that names their format.
-    """
+    """The row source of files that another process reads."""
 
     def __init__(self, files: Sequence[Path], format: str, choice: Choice, name: str) -> None:
         self.files = tuple(files)
@@ -126,8 +102,7 @@ class IsolatedRows(SourceDefaults):
             (rows,) = answer.arrays
             if rows.shape != shape or rows.dtype != self.dtype:
                 raise self._has_changed()
-            found: NDArray[Any] = rows
-            return found
+            return rows
         csr: Any = scipy.sparse.csr_array(shape, dtype=self.dtype)
         csr.data, csr.indices, csr.indptr = answer.arrays
         check_sparse(csr, self.name)
@@ -143,7 +118,7 @@ class IsolatedRows(SourceDefaults):
         if opened is not None:
             opened.close()
 
-    def _ask(self, do: str, row_bytes: int = 0, **details: Any) -> Any:
+    def _ask(self, do: str, row_bytes: int = 0, **details: Any) -> Message:
         opened = self._handle.get()
         if _facts_of(opened) != self._facts:
             raise self._has_changed()
@@ -159,17 +134,16 @@ class IsolatedRows(SourceDefaults):
 
 def read_isolated_labels(path: Path, format: str) -> NDArray[Any]:
     """Return the labels that a file of an isolated format holds."""
-    process, _, (labels,) = _ask_about(path, {"do": "labels", "format": format})
+    process, answer = _ask_about(path, {"do": "labels", "format": format})
     keep_process(process)
-    return labels
+    return answer.arrays[0]
 
 
 def list_isolated_names(path: Path, format: str) -> list[str]:
     """Return the names of the columns of a file of an isolated format."""
-    process, document, _ = _ask_about(path, {"do": "names", "format": format})
+    process, answer = _ask_about(path, {"do": "names", "format": format})
     keep_process(process)
-    names: list[str] = document["names"]
-    return names
+    return list(answer.document["names"])
 
 
 def find_isolated_type(path: Path, format: str, name: str) -> Any:
@@ -184,20 +158,20 @@ def walk_isolated_column(path: Path, format: str, name: str) -> Iterator[Any]:
     while True:
         request = {"do": "cells", "column": number, "format": format}
         with _named_as_given(path):
-            document, (packed,) = process.ask(request, str(path), size)
-        if not document["n_cells"]:
+            answer = process.ask(request, str(path), size)
+        if not answer.document["n_cells"]:
             break
-        yield from _unpack(packed).to_pylist()
+        yield from _unpack(answer.arrays[0]).to_pylist()
     keep_process(process)
 
 
 def _open_column(path: Path, format: str, name: str) -> tuple[ReaderProcess, int, Any]:
     request = {"do": "column", "format": format, "name": name}
-    process, document, (packed,) = _ask_about(path, request)
-    return process, document["column"], _unpack(packed).type
+    process, answer = _ask_about(path, request)
+    return process, answer.document["column"], _unpack(answer.arrays[0]).type
 
 
-def _ask_about(path: Path, request: dict[str, Any]) -> FirstAnswer:
+def _ask_about(path: Path, request: dict[str, Any]) -> tuple[ReaderProcess, Message]:
     """Ask about one file by its absolute path: a kept process may have another working folder."""
     with _named_as_given(path):
         return ask_first({**request, "file": str(path.absolute())}, str(path))

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from projected_kmeans import _native
 from projected_kmeans.sources.protocol import UnreadableFile
-from projected_kmeans.sources.sparse_layout import is_sparse
+from projected_kmeans.sources.row_layout import is_sparse
 
 Given = TypeVar("Given")
 

@@ -1,4 +1,4 @@
-"""Open a data file, or a folder of files, of any format in the table as a row source."""
+"""Open files of any format in the table: as a row source, as a matrix, or as a vector of labels."""
 
 from __future__ import annotations
 
@@ -13,29 +13,31 @@ from numpy.typing import NDArray
 
 from projected_kmeans.checks import check_choice
 from projected_kmeans.sources.file_format import Choice
-from projected_kmeans.sources.file_reader import explain_errors
-from projected_kmeans.sources.file_search import find_files, name_files, name_folders
-from projected_kmeans.sources.file_source import FileRows
-from projected_kmeans.sources.folder_source import JoinedRows
-from projected_kmeans.sources.format_table import FORMATS
-from projected_kmeans.sources.isolated_source import IsolatedRows
+from projected_kmeans.sources.file_rows import FileRows, JoinedRows, explain_errors
+from projected_kmeans.sources.format_table import (
+    FORMATS,
+    check_exists,
+    find_files,
+    name_files,
+    name_folders,
+    unknown_format,
+)
+from projected_kmeans.sources.formats.text import load_text_labels
+from projected_kmeans.sources.isolated_source import IsolatedRows, read_isolated_labels
 from projected_kmeans.sources.protocol import RowSource, UnreadableFile
 from projected_kmeans.sources.reader_process import can_isolate
+
+# The formats of rows that hold labels too, and plain text, from which only labels are read.
+LABEL_FORMATS = {
+    extension: entry.load_labels
+    for extension, entry in FORMATS.items()
+    if entry.load_labels is not None
+} | {".txt": lambda path: load_text_labels(path, "\t")}
 
 
 @dataclass(frozen=True, eq=False)
 class Matrix:
-    """All dense rows of a data file.
-
-    Attributes
-    ----------
-    rows : ndarray of shape (n_samples, n_features)
-        The numbers in their stored type; a view of the file if it is not compressed.
-    feature_names : tuple of str or None
-        The names of the columns, if the file has them.
-    labels : ndarray of shape (n_samples,) or None
-        The labels found beside the rows.
-    """
+    """All dense rows of a data file in their stored type, and what the file holds beside them."""
 
     rows: NDArray[Any]
     feature_names: tuple[str, ...] | None = None
@@ -134,27 +136,7 @@ def rename_columns(source: RowSource, names: Sequence[str]) -> RowSource:
 def read_matrix(
     path: str | os.PathLike[str], *, format: str | None = None, variable: str | None = None
 ) -> Matrix:
-    r"""Read all rows of a data file at once; they must be dense.
-
-    Parameters
-    ----------
-    path, format, variable
-        As for `open_rows`.
-
-    Returns
-    -------
-    Matrix
-        The rows in their stored type, with feature names and labels if the file holds them.
-
-    Examples
-    --------
-    >>> import pathlib, tempfile
-    >>> file = pathlib.Path(tempfile.mkdtemp()) / "points.csv"
-    >>> _ = file.write_text("width,height\n1,2\n3,4\n")
-    >>> read_matrix(file).rows
-    array([[1., 2.],
-           [3., 4.]])
-    """
+    """Read all rows of a data file at once; they must be dense."""
     with open_rows(path, format=format, variable=variable) as source:
         rows = source.read(0, source.shape[0])
         if not isinstance(rows, np.ndarray):
@@ -162,3 +144,31 @@ def read_matrix(
                 f"{path} is sparse, and only dense rows are read here; save it as a dense matrix"
             )
         return Matrix(rows, source.feature_names, source.labels)
+
+
+def read_labels(path: str | os.PathLike[str]) -> NDArray[Any]:
+    """Read a vector of labels: ``.npy``, ``.npz``, ``.mat``, or text with one label a line.
+
+    They are numbers, or strings if a text file holds anything else.
+    """
+    path = Path(path)
+    check_exists(path)
+    if path.is_dir():
+        raise UnreadableFile(f"{path} is a folder; name a file in it")
+    extension = path.suffix.lower()
+    if extension not in LABEL_FORMATS:
+        raise unknown_format(path, extension, LABEL_FORMATS)
+    if extension in FORMATS and FORMATS[extension].modules and can_isolate():
+        return read_isolated_labels(path, extension)
+    with explain_errors(path, extension):
+        return check_labels(LABEL_FORMATS[extension](path), path)
+
+
+def check_labels(labels: NDArray[Any], path: Path) -> NDArray[Any]:
+    """Return labels as a vector in memory; raise if they are not one label a row."""
+    is_vector = labels.size == max(labels.shape, default=0) > 0
+    if labels.dtype.kind not in "biufUS" or not is_vector:
+        raise UnreadableFile(
+            f"{path} holds {labels.dtype} values of shape {labels.shape}; give one label a row"
+        )
+    return np.array(labels).reshape(-1)

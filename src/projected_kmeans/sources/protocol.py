@@ -1,8 +1,4 @@
-"""What every row source promises, and the defaults that most sources share.
-
-`RowSource` is what the rest of the library asks of rows that may lie anywhere: in an array, in a
-table, in a file, in a folder of files. This module opens no file and knows no format.
-"""
+"""What every row source promises, and the defaults that most sources share."""
 
 from __future__ import annotations
 
@@ -29,16 +25,10 @@ Rows: TypeAlias = "NDArray[Any] | scipy.sparse.csr_array[Any]"
 
 
 class UnreadableFile(ValueError):
-    """Data that cannot be used as rows; the message says what is wrong and what to do.
-
-    Parameters
-    ----------
-    message : str
-        The sentence. What it quotes of a file may hold anything, so it is made one line.
-    """
+    """Data that cannot be used as rows; the message says what is wrong and what to do."""
 
     def __init__(self, message: str) -> None:
-        super().__init__(one_line(message))
+        super().__init__(one_line(message))  # what it quotes of a file may hold anything
 
 
 class RowSource(Protocol):
@@ -157,14 +147,6 @@ def is_row_source(data: Any) -> TypeGuard[RowSource]:
 
     The class is asked and not the object, because a pandas table answers for its columns: one
     with columns called "read" and "identity" is still a table.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from projected_kmeans.sources.array_source import as_row_source
-    >>> rows = np.ones((2, 3))
-    >>> is_row_source(rows), is_row_source(as_row_source(rows))
-    (False, True)
     """
     if not issubclass(type(data), _ReadsRanges):
         return False
@@ -178,15 +160,7 @@ def is_row_source(data: Any) -> TypeGuard[RowSource]:
 
 
 def refuse_path(data: Any) -> None:
-    """Raise if the name of a file is given in place of rows.
-
-    Examples
-    --------
-    >>> refuse_path("rows.npy")
-    Traceback (most recent call last):
-    ...
-    TypeError: X is 'rows.npy', the name of a file; open it: open_rows('rows.npy')
-    """
+    """Raise if the name of a file is given in place of rows."""
     if isinstance(data, str | os.PathLike):
         name = os.fspath(data)
         raise TypeError(f"X is {name!r}, the name of a file; open it: open_rows({name!r})")
@@ -202,15 +176,7 @@ def check_range(start: int, stop: int, n_rows: int) -> None:
 
 
 def check_matrix(shape: tuple[int, ...], dtype: np.dtype[Any], where: str) -> None:
-    """Raise if an array is not a matrix of real numbers with at least one row and one column.
-
-    Parameters
-    ----------
-    shape, dtype
-        Of the array.
-    where : str
-        What the error calls the array, such as "X in rows.npz".
-    """
+    """Raise if an array is not a matrix of real numbers with at least one row and one column."""
     if dtype.kind == "c":
         raise UnreadableFile(f"{where} holds complex numbers; give real ones, such as abs(X)")
     if dtype.kind not in "biuf":

@@ -2,6 +2,9 @@
 
 `reader_process` starts it. The first channel hands over further channels, one for each thread of
 the other side that reads at the same time. A thread serves each of them: request, answer, request.
+
+A damaged file can ask its parser for any amount of memory, or send it into an endless loop. So a
+request that needs much more than a sound file would is ended by the operating system.
 """
 
 from __future__ import annotations
@@ -15,7 +18,9 @@ import threading
 import time
 import traceback
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -24,13 +29,23 @@ from numpy.typing import NDArray
 
 from projected_kmeans.messages import first_line
 from projected_kmeans.sources.file_format import Choice
-from projected_kmeans.sources.file_reader import MissingReader, explain_errors
+from projected_kmeans.sources.file_rows import MissingReader, explain_errors
 from projected_kmeans.sources.format_table import FORMATS
-from projected_kmeans.sources.label_formats import check_labels
+from projected_kmeans.sources.memory import PROCESS_PAGES
+from projected_kmeans.sources.open_rows import check_labels
 from projected_kmeans.sources.protocol import RowSource, UnreadableFile
-from projected_kmeans.sources.reader_buffers import SharedBuffer
-from projected_kmeans.sources.reader_limits import Limits, measure_files
-from projected_kmeans.sources.reader_messages import Message, receive_message, send_message
+from projected_kmeans.sources.reader_messages import (
+    Message,
+    SharedBuffer,
+    receive_message,
+    send_message,
+)
+from projected_kmeans.sources.reader_process import allowed_bytes, allowed_seconds
+
+try:
+    import resource
+except ImportError:  # not a POSIX system, where no such process is started
+    resource = None  # type: ignore[assignment]
 
 # The process looks every second whether the one that it reads for still lives, and ends after a
 # minute without an open file.
@@ -38,8 +53,80 @@ LOOK_SECONDS, IDLE_SECONDS = 1.0, 60.0
 FAULT_CODE = 70
 # Cells of a named column are sent 65,536 at a time.
 CELLS_SENT = 2**16
+# A file counts as 64 KB at least, so that a folder of many small ones has its time. A store of more
+# than 1,000 files is not measured: it is taken for 10 GB.
+SMALLEST_FILE = 2**16
+MEASURED_FILES, LARGE_STORE = 1000, 10 * 2**30
 
 Answer = tuple[dict[str, Any], Sequence[NDArray[Any]]]
+
+
+class Limits:
+    """The limits of this process, set while requests are at work.
+
+    Several requests may be at work at once; they share the largest limits of them.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._active = 0
+
+    @contextmanager
+    def hold(self, file_bytes: int, row_bytes: int) -> Iterator[None]:
+        """Limit what the ``with`` block uses: beyond it, memory is refused and the process ends."""
+        with self._lock:
+            self._active += 1
+            seconds = allowed_seconds(file_bytes, row_bytes)
+            left = signal.getitimer(signal.ITIMER_PROF)[0]
+            # Without a handler, the signal of this timer ends the process, also in native code.
+            signal.setitimer(signal.ITIMER_PROF, max(left, 0.0) + seconds)
+            _limit_memory(allowed_bytes(file_bytes, row_bytes))
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._active -= 1
+                if not self._active:
+                    signal.setitimer(signal.ITIMER_PROF, 0)
+                    _limit_memory(None)
+
+
+def _limit_memory(more: int | None) -> None:
+    """Allow this many bytes beside those in use; None lifts the limit.
+
+    The limit counts memory of this process alone, and not mapped files or shared rows.
+    """
+    hard = resource.getrlimit(resource.RLIMIT_DATA)[1]
+    in_use = _data_bytes()
+    if more is None or in_use is None:
+        resource.setrlimit(resource.RLIMIT_DATA, (hard, hard))
+        return
+    wanted = in_use + more
+    capped = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
+    resource.setrlimit(resource.RLIMIT_DATA, (capped, hard))
+
+
+def _data_bytes() -> int | None:
+    """Return the private memory of this process, or None if the system does not tell."""
+    try:
+        pages = PROCESS_PAGES.read_text().split()
+    except OSError:
+        return None
+    return int(pages[5]) * os.sysconf("SC_PAGE_SIZE")
+
+
+def measure_files(files: Sequence[Path]) -> int:
+    """Return the bytes of files, and of all that lies in folders; of large stores a guess."""
+    total = 0
+    for file in files:
+        if not file.is_dir():
+            total += max(file.stat().st_size, SMALLEST_FILE)
+            continue
+        inside = list(islice(file.rglob("*"), MEASURED_FILES + 1))
+        if len(inside) > MEASURED_FILES:
+            return LARGE_STORE
+        total += sum(max(part.lstat().st_size, SMALLEST_FILE) for part in inside)
+    return total
 
 
 class OpenFiles:
@@ -99,8 +186,7 @@ class OpenFiles:
         choice = Choice(**request["choice"])
         if choice.image_size is not None:
             choice = Choice(**{**request["choice"], "image_size": tuple(choice.image_size)})
-        size = self._prepare(request["format"], files)
-        with self.limits.hold(size, 0), explain_errors(request["name"], request["format"]):
+        with self._reading(files, request["format"], request["name"]) as size:
             source = FORMATS[request["format"]].open(files, request["format"], choice)
         number = next(self._numbers)
         self._sources[number] = source, size
@@ -136,23 +222,20 @@ class OpenFiles:
     def _labels(self, request: dict[str, Any]) -> Answer:
         path, load = Path(request["file"]), FORMATS[request["format"]].load_labels
         assert load is not None
-        size = self._prepare(request["format"], [path])
-        with self.limits.hold(size, 0), explain_errors(path, request["format"]):
+        with self._reading([path], request["format"], path):
             return {}, [check_labels(load(path), path)]
 
     def _names(self, request: dict[str, Any]) -> Answer:
         path, columns = Path(request["file"]), FORMATS[request["format"]].named_columns
         assert columns is not None
-        size = self._prepare(request["format"], [path])
-        with self.limits.hold(size, 0), explain_errors(path, request["format"]):
+        with self._reading([path], request["format"], path):
             return {"names": list(columns.names(path))}, ()
 
     def _column(self, request: dict[str, Any]) -> Answer:
         """Open a named column, and return its type: a table of Arrow without rows."""
         path, columns = Path(request["file"]), FORMATS[request["format"]].named_columns
         assert columns is not None
-        size = self._prepare(request["format"], [path])
-        with self.limits.hold(size, 0), explain_errors(path, request["format"]):
+        with self._reading([path], request["format"], path) as size:
             kind = columns.arrow_type(path, request["name"])
             cells = columns.walk(path, request["name"])
         number = next(self._numbers)
@@ -163,20 +246,26 @@ class OpenFiles:
         """Return the next cells of an open column, which is closed after the last of them."""
         path, size, kind, cells = self._columns[request["column"]]
         with self.limits.hold(size, 0), explain_errors(path, request["format"]):
-            some = list(itertools.islice(cells, CELLS_SENT))
-            packed = _pack_cells(some, kind)
-        if not some:
+            sent = list(islice(cells, CELLS_SENT))
+            packed = _pack_cells(sent, kind)
+        if not sent:
             del self._columns[request["column"]]
-        return {"n_cells": len(some)}, [packed]
+        return {"n_cells": len(sent)}, [packed]
 
-    def _prepare(self, format: str, files: Sequence[Path]) -> int:
-        """Import the packages of a format, whose time is not that of a file; return file sizes."""
+    @contextmanager
+    def _reading(self, files: Sequence[Path], format: str, name: str | Path) -> Iterator[int]:
+        """Limit and explain what opens files; their size is the value of the ``with`` block.
+
+        The packages of the format are imported before, because that time is not that of a file.
+        """
         for module in FORMATS[format].modules:
             try:
                 importlib.import_module(module)
             except ImportError:  # the reader says which package it misses, if it needs it
                 continue
-        return measure_files(files)
+        size = measure_files(files)
+        with self.limits.hold(size, 0), explain_errors(name, format):
+            yield size
 
 
 def _pack_cells(cells: Sequence[Any], kind: Any) -> NDArray[np.uint8]:

@@ -2,7 +2,8 @@
 
 Formats that are parsed by native libraries (HDF5, Arrow, SciPy's MatLab reader, Zarr's codecs,
 Pillow's decoders) are opened in a process of their own: `reader_child` is what it does. If a parser
-crashes, loops or asks for too much memory, that process ends, and here it is one sentence.
+crashes, loops or asks for too much memory, that process ends, and here it is one sentence. What a
+sound file needs is bounded by its size and by the rows that are asked for.
 """
 
 from __future__ import annotations
@@ -15,16 +16,18 @@ import sys
 import threading
 import weakref
 from collections import deque
-from typing import Any, NamedTuple
+from typing import Any
 
-from numpy.typing import NDArray
-
-from projected_kmeans.sources.file_reader import MissingReader
-from projected_kmeans.sources.memory_at_hand import show_size
+from projected_kmeans.sources.file_rows import MissingReader
+from projected_kmeans.sources.memory import BYTES_PER_FILE_BYTE, available_memory, show_size
 from projected_kmeans.sources.protocol import UnreadableFile
-from projected_kmeans.sources.reader_buffers import BufferPool, SharedBuffer
-from projected_kmeans.sources.reader_limits import allowed_bytes, allowed_seconds
-from projected_kmeans.sources.reader_messages import Message, receive_message, send_message
+from projected_kmeans.sources.reader_messages import (
+    BufferPool,
+    Message,
+    SharedBuffer,
+    receive_message,
+    send_message,
+)
 
 # The process finds its modules where this one finds them.
 START = (
@@ -45,16 +48,28 @@ WAITED_SECONDS, WAITED_FACTOR = 60.0, 4.0
 # Processes without open files are kept for the next files, because starting takes time.
 KEPT_PROCESSES = 2
 
+# Memory of a request: 512 MB, 24 MB a processor for the stacks of threads, 1,100 bytes for each
+# byte of the file, and 6 for each byte of rows asked for.
+BASE_BYTES, PROCESSOR_BYTES = 2**29, 24 * 2**20
+BYTES_PER_ROW_BYTE = 6
+# Processor time of a request: 4 s, 1 s for each MB of the file, and 1 s for each 16 MB of rows.
+BASE_SECONDS, FILE_BYTES_A_SECOND, ROW_BYTES_A_SECOND = 4.0, 2**20, 2**24
+
 
 class ReaderDied(UnreadableFile):
     """A file whose reading ended the process that read it."""
 
 
-class Answer(NamedTuple):
-    """What was asked for: a document, and arrays that are read-only views of shared memory."""
+def allowed_seconds(file_bytes: int, row_bytes: int) -> float:
+    """Return the processor time that a request may take."""
+    return BASE_SECONDS + file_bytes / FILE_BYTES_A_SECOND + row_bytes / ROW_BYTES_A_SECOND
 
-    document: dict[str, Any]
-    arrays: list[NDArray[Any]]
+
+def allowed_bytes(file_bytes: int, row_bytes: int) -> int:
+    """Return the memory that a request may take beside what the process has already."""
+    base = BASE_BYTES + PROCESSOR_BYTES * (os.cpu_count() or 1)
+    wanted = base + BYTES_PER_FILE_BYTE * file_bytes + BYTES_PER_ROW_BYTE * row_bytes
+    return int(min(wanted, available_memory()))
 
 
 def can_isolate() -> bool:
@@ -99,17 +114,11 @@ class ReaderProcess:
 
     def ask(
         self, request: dict[str, Any], name: str, file_bytes: int = 0, row_bytes: int = 0
-    ) -> Answer:
-        """Return the answer to a request; raise what is wrong with the file.
+    ) -> Message:
+        """Return the answer to a request that `reader_child` understands.
 
-        Parameters
-        ----------
-        request : dict
-            As `reader_child` understands it.
-        name : str
-            What errors call the file.
-        file_bytes, row_bytes : int
-            The size of the file and of the rows that are asked for, which bound memory and time.
+        Raise what is wrong with the file, which errors call by `name`. The sizes of the file and of
+        the rows that are asked for bound memory and time.
         """
         seconds = allowed_seconds(file_bytes, row_bytes)
         with self._lock:
@@ -129,7 +138,7 @@ class ReaderProcess:
             with self._lock:
                 self._n_asking -= 1
         _raise_error(answer.document, name, allowed_bytes(file_bytes, row_bytes))
-        return Answer(answer.document, answer.arrays)
+        return answer
 
     def _exchange(
         self, request: dict[str, Any], seconds: float, buffer: SharedBuffer | None
@@ -190,15 +199,7 @@ class ReaderProcess:
         )
 
 
-class FirstAnswer(NamedTuple):
-    """The answer to the first request about a file, and the process that gave it."""
-
-    process: ReaderProcess
-    document: dict[str, Any]
-    arrays: list[NDArray[Any]]
-
-
-def ask_first(request: dict[str, Any], name: str) -> FirstAnswer:
+def ask_first(request: dict[str, Any], name: str) -> tuple[ReaderProcess, Message]:
     """Ask the process that is kept, or a new one, about a file.
 
     If a process dies that has read other files, one of those may be the culprit, so a new one is
@@ -206,7 +207,7 @@ def ask_first(request: dict[str, Any], name: str) -> FirstAnswer:
     """
     process = take_process()
     try:
-        return FirstAnswer(process, *process.ask(request, name))
+        return process, process.ask(request, name)
     except ReaderDied:
         if not process.has_answered:
             raise
@@ -214,7 +215,7 @@ def ask_first(request: dict[str, Any], name: str) -> FirstAnswer:
         keep_process(process)
         raise
     process = ReaderProcess()
-    return FirstAnswer(process, *process.ask(request, name))
+    return process, process.ask(request, name)
 
 
 _kept: deque[ReaderProcess] = deque(maxlen=KEPT_PROCESSES)
@@ -223,9 +224,9 @@ _kept: deque[ReaderProcess] = deque(maxlen=KEPT_PROCESSES)
 def take_process() -> ReaderProcess:
     """Return a process without open files: the one that is kept, or a new one."""
     while _kept:
-        found = _kept.pop()
-        if found.is_free:
-            return found
+        process = _kept.pop()
+        if process.is_free:
+            return process
     return ReaderProcess()
 
 

@@ -19,9 +19,8 @@ from projected_kmeans.optional_packages import load_extra
 from projected_kmeans.results import Floats
 from projected_kmeans.sources.feature_columns import list_names
 from projected_kmeans.sources.file_format import NamedColumns
-from projected_kmeans.sources.file_reader import explain_errors
-from projected_kmeans.sources.file_search import find_files
-from projected_kmeans.sources.format_table import FORMATS
+from projected_kmeans.sources.file_rows import explain_errors
+from projected_kmeans.sources.format_table import FORMATS, find_files
 from projected_kmeans.sources.formats.text import HOLES
 from projected_kmeans.sources.isolated_source import (
     find_isolated_type,
@@ -43,17 +42,7 @@ COLUMN_FORMATS: dict[str, NamedColumns] = {
 
 @dataclass(frozen=True)
 class SideColumn:
-    """A named column of a file, or of the files of a folder.
-
-    Attributes
-    ----------
-    files : tuple of Path
-        In the order of their rows.
-    extension : str
-        A key of `COLUMN_FORMATS`.
-    name : str
-        The name of the column.
-    """
+    """A named column of the files of one format, in the order of their rows."""
 
     files: tuple[Path, ...]
     extension: str
@@ -72,17 +61,17 @@ class SideColumn:
 
     def read_numbers(self, *, nan_holes: bool = False) -> Floats:
         """Return all cells as numbers, such as weights; an empty one is NaN, or refused."""
-        found = []
+        numbers = []
         for row, cell in enumerate(self.values()):
             try:
                 empty = cell is None or (nan_holes and str(cell).strip() in HOLES)
-                found.append(float("nan" if empty else cell))
+                numbers.append(float("nan" if empty else cell))
             except (TypeError, ValueError):
                 raise UnreadableFile(
                     f"{self.where} has {cell!r} in column {self.name!r}, row {row}; put a number "
                     "there"
                 ) from None
-        return np.array(found)
+        return np.array(numbers)
 
     def read_labels(self) -> NDArray[Any]:
         """Return all cells as labels; raise if one is empty."""
@@ -96,7 +85,7 @@ class SideColumn:
 
     def take_ids(self) -> Ids:
         """Return the cells as ids that are handed out in the order of rows."""
-        return Ids(self, self.values())
+        return Ids(self)
 
     def arrow_type(self) -> Any:
         """Return the type that a column of these cells gets in Parquet; text stays text."""
@@ -107,14 +96,8 @@ class SideColumn:
 class ListedIds:
     """Ids of rows that are known as a whole, such as the names of image files.
 
-    Attributes
-    ----------
-    cells : sequence
-        One for each row.
-    name : str
-        What the column of ids is called where it is written.
-    where : str
-        What errors call the place that the ids come from.
+    ``name`` is what their column is called where it is written, and ``where`` is what errors call
+    the place that they come from.
     """
 
     cells: Sequence[Any]
@@ -127,7 +110,7 @@ class ListedIds:
 
     def take_ids(self) -> Ids:
         """Return the ids as ids that are handed out in the order of rows."""
-        return Ids(self, self.values())
+        return Ids(self)
 
     def arrow_type(self) -> Any:
         """Return the type that a column of these ids gets in Parquet."""
@@ -136,60 +119,26 @@ class ListedIds:
 
 
 class Ids:
-    """The ids of rows, handed out from the first row on.
+    """The ids of rows, handed out from the first row on."""
 
-    Parameters
-    ----------
-    column : SideColumn or ListedIds
-        What holds them.
-    cells : iterator
-        The cells of the column.
-    """
-
-    def __init__(self, column: SideColumn | ListedIds, cells: Iterator[Any]) -> None:
-        self.column = column
-        self._cells = cells
-
-    @property
-    def name(self) -> str:
-        """The name of the column."""
-        return self.column.name
+    def __init__(self, column: RowIds) -> None:
+        self.name, self.arrow_type = column.name, column.arrow_type
+        self._where = column.where
+        self._cells = column.values()
 
     def take(self, n_rows: int) -> list[Any]:
         """Return the ids of the next rows; raise if fewer are left."""
-        found = list(islice(self._cells, n_rows))
-        if len(found) < n_rows:
+        cells = list(islice(self._cells, n_rows))
+        if len(cells) < n_rows:
             raise UnreadableFile(
-                f"{self.column.where} has too few cells in column {self.name!r}; it has "
-                "changed, so open it again"
+                f"{self._where} has too few cells in column {self.name!r}; it has changed, so "
+                "open it again"
             )
-        return found
-
-    def arrow_type(self) -> Any:
-        """Return the type that a column of these ids gets in Parquet."""
-        return self.column.arrow_type()
+        return cells
 
 
 def open_side_column(path: str, name: str, format: str | None = None) -> SideColumn:
-    r"""Find a named column; raise if the format has no names, or the file has no such name.
-
-    Parameters
-    ----------
-    path : str
-        A file or a folder, as for `open_rows`.
-    name : str
-        The name of the column.
-    format : str, optional
-        As for `open_rows`.
-
-    Examples
-    --------
-    >>> import pathlib, tempfile
-    >>> file = pathlib.Path(tempfile.mkdtemp()) / "points.csv"
-    >>> _ = file.write_text("width,who\n1,Ada\n3,Emmy\n")
-    >>> open_side_column(str(file), "who").take_ids().take(2)
-    ['Ada', 'Emmy']
-    """
+    """Find a named column; raise if the format has no names, or the file has no such name."""
     files, extension = find_files(Path(path), format)
     if extension not in COLUMN_FORMATS:
         raise UnreadableFile(
@@ -206,21 +155,7 @@ def open_side_column(path: str, name: str, format: str | None = None) -> SideCol
 
 
 def list_column_names(path: str, format: str | None = None) -> list[str]:
-    r"""Return the names of all columns of a file, or of the first file of a folder; maybe none.
-
-    Parameters
-    ----------
-    path, format
-        As for `open_rows`.
-
-    Examples
-    --------
-    >>> import pathlib, tempfile
-    >>> file = pathlib.Path(tempfile.mkdtemp()) / "points.csv"
-    >>> _ = file.write_text("width,who\n1,Ada\n")
-    >>> list_column_names(str(file))
-    ['width', 'who']
-    """
+    """Return the names of all columns of a file, or of the first file of a folder; maybe none."""
     files, extension = find_files(Path(path), format)
     if extension not in COLUMN_FORMATS:
         return []
@@ -240,20 +175,7 @@ def _columns_of(extension: str) -> NamedColumns:
 
 
 def leave_out(choice: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:
-    """Return a choice of features for `open_rows` that leaves these columns out.
-
-    Parameters
-    ----------
-    choice : mapping
-        Keyword arguments of `open_rows`; its `columns` may not have any of the names.
-    names : sequence of str
-        Columns that are ids or labels.
-
-    Examples
-    --------
-    >>> leave_out({"drop": ["note"]}, ["id"])
-    {'drop': ['note', 'id']}
-    """
+    """Return keyword arguments of `open_rows` that leave out columns which are ids or labels."""
     columns = choice.get("columns")
     both = [name for name in names if name in (columns or ())]
     if both:

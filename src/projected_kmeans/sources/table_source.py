@@ -1,6 +1,7 @@
 """Row sources of tables in memory: pandas, polars and pyarrow.
 
-None of these packages is needed: one is imported only if a table of it is passed.
+None of these packages is needed: one is imported only if a table of it is passed. narwhals would be
+a dependency of everybody in place of forty lines, and leaves types, holes and vectors to us.
 """
 
 from __future__ import annotations
@@ -145,13 +146,7 @@ TABLES: dict[str, Callable[[Any], Table]] = {
 
 
 class TableRows(SourceDefaults):
-    """The row source of a table.
-
-    Parameters
-    ----------
-    data : pandas, polars or pyarrow table
-        Of numbers. The names of its columns are the feature names.
-    """
+    """The row source of a table of numbers; the names of its columns are the feature names."""
 
     def __init__(self, data: Any) -> None:
         self._data = data

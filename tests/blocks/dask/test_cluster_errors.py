@@ -21,7 +21,7 @@ from projected_kmeans.blocks.dask.cluster_errors import ClusterError, explain_cl
 from projected_kmeans.blocks.dask.clusters import PATIENCE
 from projected_kmeans.blocks.dask.workers import Workers
 from projected_kmeans.results import FitState
-from projected_kmeans.sources.memory_shortage import MemoryShortage
+from projected_kmeans.sources.memory import MemoryShortage
 from tests.support.commands import Call, check_refusal
 from tests.support.dask_rows import ROWS, fit, open_cluster, start_scheduler
 

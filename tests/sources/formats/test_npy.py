@@ -1,4 +1,4 @@
-"""``.npy`` files: memory maps in native byte order, and nothing is ever unpickled."""
+"""Memory-mapped matrices: headers, layouts, and vectors behind their length."""
 
 from __future__ import annotations
 
@@ -93,3 +93,18 @@ def test_absurd_shapes_are_refused(tmp_path: Path, shape: str, order: bool) -> N
     header = f"{{'descr': '<f8', 'fortran_order': {order}, 'shape': {shape}, }}"
     write_npy(tmp_path / "a.npy", header, 1)
     assert "its header says" in reading_error(tmp_path / "a.npy")
+
+
+@pytest.mark.parametrize(
+    ("numbers", "part"),
+    [
+        ([-1, 5], "does not start with the length"),
+        ([2, 5, 5, 2, 5], "has 20 bytes, which is not a multiple of the 12 bytes of a vector"),
+        ([2, 5, 5, 7, 5, 5], "row 1 has 7 numbers where the first has 2"),
+    ],
+)
+def test_bad_vectors(numbers: list[int], part: str, tmp_path: Path) -> None:
+    """A negative length, a size that does not fit, and a vector of another length are named."""
+    path = tmp_path / "rows.fvecs"
+    path.write_bytes(np.array(numbers, "<i4").tobytes())
+    assert part in reading_error(path)

@@ -7,20 +7,18 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from projected_kmeans.sources.file_source import FileRows
-from projected_kmeans.sources.formats.svmlight import SvmlightRows
+from projected_kmeans.sources.formats import svmlight
 from projected_kmeans.sources.open_rows import open_rows
 from projected_kmeans.sources.protocol import UnreadableFile
 from tests.support.refused_files import reading_error
 from tests.support.row_cases import FILES
 
 
-def test_text_is_read_in_pieces(tmp_path: Path) -> None:
+def test_text_is_read_in_pieces(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Ranges that end within pieces of text have their rows."""
     case = FILES["svmlight from 1"]
-    path = case.make(tmp_path)
-    source = FileRows([path], ".svm", None, SvmlightRows([path], piece_bytes=5000))
-    case.check_walks(source)
+    monkeypatch.setattr(svmlight, "PIECE_BYTES", 5000)
+    case.check_walks(case.open(tmp_path))
 
 
 def test_labels_are_kept(tmp_path: Path) -> None:

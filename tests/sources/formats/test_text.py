@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
+from projected_kmeans.sources.file_format import Choice
 from projected_kmeans.sources.formats import text as text_format
 from projected_kmeans.sources.formats.text import TextRows
 from projected_kmeans.sources.open_rows import open_rows, read_matrix
@@ -101,7 +102,7 @@ def test_numbers_come_back_to_the_bit(tmp_path_factory: pytest.TempPathFactory, 
 def test_both_parsers_agree(tmp_path_factory: pytest.TempPathFactory, rows: np.ndarray) -> None:
     """By pyarrow and by NumPy, the numbers are those that were written."""
     path = save_text(tmp_path_factory.mktemp("text"), rows=rows)
-    reader = TextRows(path, ",")
+    reader = TextRows(path, ",", Choice())
     content = path.read_bytes()
     by_pyarrow, by_numpy = reader._parse_by_pyarrow(content), reader._parse_by_numpy(content, 0)
     assert by_pyarrow is not None

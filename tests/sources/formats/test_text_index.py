@@ -13,6 +13,7 @@ from projected_kmeans.sources.formats.text_index import (
     split_lines,
     whole_lines,
 )
+from projected_kmeans.sources.row_layout import find_pieces
 from tests.support.refused_files import reading_error
 from tests.support.row_files import FLOATS, save_text
 
@@ -47,8 +48,8 @@ def test_entries_count_what_is_before_them(tmp_path: Path) -> None:
         before = content[: int(offset)] + (b"\n" if offset > len(content) else b"")
         assert before.count(b"\n") == line
         assert sum(map(bool, before.splitlines())) == row + 1  # the header is not a row
-    first, last = index.find(4000, 4001)
-    assert index.rows[first] <= 4000 < index.rows[last]
+    pieces = find_pieces(index.rows, 4000, 4001)
+    assert index.rows[pieces.start] <= 4000 < index.rows[pieces.stop]
 
 
 def test_lines_are_split() -> None:

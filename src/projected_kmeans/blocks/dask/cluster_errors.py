@@ -11,7 +11,7 @@ from concurrent.futures.process import BrokenProcessPool
 from typing import Any
 
 from projected_kmeans.messages import first_line
-from projected_kmeans.sources.memory_shortage import MemoryShortage
+from projected_kmeans.sources.memory import MemoryShortage
 
 # Dask cancels a task by the one or the other, depending on its version.
 CANCELLED = (asyncio.CancelledError, concurrent.futures.CancelledError)

@@ -14,11 +14,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from projected_kmeans.sources.file_reader import LazyHandle
-from projected_kmeans.sources.memory_at_hand import check_asked
-from projected_kmeans.sources.protocol import SourceDefaults, UnreadableFile, check_matrix
-from projected_kmeans.sources.row_layout import to_csr
-from projected_kmeans.sources.sparse_layout import check_sparse, is_sparse
+from projected_kmeans.sources.file_rows import HandleReader, LazyHandle
+from projected_kmeans.sources.memory import check_asked
+from projected_kmeans.sources.protocol import UnreadableFile, check_matrix
+from projected_kmeans.sources.row_layout import check_sparse, is_sparse, to_csr
 
 MATRIX_NAMES = ("X", "x", "data", "fea", "features")
 LABEL_NAMES = ("y", "Y", "gnd", "labels", "target")
@@ -56,15 +55,15 @@ class Archive:
     def choose_matrix(self, variable: str | None) -> Variable:
         """Return the array of this name, or without a name the only one that can be meant."""
         if variable is not None:
-            named = [one for one in self.variables if one.name.strip("/") == variable.strip("/")]
+            named = [held for held in self.variables if held.name.strip("/") == variable.strip("/")]
             if not named:
                 raise UnreadableFile(
                     f"{self.path} has no variable {variable!r}; choose among {self}"
                 )
             return named[0]
-        matrices = [one for one in self.variables if one.is_matrix()]
-        named = [one for name in MATRIX_NAMES for one in matrices if one.name == name]
-        others = [one for one in matrices if not one.is_vector()] or matrices
+        matrices = [held for held in self.variables if held.is_matrix()]
+        named = [held for name in MATRIX_NAMES for held in matrices if held.name == name]
+        others = [held for held in matrices if not held.is_vector()] or matrices
         if not named and not others:
             raise UnreadableFile(
                 f"{self.path} holds {self} but no matrix; save one under the name X"
@@ -76,23 +75,23 @@ class Archive:
     def find_labels(self, n_rows: int) -> NDArray[Any] | None:
         """Return the labels of this number of rows if a usual name has them, else None."""
         for name in LABEL_NAMES:
-            for one in self.variables:
-                if one.name == name and one.is_vector() and max(one.shape) == n_rows:
+            for held in self.variables:
+                if held.name == name and held.is_vector() and max(held.shape) == n_rows:
                     return np.asarray(self.load(self.path, name)).reshape(-1)
         return None
 
     def find_names(self, n_columns: int) -> tuple[str, ...] | None:
         """Return the names of this number of columns if a usual name has them, else None."""
         for name in COLUMN_NAMES:
-            for one in self.variables:
-                if one.name == name and one.kind == "text" and one.shape == (n_columns,):
+            for held in self.variables:
+                if held.name == name and held.kind == "text" and held.shape == (n_columns,):
                     return tuple(self.load(self.path, name).tolist())
         return None
 
     def load_labels(self) -> NDArray[Any]:
         """Return the vector with a usual name, or the only vector."""
-        vectors = [one for one in self.variables if one.is_vector()]
-        named = [one for name in LABEL_NAMES for one in vectors if one.name == name]
+        vectors = [held for held in self.variables if held.is_vector()]
+        named = [held for name in LABEL_NAMES for held in vectors if held.name == name]
         if not named and len(vectors) != 1:
             raise UnreadableFile(
                 f"{self.path} holds {self}; give the labels one of the names y, gnd"
@@ -103,16 +102,8 @@ class Archive:
         return ", ".join(map(str, self.variables)) or "nothing"
 
 
-class LoadedRows(SourceDefaults):
-    """Reader of a matrix that can only be loaded whole; it stays in memory until it is closed.
-
-    Parameters
-    ----------
-    archive : Archive
-        What the file holds.
-    name : str
-        The array to load.
-    """
+class LoadedRows(HandleReader):
+    """Reader of a matrix that can only be loaded whole; it stays in memory until it is closed."""
 
     def __init__(self, archive: Archive, name: str) -> None:
         self._handle = LazyHandle(_load_matrix, archive.path, name, archive.load)
@@ -126,10 +117,6 @@ class LoadedRows(SourceDefaults):
     def read(self, start: int, stop: int) -> Any:
         """Return rows of the array in memory."""
         return self._handle.get()[start:stop]
-
-    def close(self) -> None:
-        """Forget the array."""
-        self._handle.close()
 
 
 def _load_matrix(path: Path, name: str, load: Callable[[Path, str], Any]) -> Any:

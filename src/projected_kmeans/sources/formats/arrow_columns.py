@@ -1,6 +1,6 @@
 """Arrow columns as rows: which columns hold the features, and record batches as a matrix.
 
-Serves files (`arrow`) and tables in memory (`table_source`), which open the data themselves.
+Serves files (`columnar`) and tables in memory (`table_source`), which open the data themselves.
 """
 
 from __future__ import annotations
@@ -20,22 +20,11 @@ from projected_kmeans.sources.row_layout import plain_dtype, turn_columns
 
 @dataclass(frozen=True)
 class VectorColumns:
-    """The columns that hold the features.
+    """The columns that hold the features: one for each, or one column of vectors (`is_list`).
 
-    Attributes
-    ----------
-    names : tuple of str
-        Their names: one for each feature, or the name of the one column of vectors.
-    dtype : dtype
-        A type that holds the numbers of all columns.
-    is_list : bool
-        Whether one column holds whole vectors.
-    length : int or None
-        The number of features; None if the type of a column of vectors leaves it open.
-    where : str
-        What errors call the data.
-    nan_holes : bool
-        Whether missing vectors are read as NaN, not refused.
+    ``length`` is the number of features; None if the type of a column of vectors leaves it open.
+    ``where`` is what errors call the data, and ``nan_holes`` says whether missing vectors are read
+    as NaN instead of being refused.
     """
 
     names: tuple[str, ...]
@@ -51,17 +40,7 @@ class VectorColumns:
         return replace(self, dtype=dtype, nan_holes=True)
 
     def fill(self, rows: NDArray[Any], batch: Any, first_row: int) -> None:
-        """Write a record batch of these columns into rows.
-
-        Parameters
-        ----------
-        rows : ndarray (n, d)
-            Gets the numbers.
-        batch : pyarrow.RecordBatch
-            Has these columns, and n rows.
-        first_row : int
-            The index of the batch's first row in the data, for errors.
-        """
+        """Write a record batch of these columns into rows; errors count from its first row."""
         if self.is_list:
             rows[:] = self.view(batch, rows.shape[1], first_row)
             return
@@ -121,14 +100,7 @@ def find_vectors(
 ) -> VectorColumns:
     """Return which columns of a schema hold the features; raise if that is not clear.
 
-    Parameters
-    ----------
-    schema : pyarrow.Schema
-        The columns. The index that pandas stores beside them is not a feature.
-    columns, drop : sequence of str or None
-        Names to keep, or to leave out.
-    where : str
-        What errors call the data.
+    The index that pandas stores beside them is not a feature.
     """
     index = (schema.pandas_metadata or {}).get("index_columns", ())
     hidden = [name for name in index if columns is None and name not in (drop or ())]

@@ -1,6 +1,7 @@
-"""HDF5 files, read by h5py; MatLab 7.3 files are HDF5 inside and are read here too.
+"""HDF5 files, read by h5py, and MatLab's ``.mat`` files of all versions.
 
-MatLab stores matrices column by column, so its data sets are turned when they are read.
+MatLab 7.3 writes HDF5; it stores matrices column by column, so its data sets are turned when they
+are read. Files up to version 7 are read by SciPy, and loaded whole.
 """
 
 from __future__ import annotations
@@ -14,32 +15,26 @@ import scipy
 from numpy.typing import NDArray
 
 from projected_kmeans.optional_packages import load_extra
-from projected_kmeans.sources.file_format import Format, each_file
-from projected_kmeans.sources.file_reader import LazyHandle, Reader
+from projected_kmeans.sources.file_format import Choice, Format, each_file
+from projected_kmeans.sources.file_rows import HandleReader, LazyHandle, Reader
 from projected_kmeans.sources.formats.archives import Archive, LoadedRows, Variable
-from projected_kmeans.sources.protocol import SourceDefaults, UnreadableFile, check_matrix
+from projected_kmeans.sources.protocol import UnreadableFile, check_matrix
+from projected_kmeans.sources.row_layout import is_sparse
 
+# How a MatLab file of version 7.3 begins.
+HDF5_HEAD = b"MATLAB 7.3"
 # The attribute with which MatLab marks a group that holds a sparse matrix; it has the row count.
 MATLAB_SPARSE = "MATLAB_sparse"
-
+# How MatLab's classes are chosen among; all classes that are not listed hold numbers.
+KINDS = {"sparse": "sparse"} | dict.fromkeys(("cell", "struct", "object", "char"), "other")
 
 # Filters that HDF5 and h5py bring along: deflate, shuffle, fletcher32, szip, nbit, scaleoffset and
 # lzf. Others are loaded from plugins.
 KNOWN_FILTERS = {1, 2, 3, 4, 5, 6, 32000}
 
 
-class Hdf5Rows(SourceDefaults):
-    """Reader of a data set.
-
-    Parameters
-    ----------
-    archive : Archive
-        What the file holds.
-    name : str
-        The data set.
-    turned : bool
-        Whether rows are stored as columns.
-    """
+class Hdf5Rows(HandleReader):
+    """Reader of a data set; `turned` says that rows are stored as columns."""
 
     def __init__(self, archive: Archive, name: str, turned: bool) -> None:
         self._handle = LazyHandle(_open_dataset, archive.path, name)
@@ -57,23 +52,9 @@ class Hdf5Rows(SourceDefaults):
         rows: NDArray[Any] = dataset[:, start:stop].T if self._turned else dataset[start:stop]
         return rows
 
-    def close(self) -> None:
-        """Close the file."""
-        self._handle.close()
-
 
 def open_hdf5(path: Path, variable: str | None, *, matlab: bool = False) -> Reader:
-    """Return the reader of one data set.
-
-    Parameters
-    ----------
-    path : Path
-        The file.
-    variable : str or None
-        The data set; None for the only one that can be meant.
-    matlab : bool
-        Whether MatLab wrote the file, so that data sets are stored column by column.
-    """
+    """Return the reader of one data set, of the only one that can be meant if none is named."""
     archive = list_hdf5(path, matlab=matlab)
     chosen = archive.choose_matrix(variable)
     if chosen.kind == "sparse":
@@ -156,10 +137,46 @@ def _load_dataset(path: Path, name: str, *, matlab: bool) -> Any:
     return array.T if matlab else array
 
 
+def list_mat(path: Path) -> Archive:
+    """Return the arrays of a ``.mat`` file of any version."""
+    if _is_hdf5(path):
+        return list_hdf5(path, matlab=True)
+    variables = [
+        Variable(name, shape, KINDS.get(kind, "number"))
+        for name, shape, kind in scipy.io.whosmat(path)
+    ]
+    return Archive(path, tuple(variables), _load_mat)
+
+
+def _open_mat(path: Path, choice: Choice) -> Reader:
+    if _is_hdf5(path):
+        return open_hdf5(path, choice.variable, matlab=True)
+    archive = list_mat(path)
+    return LoadedRows(archive, archive.choose_matrix(choice.variable).name)
+
+
+def _is_hdf5(path: Path) -> bool:
+    with open(path, "rb") as handle:
+        return handle.read(len(HDF5_HEAD)) == HDF5_HEAD
+
+
+def _load_mat(path: Path, name: str) -> Any:
+    loaded = scipy.io.loadmat(path, variable_names=[name])[name]
+    return loaded if is_sparse(loaded) else np.asarray(loaded)
+
+
 HDF5 = Format(
     (".h5", ".hdf5"),
     each_file(lambda path, choice: open_hdf5(path, choice.variable)),
     choices=("variable",),
     extra="hdf5",
     modules=("h5py",),
+)
+MAT = Format(
+    (".mat",),
+    each_file(_open_mat),
+    choices=("variable",),
+    extra="hdf5",
+    modules=("scipy.io",),
+    load_labels=lambda path: list_mat(path).load_labels(),
 )

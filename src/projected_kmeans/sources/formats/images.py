@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from projected_kmeans.sources.file_format import Format, files_together
-from projected_kmeans.sources.file_reader import explain_errors
+from projected_kmeans.sources.file_rows import explain_errors
 from projected_kmeans.sources.protocol import SourceDefaults, UnreadableFile
 from projected_kmeans.thread_pool import ThreadPool
 
@@ -36,13 +36,8 @@ N_THREADS = 4
 class ImageRows(SourceDefaults):
     """Reader of images; a row has the bytes of all pixels, three bytes a pixel in colour.
 
-    Parameters
-    ----------
-    paths : sequence of Path
-        The images in the order of the rows. If any is in colour, grey ones become RGB too.
-        Transparency is left out.
-    size : (int, int), optional
-        Width and height to which all images are resized; without it all must have one size.
+    If any image is in colour, grey ones become RGB too. Transparency is left out. `size` is the
+    width and height to which all images are resized; without it all must have one size.
     """
 
     dtype: np.dtype[Any] = np.dtype(np.uint8)
@@ -57,11 +52,11 @@ class ImageRows(SourceDefaults):
         self._mode = "L"
         first: tuple[int, int] | None = None
         for path in paths:
-            mode, found = _read_header(path)
-            first = first or found
-            if size is None and found != first:
+            mode, extents = _read_header(path)
+            first = first or extents
+            if size is None and extents != first:
                 raise UnreadableFile(
-                    f"{path} has {found[0]} x {found[1]} pixels and {paths[0]} has "
+                    f"{path} has {extents[0]} x {extents[1]} pixels and {paths[0]} has "
                     f"{first[0]} x {first[1]}; give images of one size, or image_size=(width, "
                     "height)"
                 )

@@ -14,10 +14,10 @@ import numpy as np
 import scipy
 
 from projected_kmeans.sources.file_format import Choice, Format, each_file
-from projected_kmeans.sources.file_reader import Reader
+from projected_kmeans.sources.file_rows import Reader
 from projected_kmeans.sources.formats.archives import Archive, LoadedRows, Variable
 from projected_kmeans.sources.formats.npy import MappedArray, MappedRows, read_npy_header
-from projected_kmeans.sources.memory_at_hand import check_asked
+from projected_kmeans.sources.memory import check_asked
 from projected_kmeans.sources.protocol import UnreadableFile, check_matrix
 
 # The arrays that scipy.sparse.save_npz writes for every sparse format, and the name under which
@@ -43,10 +43,10 @@ def list_npz(path: Path) -> Archive:
                 shape, dtype, _ = read_npy_header(handle)
             kind = "number" if dtype.kind in "biufc" else "text" if dtype.kind == "U" else "other"
             variables.append(Variable(member.removesuffix(".npy"), shape, kind))
-    names = {one.name for one in variables}
+    names = {held.name for held in variables}
     if names >= SPARSE_MEMBERS or names >= CSR_MEMBERS:
         shape = tuple(_load_member(path, "shape").tolist())
-        others = [one for one in variables if one.name not in SPARSE_PARTS]
+        others = [held for held in variables if held.name not in SPARSE_PARTS]
         variables = [Variable(SPARSE_NAME, shape, "sparse"), *others]
     return Archive(path, tuple(variables), _load_member)
 

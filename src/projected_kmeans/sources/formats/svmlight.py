@@ -18,12 +18,10 @@ from projected_kmeans.messages import first_line
 from projected_kmeans.sources.file_format import Format, files_together
 from projected_kmeans.sources.formats.text_index import whole_lines
 from projected_kmeans.sources.protocol import SourceDefaults, UnreadableFile
-from projected_kmeans.sources.sparse_layout import check_sparse
+from projected_kmeans.sources.row_layout import check_sparse, find_pieces
 
 # Text is parsed in pieces of 1 MB, so a single row costs the parsing of 1 MB.
 PIECE_BYTES = 2**20
-
-
 # More columns than this (2^24) and than the bytes of the files are taken for a damaged index: every
 # center of a fit would have as many numbers.
 MANY_COLUMNS = 2**24
@@ -32,33 +30,20 @@ MANY_COLUMNS = 2**24
 class SvmlightRows(SourceDefaults):
     """Reader of svmlight files; rows are CSR of float64.
 
-    Indices are zero-based if any file has an index 0, and one-based otherwise.
-
-    Parameters
-    ----------
-    paths : sequence of Path
-        The files, in the order of their rows.
-    n_features : int, optional
-        The number of columns; by default the largest index decides.
-    piece_bytes : int, default=2**20
-        Text that is parsed at a time, in bytes.
+    Indices are zero-based if any file has an index 0, and one-based otherwise. Without
+    `n_features`, the largest index decides how many columns there are.
     """
 
     sparse = True
     dtype: np.dtype[Any] = np.dtype(np.float64)
 
-    def __init__(
-        self,
-        paths: Sequence[Path],
-        n_features: int | None = None,
-        piece_bytes: int = PIECE_BYTES,
-    ) -> None:
+    def __init__(self, paths: Sequence[Path], n_features: int | None = None) -> None:
         self._pieces: list[tuple[Path, int, int]] = []
         counts, labels = [], []
         smallest, largest = np.iinfo(np.int64).max, -1
         for path in paths:
             n_before = len(self._pieces)
-            for begin, line, text in _walk_pieces(path, piece_bytes):
+            for begin, line, text in _walk_pieces(path):
                 rows, targets = _parse(text, path, line)
                 if rows.shape[0] == 0:
                     continue
@@ -79,7 +64,8 @@ class SvmlightRows(SourceDefaults):
                 f"{paths[0]} needs {needed} columns, but n_features={n_features}; give at least "
                 "as many"
             )
-        if n_features is None and needed > max(MANY_COLUMNS, sum(map(_size_of, paths))):
+        file_bytes = sum(path.stat().st_size for path in paths)
+        if n_features is None and needed > max(MANY_COLUMNS, file_bytes):
             raise UnreadableFile(
                 f"{paths[0]} has the index {largest}, so that rows would have {needed} columns, "
                 f"more than the file has bytes; check the index, or give n_features={needed}"
@@ -90,14 +76,13 @@ class SvmlightRows(SourceDefaults):
 
     def read(self, start: int, stop: int) -> Any:
         """Return rows of a range."""
-        first = int(np.searchsorted(self._starts[:-1], start, side="right")) - 1
-        last = max(first + 1, int(np.searchsorted(self._starts, stop, side="left")))
         parts = []
-        for path, begin, length in self._pieces[first:last]:
+        pieces = find_pieces(self._starts, start, stop)
+        for path, begin, length in self._pieces[pieces.start : pieces.stop]:
             with open(path, "rb") as handle:
                 handle.seek(begin)
                 parts.append(_parse(handle.read(length), path, None)[0])
-        before = int(self._starts[first])
+        before = int(self._starts[pieces.start])
         stacked = scipy.sparse.vstack([self._as_rows(part) for part in parts], format="csr")
         return stacked[start - before : stop - before]
 
@@ -110,14 +95,10 @@ class SvmlightRows(SourceDefaults):
         return rows
 
 
-def _size_of(path: Path) -> int:
-    return path.stat().st_size
-
-
-def _walk_pieces(path: Path, n_bytes: int) -> Iterator[tuple[int, int, bytes]]:
+def _walk_pieces(path: Path) -> Iterator[tuple[int, int, bytes]]:
     """Yield pieces of whole lines, with the number of bytes and of lines before each."""
     begin = line = 0
-    for text in whole_lines(path, 0, n_bytes):
+    for text in whole_lines(path, 0, PIECE_BYTES):
         yield begin, line, text
         begin, line = begin + len(text), line + text.count(b"\n")
 

@@ -1,6 +1,7 @@
 """``.csv`` and ``.tsv`` files, parsed by pyarrow if it is installed and by NumPy otherwise.
 
-The text is not kept in memory: `text_index` knows where the lines of any range of rows lie.
+The text is not kept in memory: `text_index` knows where the lines of any range of rows lie. Columns
+that are not features are read as text by the csv module, because ids and labels may be words.
 """
 
 from __future__ import annotations
@@ -8,66 +9,50 @@ from __future__ import annotations
 import csv
 import importlib
 import io
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from projected_kmeans.optional_packages import load_extra
 from projected_kmeans.sources.feature_columns import choose_columns
-from projected_kmeans.sources.file_format import Choice, Format, each_file
-from projected_kmeans.sources.formats.text_columns import load_text_labels, named_text_columns
+from projected_kmeans.sources.file_format import Choice, Format, NamedColumns, each_file
 from projected_kmeans.sources.formats.text_index import (
+    BYTE_ORDER_MARK,
     TextIndex,
+    find_header,
     index_text,
     is_number,
     split_lines,
 )
 from projected_kmeans.sources.protocol import SourceDefaults, UnreadableFile
-from projected_kmeans.sources.row_layout import turn_columns
+from projected_kmeans.sources.row_layout import find_pieces, turn_columns
 
 # pyarrow parses 1 MB of text at a time on each of its threads, more if two lines are longer.
 PARSE_BYTES = 2**20
 # Wider text is parsed by NumPy, because pyarrow takes some KB of memory for each column.
 ARROW_COLUMNS = 2**16
-
-
 # What stands for a missing number, besides "nan", which is one.
 HOLES = ("", "NA", "N/A", "na", "n/a", "null", "NULL", "Null", "None", "none")
+# The names of the column of labels among several, the first of these first.
+LABEL_COLUMNS = ("cluster", "label")
 
 
 class TextRows(SourceDefaults):
-    """Reader of delimited text; rows are float64.
-
-    Parameters
-    ----------
-    path : Path
-        The file, in UTF-8.
-    delimiter : str
-        The character between two cells.
-    columns, drop : sequence of str, optional
-        Names of the header to keep, or to leave out.
-    nan_holes : bool, default=False
-        Whether cells without a number are NaN; else they are refused.
-    """
+    """Reader of delimited text in UTF-8; rows are float64."""
 
     dtype: np.dtype[Any] = np.dtype(np.float64)
 
-    def __init__(
-        self,
-        path: Path,
-        delimiter: str,
-        columns: Sequence[str] | None = None,
-        drop: Sequence[str] | None = None,
-        nan_holes: bool = False,
-    ) -> None:
+    def __init__(self, path: Path, delimiter: str, choice: Choice) -> None:
         self._path = path
-        self._nan_holes = nan_holes
+        self._nan_holes = choice.nan_holes
         self._delimiter = delimiter
         self._index = index_text(path, delimiter)
         header = self._index.header
-        self._kept = choose_columns(header, columns, drop, str(path))
+        self._kept = choose_columns(header, choice.columns, choice.drop, str(path))
         kept = range(self._index.n_cells) if self._kept is None else self._kept
         self.shape = (self._index.n_rows, len(kept))
         self.feature_names = None if header is None else tuple(header[column] for column in kept)
@@ -86,8 +71,9 @@ class TextRows(SourceDefaults):
     def _read_text(self, start: int, stop: int) -> tuple[bytes, int]:
         """Return the lines of a range of rows, and the number of lines before them."""
         index: TextIndex = self._index
-        first, last = index.find(start, stop)
-        begin, end = int(index.offsets[first]), int(index.offsets[last])
+        pieces = find_pieces(index.rows, start, stop)
+        first = pieces.start
+        begin, end = int(index.offsets[first]), int(index.offsets[pieces.stop])
         with open(self._path, "rb") as handle:
             handle.seek(begin)
             text = handle.read(end - begin)
@@ -180,15 +166,63 @@ def _read_number(cell: str) -> float:
     return np.nan if cell.strip() in HOLES else float(cell)
 
 
-def open_text(path: Path, delimiter: str, choice: Choice) -> TextRows:
-    """Return the reader of what was chosen of a text file."""
-    return TextRows(path, delimiter, choice.columns, choice.drop, choice.nan_holes)
+def load_text_labels(path: Path, delimiter: str) -> NDArray[Any]:
+    """Return one label a line: as integers, else as floats, else as text.
+
+    The first line is left out as a header if it is the only one that is not a number. Of several
+    columns the one that is called "cluster", or else "label", is read: our own files call the
+    labels "cluster" if the ids are called "label".
+    """
+    text = path.read_bytes().removeprefix(BYTE_ORDER_MARK).decode("utf-8")
+    table = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
+    lines = [(table.line_num, cells) for cells in table if cells]
+    head = lines[0][1] if lines else []
+    named = [head.index(name) for name in LABEL_COLUMNS if name in head and len(head) > 1]
+    column, width = (named[0], len(head)) if named else (0, 1)
+    labels = []
+    for number, cells in lines[1:] if named else lines:
+        if len(cells) != width:
+            advice = f"give {width}" if named else "give one label, or a header that has 'label'"
+            raise UnreadableFile(f"{path} has {len(cells)} cells on line {number}; {advice}")
+        labels.append(cells[column].strip())
+    if len(labels) > 1 and not is_number(labels[0]) and all(map(is_number, labels[1:])):
+        labels = labels[1:]
+    for kind in (np.int64, np.float64):
+        try:
+            return np.array(labels, dtype=kind)
+        except ValueError:
+            continue
+    return np.array(labels)
+
+
+def named_text_columns(delimiter: str) -> NamedColumns:
+    """Return how columns of text with this delimiter are found by their names in the header."""
+    return NamedColumns(
+        names=partial(_list_names, delimiter),
+        walk=partial(_walk_column, delimiter),
+        arrow_type=lambda path, name: load_extra("pyarrow", "parquet", str(path)).string(),
+    )
+
+
+def _list_names(delimiter: str, path: Path) -> Sequence[str]:
+    return find_header(path, delimiter)[0] or ()
+
+
+def _walk_column(delimiter: str, path: Path, name: str) -> Iterator[str]:
+    header, offset, _ = find_header(path, delimiter)
+    column = (header or ()).index(name)
+    with open(path, "rb") as handle:
+        handle.seek(offset)
+        text = io.TextIOWrapper(handle, encoding="utf-8", newline="")
+        for cells in csv.reader(text, delimiter=delimiter):
+            if cells:
+                yield cells[column].strip()
 
 
 def _format_of(extension: str, delimiter: str) -> Format:
     return Format(
         (extension,),
-        each_file(lambda path, choice: open_text(path, delimiter, choice)),
+        each_file(lambda path, choice: TextRows(path, delimiter, choice)),
         choices=("columns", "drop"),
         load_labels=lambda path: load_text_labels(path, delimiter),
         named_columns=named_text_columns(delimiter),

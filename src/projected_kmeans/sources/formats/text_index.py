@@ -29,17 +29,10 @@ BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 @dataclass(frozen=True, eq=False)
 class TextIndex:
-    """Where the rows of a file lie.
+    """Where the rows of a file lie, each with `n_cells` cells.
 
-    Attributes
-    ----------
-    header : tuple of str or None
-        The names of the columns.
-    n_rows, n_cells : int
-        The number of rows, and of cells in each row.
-    offsets, rows, lines : ndarray of int64
-        Each entry stands at the start of a line: the number of bytes, rows and lines before it.
-        The last entry is the end of the file.
+    Each entry of ``offsets``, ``rows`` and ``lines`` stands at the start of a line: the number of
+    bytes, rows and lines before it. The last entry is the end of the file.
     """
 
     header: tuple[str, ...] | None
@@ -49,27 +42,12 @@ class TextIndex:
     rows: NDArray[np.int64]
     lines: NDArray[np.int64]
 
-    def find(self, start: int, stop: int) -> tuple[int, int]:
-        """Return the two entries between which the rows start, ..., stop - 1 lie."""
-        first = int(np.searchsorted(self.rows[:-1], start, side="right")) - 1
-        last = int(np.searchsorted(self.rows, stop, side="left"))
-        return first, max(last, first + 1)
-
 
 @dataclass(frozen=True, eq=False)
 class Lines:
-    """Lines of a text.
+    """For each line of a text: its end in bytes, whether it is not empty, and its cells.
 
-    Attributes
-    ----------
-    ends : ndarray of int64
-        Where each line ends, in bytes.
-    filled : ndarray of bool
-        Whether it is not empty.
-    n_cells : ndarray of int64
-        Its number of cells.
-    open_quotes : ndarray of bool
-        Whether a quote is still open at its end.
+    ``open_quotes`` says whether a quote is still open at its end.
     """
 
     ends: NDArray[np.int64]
@@ -98,15 +76,7 @@ def split_lines(text: bytes, delimiter: str) -> Lines:
 
 
 def index_text(path: Path, delimiter: str) -> TextIndex:
-    """Scan a file once; raise if a line has more or fewer cells than the first one.
-
-    Parameters
-    ----------
-    path : Path
-        The file, in UTF-8.
-    delimiter : str
-        The character between two cells.
-    """
+    """Scan a file in UTF-8 once; raise if a line has more or fewer cells than the first one."""
     header, offset, line = find_header(path, delimiter)
     entries = [(offset, 0, line)]
     first_line = width = 0

@@ -1,7 +1,13 @@
-"""Zarr stores of versions 2 and 3, read by the zarr package; a store is a folder."""
+"""Zarr stores of versions 2 and 3, read by the zarr package; a store is a folder.
+
+A codec is named by the store and found by the zarr package among all that is installed. Some of
+them run code that the store brings along (pickle), so the metadata is searched before the zarr
+package sees it, and only codecs on a list are let through.
+"""
 
 from __future__ import annotations
 
+import json
 import math
 import sys
 from collections.abc import Iterator
@@ -14,10 +20,9 @@ from numpy.typing import NDArray
 
 from projected_kmeans.optional_packages import load_extra
 from projected_kmeans.sources.file_format import Choice, Format, each_file
-from projected_kmeans.sources.file_reader import LazyHandle
+from projected_kmeans.sources.file_rows import HandleReader, LazyHandle
 from projected_kmeans.sources.formats.archives import Archive, Variable
-from projected_kmeans.sources.formats.zarr_codecs import check_codecs
-from projected_kmeans.sources.protocol import SourceDefaults, UnreadableFile, check_matrix
+from projected_kmeans.sources.protocol import UnreadableFile, check_matrix
 
 # A folder with one of these files is a store: the first two in version 2, the last in version 3.
 STORE_FILES = (".zarray", ".zgroup", "zarr.json")
@@ -26,17 +31,25 @@ STORE_FILES = (".zarray", ".zgroup", "zarr.json")
 # A damaged shape asks for far more: reading them takes for ever, and they are all the same.
 MISSING_CHUNKS = 1000
 
+METADATA_FILES = (".zarray", ".zgroup", ".zmetadata", "zarr.json")
+# Larger metadata (64 MB) would be a fault: an array is described in one KB.
+LONGEST_METADATA = 2**26
+DEEPEST_GROUP = 32
 
-class ZarrRows(SourceDefaults):
-    """Reader of an array.
+KNOWN_CODECS = frozenset(
+    (
+        *("bytes", "endian", "transpose", "sharding_indexed"),
+        *("blosc", "gzip", "zlib", "zstd", "lz4", "bz2", "lzma"),
+        *("shuffle", "delta", "packbits", "bitround", "quantize", "fixedscaleoffset"),
+        *("scale_offset", "cast_value", "astype"),
+        *("crc32", "crc32c", "adler32", "fletcher32", "jenkins_lookup3"),
+        *("vlen-utf8", "vlen-bytes", "vlen-array", "json2", "msgpack2", "categorize", "base64"),
+    )
+)
 
-    Parameters
-    ----------
-    archive : Archive
-        What the store holds.
-    name : str
-        The array; empty if the store itself is an array.
-    """
+
+class ZarrRows(HandleReader):
+    """Reader of an array; its name is empty if the store itself is an array."""
 
     def __init__(self, archive: Archive, name: str) -> None:
         self._handle = LazyHandle(_open_array, archive.path, name)
@@ -51,10 +64,6 @@ class ZarrRows(SourceDefaults):
     def read(self, start: int, stop: int) -> NDArray[Any]:
         """Return rows of a range."""
         return np.asarray(self._handle.get()[start:stop])
-
-    def close(self) -> None:
-        """Close the store."""
-        self._handle.close()
 
 
 def _check_chunks(folder: Path, array: Any, where: str) -> None:
@@ -78,8 +87,8 @@ def list_zarr(path: Path) -> Archive:
     if not arrays:
         raise UnreadableFile(f"{path} holds no array; save one under the name X")
     variables = [
-        Variable(name, tuple(one.shape), "number" if _is_numeric(one) else "other")
-        for name, one in sorted(arrays.items())
+        Variable(name, tuple(array.shape), "number" if _is_numeric(array) else "other")
+        for name, array in sorted(arrays.items())
     ]
     return Archive(path, tuple(variables), _load_array)
 
@@ -118,6 +127,54 @@ def _open_array(path: Path, name: str) -> Any:
 
 def _load_array(path: Path, name: str) -> NDArray[Any]:
     return np.asarray(_open_array(path, name)[...])
+
+
+def check_codecs(store: Path) -> None:
+    """Raise if any array of a store names a codec that is not on the list."""
+    for file, document in _walk_metadata(store, DEEPEST_GROUP):
+        for codec in _find_codecs(document):
+            if str(codec).removeprefix("numcodecs.") not in KNOWN_CODECS:
+                raise UnreadableFile(
+                    f"{file} names the codec {str(codec)[:40]!r}, which is not known to be safe; "
+                    "write the store with another one, such as zstd or blosc"
+                )
+
+
+def _walk_metadata(folder: Path, depth: int) -> Iterator[tuple[Path, Any]]:
+    """Yield the metadata of a group, and of all groups and arrays in it."""
+    kinds = set()
+    for file in (folder / name for name in METADATA_FILES):
+        if not file.is_file():
+            continue
+        if file.stat().st_size > LONGEST_METADATA:
+            raise UnreadableFile(f"{file} has more than 64 MB of metadata; write the store again")
+        document = json.loads(file.read_bytes())
+        node = document.get("node_type") if isinstance(document, dict) else None
+        kinds.add("array" if file.name == ".zarray" or node == "array" else "group")
+        yield file, document
+    if kinds == {"array"}:
+        return  # folders of an array hold chunks
+    if not depth:
+        raise UnreadableFile(f"{folder} lies more than {DEEPEST_GROUP} groups deep; copy it out")
+    for inner in folder.iterdir() if folder.is_dir() else ():
+        if inner.is_dir():
+            yield from _walk_metadata(inner, depth - 1)
+
+
+def _find_codecs(document: Any) -> Iterator[Any]:
+    """Yield the names of codecs in metadata of versions 2 and 3, also consolidated and nested."""
+    if isinstance(document, list):
+        for part in document:
+            yield from _find_codecs(part)
+    if not isinstance(document, dict):
+        return
+    for key, value in document.items():
+        if key == "attributes" or key.endswith(".zattrs"):
+            continue  # what users wrote
+        if key in ("compressor", "filters", "codecs", "index_codecs") and value is not None:
+            for codec in value if isinstance(value, list) else [value]:
+                yield codec.get("id", codec.get("name")) if isinstance(codec, dict) else codec
+        yield from _find_codecs(value)
 
 
 def _is_store(path: Path) -> bool:

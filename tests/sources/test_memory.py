@@ -1,4 +1,4 @@
-"""The sentence for an allocation that failed: what was asked for, how much there is, what to do."""
+"""How much memory there is, and the sentence if data asks for more or an allocation fails."""
 
 from __future__ import annotations
 
@@ -13,16 +13,47 @@ import pytest
 import scipy.sparse
 
 from projected_kmeans import ProjectedKMeans, _native, open_rows
-from projected_kmeans.sources import memory_shortage
-from projected_kmeans.sources.memory_shortage import (
+from projected_kmeans.sources import memory
+from projected_kmeans.sources.memory import (
     MemoryShortage,
+    available_memory,
+    check_asked,
     describe_shortage,
     explain_shortage,
     memory_left,
+    show_size,
 )
 from projected_kmeans.sources.protocol import UnreadableFile
 
 pytest.importorskip("resource", reason="limits of processes are POSIX's")
+
+
+def test_some_memory_is_available() -> None:
+    """The machine that runs the tests has more than 10 MB left, or does not say."""
+    assert available_memory() > 1e7
+
+
+def test_more_than_there_is_gives_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The sentence says what was asked for, how much there is and what to do."""
+    monkeypatch.setattr(memory, "available_memory", lambda: 2.5e9)
+    check_asked(2.4e9, 10**8, "X")
+    with pytest.raises(
+        UnreadableFile, match=r"^X takes 3 GB of memory, but 2.5 GB are at hand; free some memory"
+    ):
+        check_asked(3e9, 10**8, "X")
+
+
+def test_more_than_a_file_can_hold_gives_one_sentence() -> None:
+    """Whatever memory there is, a file of 100 bytes cannot be packed from 1 TB."""
+    with pytest.raises(UnreadableFile, match=r"^X asks for 1e\+03 GB of memory in a file of 100 b"):
+        check_asked(1e12, 100, "X")
+
+
+def test_sizes_are_shown_in_units() -> None:
+    """Three digits and a unit of 1000."""
+    assert show_size(15.36e9) == "15.4 GB"
+    assert show_size(3000) == "3 KB"
+    assert show_size(17) == "17 bytes"
 
 
 @pytest.mark.parametrize(
@@ -42,7 +73,7 @@ def test_a_shortage_says_what_is_known(
     monkeypatch: pytest.MonkeyPatch, error: Exception, parts: list[str]
 ) -> None:
     """The sentence has the size and the reason if they are known, and no empty parentheses."""
-    monkeypatch.setattr(memory_shortage, "memory_left", lambda: 3e9)
+    monkeypatch.setattr(memory, "memory_left", lambda: 3e9)
     told = describe_shortage(error)
     for part in parts:
         assert part in str(told)
@@ -63,7 +94,7 @@ def test_the_sentence_of_a_kernel_is_kept() -> None:
 
 def test_a_silent_system_is_no_number(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where nobody tells how much memory there is, the sentence has no number."""
-    monkeypatch.setattr(memory_shortage, "memory_left", lambda: float("inf"))
+    monkeypatch.setattr(memory, "memory_left", lambda: float("inf"))
     assert "more memory was asked for than this machine gives;" in str(
         describe_shortage(MemoryError())
     )
@@ -83,8 +114,8 @@ def test_other_errors_pass() -> None:
 
 def test_the_least_of_all_limits_is_left(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """A container may have less memory than its machine; a limit that says "max" is none."""
-    monkeypatch.setattr(memory_shortage, "CONTAINER", tmp_path)
-    monkeypatch.setattr(memory_shortage, "available_memory", lambda: 5e9)
+    monkeypatch.setattr(memory, "CONTAINER", tmp_path)
+    monkeypatch.setattr(memory, "available_memory", lambda: 5e9)
     assert memory_left() <= 5e9
     (tmp_path / "memory.max").write_text("3000000\n")
     (tmp_path / "memory.current").write_text("1000000\n")
@@ -117,7 +148,7 @@ def test_a_mapping_without_memory_is_no_damaged_file(
         raise OSError(errno.ENOMEM, "Cannot allocate memory")
 
     monkeypatch.setattr(mmap, "mmap", fail)
-    monkeypatch.setattr(memory_shortage, "memory_left", lambda: 3e3)
+    monkeypatch.setattr(memory, "memory_left", lambda: 3e3)
     with pytest.raises((MemoryError, UnreadableFile)) as caught:
         open_rows(tmp_path / "rows.npy").read(0, 5)
     assert isinstance(caught.value, MemoryError)
