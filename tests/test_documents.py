@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 import math
 import os
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 import pytest
@@ -19,8 +19,10 @@ from projected_kmeans.documents import (
     NotNegative,
     ParameterName,
     Seconds,
+    Shape,
     Share,
     Size,
+    Sizes,
     decode_json,
     from_document,
     join_arrays,
@@ -28,7 +30,7 @@ from projected_kmeans.documents import (
     split_arrays,
     to_document,
 )
-from projected_kmeans.results import Floats
+from projected_kmeans.results import Clustering, Floats
 
 
 @dataclass(frozen=True)
@@ -215,3 +217,107 @@ def test_an_array_of_any_type_is_taken() -> None:
     """A field that names no element type takes any array."""
     found = join_arrays(NDArray[Any], "array-0", {"array-0": np.arange(3)}, "the numbers")
     assert found.tolist() == [0, 1, 2]
+
+
+# --- the shapes of arrays ------------------------------------------------------------------------
+
+PARTITION = Clustering(
+    np.array([0, 1, 1], np.int32), np.zeros((2, 4)), np.ones(2), 1.5, 9.0, 1, True
+)
+SIZES: Sizes = {"rows": 3, "columns": 4, "clusters": 2}
+
+
+def join(value: Any, sizes: Sizes = SIZES) -> Any:
+    """Take a value apart and read it with these sizes."""
+    parts = split_arrays(value)
+    return join_arrays(type(value), parts.document, parts.arrays, "the part", sizes)
+
+
+def test_a_partition_of_the_rows_is_taken() -> None:
+    """A partition with the right shapes and ranges is usable, also with no rows at all."""
+    assert join(PARTITION).inertia == 1.5
+    empty = replace(PARTITION, labels=np.empty(0, np.int32))
+    assert len(join(empty, {**SIZES, "rows": 0}).labels) == 0
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"labels": np.array([0, 1, 2], np.int32)},
+        {"labels": np.array([0, -1, 1], np.int32)},
+        {"labels": np.array([0, 1], np.int32)},
+        {"labels": np.array([[0, 1, 1]], np.int32)},
+        {"labels": np.array(1, np.int32)},
+        {"labels": np.empty(0, np.int32)},
+        {"centers": np.zeros((2, 3))},
+        {"centers": np.full((2, 4), np.nan)},
+        {"mass": np.ones(3)},
+        {"center_weights": np.ones(3)},
+        {"center_weights": np.full(2, np.inf)},
+        {"inertia": -1.0},
+        {"inertia": np.inf},
+        {"sum_of_squares": np.nan},
+        {"n_iter": -1},
+        {"history": (1.0, np.nan)},
+    ],
+    ids=str,
+)
+def test_any_other_partition_is_refused(change: dict[str, Any]) -> None:
+    """Each wrong shape, number or label is noticed."""
+    with pytest.raises(ValueError, match="the part is damaged"):
+        join(replace(PARTITION, **change))
+
+
+@dataclass(frozen=True)
+class Lists:
+    """Which clusters are near to each; or nothing."""
+
+    near: Annotated[
+        NDArray[np.int64],
+        Shape(("clusters", "any"), below="clusters", distinct=True, may_be_empty=True),
+    ]
+
+
+@dataclass(frozen=True)
+class Search:
+    """A partition of another space, and lists or none."""
+
+    inside: Annotated[Clustering, {"rows": 3, "columns": None}]
+    lists: Lists | None = None
+
+
+@pytest.mark.parametrize(
+    ("near", "is_taken"),
+    [
+        (np.empty((0, 0), np.int64), True),
+        (np.array([[0, 1], [1, 0]]), True),
+        (np.array([[0], [0]]), True),
+        (np.array([[0, 0], [1, 0]]), False),
+        (np.array([[0, 1]]), False),
+        (np.array([[0, 2], [1, 0]]), False),
+        (np.array([0, 1]), False),
+    ],
+    ids=str,
+)
+def test_lists_name_different_clusters(near: NDArray[np.int64], is_taken: bool) -> None:
+    """A cluster lists no cluster twice, and there may be no lists at all."""
+    search = Search(PARTITION, Lists(near))
+    if is_taken:
+        np.testing.assert_array_equal(join(search).lists.near, near)
+    else:
+        with pytest.raises(ValueError, match="near has shape"):
+            join(search)
+
+
+def test_a_field_may_have_other_sizes() -> None:
+    """What a field holds has the sizes that its annotation says, and any where that is None."""
+    sizes = {"rows": 9, "columns": 9, "clusters": 2}
+    assert join(Search(PARTITION), sizes).lists is None
+    with pytest.raises(ValueError, match="labels has shape"):
+        join(Search(replace(PARTITION, labels=np.zeros(9, np.int32))), sizes)
+
+
+def test_a_shape_needs_its_sizes() -> None:
+    """To read a value without the sizes of its arrays is a mistake that is noticed."""
+    with pytest.raises(KeyError, match="rows"):
+        join(PARTITION, {})

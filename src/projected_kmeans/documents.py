@@ -3,8 +3,10 @@
 Every file that the package writes as JSON and reads again goes through here: models, results,
 reports, checkpoints and stored experiments. msgspec checks each value against the type of its
 field, and against the range that types such as `Count` add, so that a damaged or foreign file is
-refused with one sentence and never becomes an object of the wrong shape. JSON has no NaN and no
-infinity, and msgspec refuses both. Of a key that occurs twice, the last value counts.
+refused with one sentence and never becomes an object of the wrong shape. Arrays beside a document
+are checked against the type and the `Shape` of their field, because kernels rely on these, and a
+forged file may have the right checksum. JSON has no NaN and no infinity, and msgspec refuses both.
+Of a key that occurs twice, the last value counts.
 """
 
 from __future__ import annotations
@@ -15,7 +17,16 @@ import sys
 from collections.abc import Collection, Mapping
 from dataclasses import asdict, dataclass, is_dataclass
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple, TypeAlias, TypeVar, get_args, get_origin
+from typing import (
+    Annotated,
+    Any,
+    NamedTuple,
+    TypeAlias,
+    TypeVar,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
 
 import msgspec
 import numpy as np
@@ -38,6 +49,41 @@ ParameterName: TypeAlias = Annotated[str, Meta(pattern="^[A-Za-z_][A-Za-z0-9_]*$
 
 # No document of this package comes near this size; a larger file is not read at all.
 MAX_BYTES = 2**28
+
+
+# What names of sizes stand for in a stored value, such as {"rows": 150, "clusters": 3}; None is any
+# number. The annotation of a field that holds a dataclass may name other sizes for what is in it.
+Sizes: TypeAlias = Mapping[str, int | None]
+
+
+@dataclass(frozen=True)
+class Shape:
+    """What an array of a stored value must be, as the annotation of its field.
+
+    Its numbers must be finite. If they are indices, they are ``below`` the size of that name, not
+    negative, and ``distinct`` along the last axis if that is said.
+    """
+
+    sizes: tuple[str, ...]  # the name of the size of each axis; "any" for one of any size
+    below: str | None = None
+    distinct: bool = False
+    may_be_empty: bool = False
+
+    def allows(self, array: NDArray[Any], sizes: Sizes) -> bool:
+        """Return whether an array is such a one."""
+        if self.may_be_empty and array.shape[:1] == (0,):
+            return True
+        wanted = [{"any": None, **sizes}[name] for name in self.sizes]
+        if array.ndim != len(wanted) or any(
+            size not in (None, length) for size, length in zip(wanted, array.shape, strict=True)
+        ):
+            return False
+        if self.below is None or array.size == 0:
+            return bool(np.isfinite(array).all())
+        stop, ascending = sizes[self.below], np.sort(array, axis=-1)
+        in_range = stop is None or (ascending.min() >= 0 and ascending.max() < stop)
+        repeats = self.distinct and (ascending[..., 1:] == ascending[..., :-1]).any()
+        return bool(in_range and not repeats)
 
 
 class SplitValue(NamedTuple):
@@ -190,14 +236,15 @@ def split_arrays(value: Any) -> SplitValue:
 
 
 def join_arrays(
-    kind: type[Value], document: Any, arrays: Mapping[str, NDArray[Any]], where: str
+    kind: type[Value],
+    document: Any,
+    arrays: Mapping[str, NDArray[Any]],
+    where: str,
+    sizes: Sizes | None = None,
 ) -> Value:
     """Return the value that `split_arrays` took apart; raise a ValueError where it does not fit.
 
-    Examples
-    --------
-    >>> join_arrays(dict[str, np.ndarray], {"sums": "array-0"}, {"array-0": np.ones(2)}, "sums")
-    {'sums': array([1., 1.])}
+    Arrays in dataclasses must have the `Shape` of their field with these sizes.
     """
 
     def find_array(wanted: Any, name: Any) -> Any:
@@ -211,9 +258,25 @@ def join_arrays(
         return arrays[name]
 
     try:
-        return msgspec.convert(document, kind, dec_hook=find_array)
+        value = msgspec.convert(document, kind, dec_hook=find_array)
+        _check_shapes(value, sizes or {})
     except (msgspec.ValidationError, RecursionError) as error:
         raise ValueError(f"{where} is damaged ({_describe(error)}); fit again") from error
+    return value
+
+
+def _check_shapes(value: Any, sizes: Sizes) -> None:
+    """Raise if an array in a dataclass does not have the `Shape` that the type of its field has."""
+    if not is_dataclass(value):
+        return
+    for name, hint in get_type_hints(type(value), include_extras=True).items():
+        part, inside = getattr(value, name), sizes
+        for mark in getattr(hint, "__metadata__", ()):
+            if isinstance(mark, Mapping):
+                inside = {**sizes, **mark}
+            elif isinstance(mark, Shape) and part is not None and not mark.allows(part, sizes):
+                raise msgspec.ValidationError(f"{name} has shape {part.shape} or other numbers")
+        _check_shapes(part, inside)
 
 
 def _dtype_of(wanted: Any) -> np.dtype[Any] | None:

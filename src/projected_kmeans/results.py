@@ -5,10 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import NamedTuple, TypeAlias
+from typing import Annotated, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
+
+from projected_kmeans.documents import Count, NotNegative, Shape
 
 Floats: TypeAlias = NDArray[np.float64]
 Labels: TypeAlias = NDArray[np.int32]
@@ -22,18 +24,18 @@ OnPass: TypeAlias = Callable[[int, float], bool]
 class Clustering:
     """A partition, its means and its inertia, all in one space."""
 
-    labels: Labels  # the cluster of every row
+    labels: Annotated[Labels, Shape(("rows",), below="clusters")]  # the cluster of every row
     # The weighted mean of every cluster. A cluster without weight keeps its previous center. If
     # rows were labelled once more at the end, the means before that.
-    centers: Floats
-    mass: Floats  # the total weight of every cluster; its number of rows if rows have no weights
-    inertia: (
-        float  # F, the weighted sum of squared distances of rows to the center of their cluster
-    )
-    sum_of_squares: float  # of the weighted rows, the paper's ||A||_F^2
-    n_iter: int = 0  # passes that changed the partition
+    centers: Annotated[Floats, Shape(("clusters", "columns"))]
+    # The total weight of every cluster; its number of rows if rows have no weights.
+    mass: Annotated[Floats, Shape(("clusters",))]
+    # F, the weighted sum of squared distances of rows to the center of their cluster.
+    inertia: NotNegative
+    sum_of_squares: NotNegative  # of the weighted rows, the paper's ||A||_F^2
+    n_iter: Count = 0  # passes that changed the partition
     converged: bool = False  # before the solver reached its maximum number of iterations
-    history: tuple[float, ...] = ()  # the inertia after each of these passes
+    history: tuple[NotNegative, ...] = ()  # the inertia after each of these passes
     # The most that the inertia can differ from its exact value, proven; infinity if unknown.
     inertia_error: float = math.inf
     settled: bool = False  # every row is known to have the label of a nearest center
@@ -42,7 +44,7 @@ class Clustering:
     total_inertia: float = math.nan  # of all rows about the best single center; NaN if unknown
     # What centers weigh if they stand for their rows: the mass, or the length of the sum of the
     # rows of a cluster if rows and centers have length one. None if unknown.
-    center_weights: Floats | None = None
+    center_weights: Annotated[Floats | None, Shape(("clusters",))] = None
 
 
 class Lifted(NamedTuple):

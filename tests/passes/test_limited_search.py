@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ import scipy.sparse
 from projected_kmeans.blocks.column_scan import scan_columns
 from projected_kmeans.blocks.memory_blocks import open_blocks
 from projected_kmeans.passes.limited_search import LimitedSearch
+from projected_kmeans.passes.nearest import NOTHING
 from projected_kmeans.passes.problem import Problem
 from projected_kmeans.passes.size_limits import SizeLimits
 from tests import reference
@@ -60,7 +62,7 @@ def test_weights_keep_the_limits() -> None:
     search = LimitedSearch(make_problem(X, weights), limits)
     search.assign(CENTERS, labels, keep_ties=True)
     assert limits.hold(np.bincount(labels, weights, minlength=5))
-    assert search.remembered.size == 0
+    assert search.remembered is NOTHING
 
 
 @pytest.mark.parametrize("n_threads", [1, 3])
@@ -69,9 +71,9 @@ def test_remembered_prices_lead_to_labels_as_good(n_threads: int) -> None:
     problem = make_problem(X, n_threads=n_threads, block_rows=7)
     first, labels = LimitedSearch(problem, LIMITS), np.zeros(60, np.int32)
     first.assign(CENTERS, labels, keep_ties=False)
-    assert first.remembered.shape == (5,)
+    assert first.remembered.prices.shape == (5,)
     later = LimitedSearch(problem, LIMITS)
-    later.remembered = first.remembered.copy()
+    later.remembered = copy.deepcopy(first.remembered)
     moved, one, other, fresh = CENTERS + 0.1, labels.copy(), labels.copy(), labels.copy()
     first.assign(moved, one, keep_ties=True)
     later.assign(moved, other, keep_ties=True)
@@ -79,7 +81,7 @@ def test_remembered_prices_lead_to_labels_as_good(n_threads: int) -> None:
     LimitedSearch(problem, LIMITS).assign(moved, fresh, keep_ties=True)
     assert measure(one, moved) == pytest.approx(measure(fresh, moved), rel=1e-9)
     first.restart()
-    assert first.remembered.size == 0
+    assert first.remembered is NOTHING
 
 
 def test_distances_are_those_of_the_nearest_centers() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterator
 from typing import Any
 
@@ -20,7 +21,7 @@ from projected_kmeans.blocks.unit_length import UnitRows
 from projected_kmeans.passes import pruned_search
 from projected_kmeans.passes.center_graph import MAX_UNGROUPED, find_neighbours
 from projected_kmeans.passes.frame import Frame
-from projected_kmeans.passes.nearest import PATIENCE, NearestSearch, divide_centers
+from projected_kmeans.passes.nearest import NOTHING, PATIENCE, NearestSearch, divide_centers
 from projected_kmeans.passes.problem import Problem
 from projected_kmeans.search.lloyd import run_lloyd
 from tests import reference
@@ -439,7 +440,7 @@ def test_rows_meet_the_centers_around_their_cluster(kind: str, block_rows: int |
         expected = expect(X, centers, list_neighbours(problem, centers), labels)
         search.assign(centers, labels, keep_ties=True)
         np.testing.assert_array_equal(labels, expected)
-        assert search.remembered.size == 0
+        assert search.remembered is NOTHING
     assert search.n_distances == 3 * 2000 * NEAR
 
 
@@ -497,10 +498,9 @@ def test_what_is_remembered_goes_on_in_another_search() -> None:
     search, later = NearestSearch(problem, K, NEAR), NearestSearch(problem, K, NEAR)
     search.keep_lists()
     search.assign(first, labels, keep_ties=True)
-    assert search.remembered.shape == (K, NEAR)
-    np.testing.assert_array_equal(search.remembered, list_neighbours(problem, first))
+    np.testing.assert_array_equal(search.remembered.lists, list_neighbours(problem, first))
     later.keep_lists()
-    later.remembered = search.remembered.copy()
+    later.remembered = copy.deepcopy(search.remembered)
     other, anew = labels.copy(), labels.copy()
     fresh = NearestSearch(problem, K, NEAR)
     for centers in move(3, X[500 : 500 + K].copy(), 0.1, 0.01, 0.01):
@@ -509,8 +509,8 @@ def test_what_is_remembered_goes_on_in_another_search() -> None:
         fresh.assign(centers, anew, keep_ties=True)
         np.testing.assert_array_equal(other, labels)
     assert not np.array_equal(anew, labels)  # lists of other centers, as this test wants them
-    later.remembered = np.empty(0)
-    assert later.remembered.size == 0
+    later.remembered = NOTHING
+    assert later.remembered is NOTHING
 
 
 def test_a_look_at_all_centers_is_followed_by_new_lists() -> None:
@@ -524,7 +524,7 @@ def test_a_look_at_all_centers_is_followed_by_new_lists() -> None:
     assert not np.array_equal(missed, labels)  # or this test would show nothing
     search.look_at_all()
     assert search.looks_at_all
-    assert search.remembered.size == 0
+    assert search.remembered is NOTHING
     search.assign(first, labels, keep_ties=True)
     assert not search.looks_at_all
     np.testing.assert_array_equal(labels, missed)
@@ -542,7 +542,7 @@ def test_a_restart_makes_new_lists() -> None:
     search.keep_lists()
     search.assign(first, labels, keep_ties=True)
     search.restart()
-    assert search.remembered.size == 0
+    assert search.remembered is NOTHING
     centers = X[900 : 900 + K].copy()
     expected = expect(X, centers, list_neighbours(problem, centers), labels)
     search.assign(centers, labels, keep_ties=True)

@@ -29,6 +29,10 @@ FITS: dict[str, tuple[dict[str, Any], tuple[tuple[str, int], ...]]] = {
         {"projection": "sign", "n_components": 5, "solver": "hartigan"},
         (("cluster", 3),),
     ),
+    "orss06": (
+        {"projection": "sign", "n_components": 5, "solver": "orss06", "n_init": 3},
+        (("cluster", 2),),
+    ),
 }
 
 

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from projected_kmeans.blocks.column_scan import scan_columns
 from projected_kmeans.blocks.memory_blocks import open_blocks
 from projected_kmeans.passes.limited_search import LimitedSearch
-from projected_kmeans.passes.nearest import NearestSearch
+from projected_kmeans.passes.nearest import NearestSearch, Remembered
 from projected_kmeans.passes.problem import Problem
 from projected_kmeans.passes.size_limits import SizeLimits
 from projected_kmeans.results import Clustering, FitState
@@ -497,9 +497,9 @@ def make_level(kind: str) -> LevelSearch:
     return LevelSearch(problem, centers, effort, 2, search=search)
 
 
-def store(state: LevelState) -> LevelState:
+def store(state: LevelState, level: LevelSearch) -> LevelState:
     """Return a state as it comes back from a file."""
-    return decode_value(LevelState, encode_value(copy.deepcopy(state)))
+    return decode_value(LevelState, encode_value(copy.deepcopy(state)), level.sizes)
 
 
 def assert_same(found: Clustering, whole: Clustering) -> None:
@@ -519,14 +519,14 @@ def test_every_state_goes_on_to_the_same_bits(kind: str, monkeypatch: pytest.Mon
     while not level.ended:
         level.advance()
         if not level.ended:
-            states.append(store(level.state()))
+            states.append(store(level.state(), level))
     whole = level.result()
     assert len(states) >= 3
     if KINDS[kind].get("swap_rounds") and "limited" not in kind:
         assert any(len(state.labels_before) for state in states)
     for state in states:
         later = make_level(kind)
-        later.resume(store(state))
+        assert later.resume(store(state, later))
         assert later.n_passes == state.n_passes
         assert_same(run_to_end(later), whole)
 
@@ -638,14 +638,18 @@ def test_nothing_is_stored_after_a_stop(tmp_path: Path) -> None:
         {"labels": np.zeros(699, np.int32)},
         {"references": np.zeros((23, 6))},
         {"references": np.full((24, 6), np.nan)},
-        {"offsets": np.zeros(3)},
-        {"totals": np.zeros((2, 24, 2))},
+        {"references": np.zeros((24, 6), np.float32)},
+        {"inertia": 1.0},
+        {"inertia": None},
         {"history": (1.0,)},
+        {"history": (np.nan,)},
         {"ahead": np.zeros((23, 6))},
         {"ahead": np.full((24, 6), np.inf)},
         {"momentum": np.nan},
-        {"remembered": np.full((24, 5), 24.0)},
-        {"remembered": np.zeros((3, 5))},
+        {"remembered": Remembered(lists=np.full((24, 5), 24, np.int32))},
+        {"remembered": Remembered(lists=np.zeros((24, 5), np.int32))},
+        {"remembered": Remembered(lists=np.arange(15, dtype=np.int32).reshape(3, 5))},
+        {"remembered": Remembered(prices=np.zeros(3))},
         {"labels_before": np.full(700, 24, np.int32)},
         {"labels_before": np.zeros(3, np.int32)},
         {"n_passes": -1},

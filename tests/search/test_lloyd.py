@@ -318,10 +318,10 @@ def test_a_state_goes_on_to_the_same_bits(n_near: int, weighted: bool, momentum:
     problem = make_problem(X, weights)
     whole, states, begin = follow_states(problem, centers, n_near, momentum)
     assert len(states) > 4
-    assert (states[-1].remembered.size > 0) == (n_near > 0)
+    assert (states[-1].remembered.lists.size > 0) == (n_near > 0)
     for state in states:
         lloyd = begin()
-        lloyd.resume(copy.deepcopy(state))
+        assert lloyd.resume(copy.deepcopy(state))
         while lloyd.step():
             pass
         found = lloyd.result()
@@ -435,9 +435,9 @@ def test_a_pass_that_looks_too_far_is_taken_back() -> None:
     assert lloyd.step()
     state = copy.deepcopy(lloyd.state())
     far = Lloyd(make_problem(X), X[:5].copy(), max_iter=300)
-    far.resume(replace(state, ahead=state.ahead[::-1] + 100.0, momentum=1.0))
+    assert far.resume(replace(state, ahead=state.ahead[::-1] + 100.0, momentum=1.0))
     near = Lloyd(make_problem(X), X[:5].copy(), max_iter=300)
-    near.resume(replace(state, ahead=np.empty(0), momentum=1.0))
+    assert near.resume(replace(state, ahead=np.empty(0), momentum=1.0))
     assert far.step()
     assert near.step()
     np.testing.assert_array_equal(far.labels, near.labels)

@@ -83,7 +83,7 @@ RANGES = ColumnRanges(np.zeros(5), np.ones(5))
 def open_file(folder: Path, *, in_memory: bool = True) -> tuple[SketchFile, Run]:
     """Open the sketch of a run in a folder."""
     run = Run(Monitor(), Checkpoint(CheckpointFolder(folder, {"data": "mine"})))
-    return SketchFile(run, ROWS.shape, ROWS.dtype, in_memory=in_memory), run
+    return SketchFile(run, ROWS.shape, ROWS.dtype, 5, in_memory=in_memory), run
 
 
 def store(folder: Path, *stops: int, in_memory: bool = True) -> None:

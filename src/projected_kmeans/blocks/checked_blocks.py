@@ -17,13 +17,14 @@ from projected_kmeans.blocks.block_source import BlockSource, WrappedBlocks
 from projected_kmeans.blocks.column_scan import ColumnRanges, ColumnScan, scan_columns
 from projected_kmeans.blocks.memory_blocks import open_blocks
 from projected_kmeans.blocks.tasks import Block, OnBlock, Task
+from projected_kmeans.documents import Count
 
 
 @dataclass(frozen=True)
 class CheckedRows:
     """How many rows, from the first on, are known to be finite, and the ranges of their columns."""
 
-    n_rows: int
+    n_rows: Count
     ranges: ColumnRanges
 
 

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
+from typing import Annotated
 
 import numpy as np
+from msgspec import Meta
 
 from projected_kmeans import _native
 from projected_kmeans.blocks.block_source import BlockSource
 from projected_kmeans.blocks.tasks import Block, OnBlock, Task, maximum, minimum
 from projected_kmeans.checks import squares_overflow
+from projected_kmeans.documents import Shape
 from projected_kmeans.results import Floats
 
 
@@ -18,19 +21,10 @@ from projected_kmeans.results import Floats
 class ColumnRanges:
     """The smallest and the largest value of every column, or bounds on them."""
 
-    minimum: Floats
-    maximum: Floats
-    squared_norm: float = np.inf  # the largest sum of squares of a row; infinity if unknown
-
-    def fits(self, n_columns: int) -> bool:
-        """Return whether these can be ranges of so many columns, in case they were stored."""
-        shapes = {self.minimum.shape, self.maximum.shape}
-        return (
-            shapes == {(n_columns,)}
-            and bool(np.isfinite(self.minimum).all() and np.isfinite(self.maximum).all())
-            and bool((self.minimum <= self.maximum).all())
-            and self.squared_norm >= 0
-        )
+    minimum: Annotated[Floats, Shape(("columns",))]
+    maximum: Annotated[Floats, Shape(("columns",))]
+    # The largest sum of squares of a row; infinity if unknown.
+    squared_norm: Annotated[float, Meta(ge=0)] = np.inf
 
 
 def scan_columns(

@@ -9,10 +9,9 @@ import math
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from functools import partial
 from importlib.metadata import version
 from types import FunctionType
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,9 +20,8 @@ from projected_kmeans import _native
 from projected_kmeans.blocks.array_hashes import hash_arrays
 from projected_kmeans.blocks.block_source import BlockSource
 from projected_kmeans.certificates.certificate import Certificate
-from projected_kmeans.documents import Seconds, from_document
+from projected_kmeans.documents import NotNegative, Seconds, Shape, from_document
 from projected_kmeans.passes.problem import Problem
-from projected_kmeans.passes.stored_partitions import are_centers, is_partition
 from projected_kmeans.projections.map_protocol import MapTransformer, Transformer
 from projected_kmeans.results import Clustering, Floats, Labels
 from projected_kmeans.running.checkpoint import Checkpoint, Run
@@ -54,12 +52,15 @@ RESULT = "result"
 class Finished:
     """What a fit ends with: the partition of the sketch, and the result in the original space."""
 
-    sketched: Clustering
+    # Of the sketch labels are not stored, and how many columns it has is known from here.
+    sketched: Annotated[Clustering, {"rows": 0, "columns": None}]
     polished: Clustering
     certificate: Certificate | None = None  # None if no proof was asked for
     # Rows that were set aside because they are far, ascending; the largest distance of the others.
-    trimmed: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, np.int64))
-    trim_distance: float | None = None
+    trimmed: Annotated[NDArray[np.int64], Shape(("any",), below="rows")] = field(
+        default_factory=lambda: np.empty(0, np.int64)
+    )
+    trim_distance: NotNegative | None = None
 
     def trim(self, share: float, original: Problem, weights: Floats | None) -> Finished:
         """Return what passes over the original rows that set far rows aside make of the partition.
@@ -132,7 +133,8 @@ def recall_result(
     part = checkpoint.folder.read(RESULT)
     if part is None:
         return None
-    finished = checkpoint.decode(RESULT, part, Finished, partial(_fits, shape, n_clusters))
+    sizes = {"rows": shape[0], "columns": shape[1], "clusters": n_clusters}
+    finished = checkpoint.decode(RESULT, part, Finished, sizes)
     if finished is None or not recall_map(checkpoint, projection):
         return None
     checkpoint.folder.clear(RESULT, MAP)  # a process may have been killed before it did that
@@ -143,18 +145,6 @@ def recall_result(
     except ValueError:
         pass  # they are damaged, but no result needs them
     return finished
-
-
-def _fits(shape: tuple[int, int], n_clusters: int, finished: Finished) -> bool:
-    """Return whether this can be the end of a fit to rows of that shape."""
-    sketched, far = finished.sketched, finished.trimmed  # labels of the sketch were not stored
-    rows_exist = far.ndim == 1 and (far.size == 0 or 0 <= far.min() <= far.max() < shape[0])
-    return (
-        bool(rows_exist)
-        and is_partition(finished.polished, shape, n_clusters)
-        and are_centers(sketched.mass, (n_clusters,))
-        and are_centers(sketched.centers, sketched.centers.shape)
-    )
 
 
 def _describe_run(

@@ -54,7 +54,7 @@ def _solve(recipe: Recipe, n_times: int, sketch: Problem, run: Run) -> Clusterin
         return _prove_optimum(recipe, sketch, run)
     ended: list[Clustering] = []
     for index in range(n_times):
-        known = run.recall(f"solved-{index}", Clustering)
+        known = run.recall(f"solved-{index}", Clustering, sketch.sizes(recipe.n_clusters))
         if known is None:
             with run.monitor.step("cluster", n_times, index):
                 known = _solve_once(recipe, sketch, index)

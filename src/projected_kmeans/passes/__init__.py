@@ -21,7 +21,6 @@ means as many threads as OpenMP allows, and ``weights=None`` counts every row on
     labelling          labels of new rows and distances to their centers, block by block
     ranked_rows        the first rows of every cluster by a key, such as the distance to the center
     cluster_columns    how columns of clusters differ from those of all rows
-    stored_partitions  whether arrays from a checkpoint can be a partition of the rows at hand
     scoring            the paper's measures F, F~ and P, the indicator matrix, and how much two
                        clusterings agree (public)
 

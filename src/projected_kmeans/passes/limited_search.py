@@ -15,7 +15,7 @@ from projected_kmeans import _native
 from projected_kmeans.blocks.element_types import compute_type
 from projected_kmeans.blocks.tasks import Block, Task, fill
 from projected_kmeans.passes.frame import LIMITS, Frame
-from projected_kmeans.passes.nearest import NOTHING
+from projected_kmeans.passes.nearest import NOTHING, Remembered
 from projected_kmeans.passes.problem import Nearness, Problem
 from projected_kmeans.passes.size_limits import SizeLimits, find_prices, fit_weights, repair_sizes
 from projected_kmeans.results import Floats, Labels
@@ -43,8 +43,8 @@ class LimitedSearch:
         self.neighbours: Labels | None = None
         self.sees_all, self.looks_at_all, self.follows_centers = True, False, False
         self._last: Floats = np.empty((0, 0))
-        # The prices (k,) of the last pass, with which the next begins; empty before the first pass,
-        # and if rows have weights.
+        # The prices of the last pass, with which the next begins; none before the first pass, and
+        # if rows have weights.
         self.remembered = NOTHING
 
     def assign(
@@ -60,11 +60,11 @@ class LimitedSearch:
         distances, exponent = _measure_all(self._problem, centers)
         weights = self._problem.weights
         if weights is None:
-            start = np.ldexp(self.remembered, exponent)
+            start = np.ldexp(self.remembered.prices, exponent)
             choice = find_prices(distances, None, self._limits, start, self._problem.n_threads)
             found = repair_sizes(distances, choice, self._limits)
             prices = np.ldexp(found.prices, -exponent)
-            self.remembered = prices if np.isfinite(prices).all() else NOTHING
+            self.remembered = Remembered(prices=prices) if np.isfinite(prices).all() else NOTHING
             labels[...] = found.labels
         else:
             before, n_threads = np.asarray(labels), self._problem.n_threads

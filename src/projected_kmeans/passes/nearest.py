@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, NamedTuple, Protocol
+from typing import Annotated, Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +20,7 @@ from projected_kmeans import _native
 from projected_kmeans.blocks.element_types import compute_type
 from projected_kmeans.blocks.row_arrays import walk_entries
 from projected_kmeans.blocks.tasks import Block, Task, add, update
+from projected_kmeans.documents import Shape
 from projected_kmeans.passes.center_graph import (
     MAX_UNGROUPED,
     find_middles,
@@ -35,9 +37,6 @@ from projected_kmeans.passes.problem import (
 )
 from projected_kmeans.passes.pruned_search import PrunedCenters, is_moderate, is_worthwhile
 from projected_kmeans.results import Floats, Labels
-
-# What a search remembers whose labels depend on the centers alone.
-NOTHING: Floats = np.empty(0)
 
 # Each row keeps 16 lower bounds of two bytes, one for each group of centers (Yinyang k-means). The
 # kernel compares a row with four centers at once, so that the size of a group is a multiple of it.
@@ -68,13 +67,30 @@ GROUPS_OF_FIRST_PASS, FIRST_CENTERS = 2, 128
 SLACK = 1e-5
 
 
+@dataclass(frozen=True)
+class Remembered:
+    """What labels of the next pass may depend on beside the centers; a checkpoint stores it."""
+
+    # (k, m): the near centers of each, if rows meet the same ones in all further passes.
+    lists: Annotated[
+        Labels, Shape(("clusters", "any"), below="clusters", distinct=True, may_be_empty=True)
+    ] = field(default_factory=lambda: np.empty((0, 0), np.int32))
+    # (k,): the prices of clusters, if these have limits of their sizes.
+    prices: Annotated[Floats, Shape(("clusters",), may_be_empty=True)] = field(
+        default_factory=lambda: np.empty(0)
+    )
+
+
+# What a search remembers whose labels depend on the centers alone.
+NOTHING = Remembered()
+
+
 class Search(Protocol):
     """Finds the nearest center of every row, pass after pass."""
 
     near: Nearness | None  # the distances of all rows in the last pass, if that measured them
     neighbours: Labels | None  # (k, m): near centers in the last pass, each center itself first
-    # What labels of the next pass may depend on beside the centers. A checkpoint stores it.
-    remembered: Floats
+    remembered: Remembered
     # Whether the next pass compares rows with all centers, whatever later ones do.
     looks_at_all: bool
     sees_all: bool  # whether every pass compares rows with all centers
@@ -156,15 +172,15 @@ class NearestSearch:
         self.restart()
 
     @property
-    def remembered(self) -> Floats:
+    def remembered(self) -> Remembered:
         """The lists of near centers, if they stay."""
-        return NOTHING if self._neighbours is None else self._neighbours.astype(np.float64)
+        return NOTHING if self._neighbours is None else Remembered(lists=self._neighbours)
 
     @remembered.setter
-    def remembered(self, stored: Floats) -> None:
+    def remembered(self, stored: Remembered) -> None:
         self._neighbours, self._bounds = None, None
-        if stored.size:
-            self._keep(stored.astype(np.int32))
+        if stored.lists.size:
+            self._keep(stored.lists)
 
     def restart(self) -> None:
         """Forget bounds and lists."""

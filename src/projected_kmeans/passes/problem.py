@@ -15,6 +15,7 @@ from projected_kmeans.blocks.block_source import BlockSource
 from projected_kmeans.blocks.column_scan import ColumnRanges
 from projected_kmeans.blocks.element_types import compute_type
 from projected_kmeans.blocks.tasks import Block, Task, fill, first, merge_ranked, read, update
+from projected_kmeans.documents import Sizes
 from projected_kmeans.passes.frame import Frame
 from projected_kmeans.passes.moments import Moments
 from projected_kmeans.passes.ranked_rows import no_rows
@@ -220,6 +221,11 @@ def assign_block(
 @dataclass(frozen=True)
 class Problem(SummedRows):
     """What stays the same while a solver runs."""
+
+    def sizes(self, n_clusters: int) -> Sizes:
+        """Return the sizes that arrays of a stored partition of these rows must have."""
+        n_rows, n_columns = self.source.shape
+        return {"rows": n_rows, "columns": n_columns, "clusters": n_clusters}
 
     def assign(
         self,

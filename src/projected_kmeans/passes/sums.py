@@ -133,20 +133,6 @@ class ClusterSums:
         self._labels = labels
         return self._sums.adding(labels, before)
 
-    @property
-    def parts(self) -> tuple[Floats, Floats]:
-        """The sums on their grids: offsets (2, k, columns), and weights and squares (3, k, 2).
-
-        They can be stored and given to `resume` later. They are empty for clusterwise sums, which
-        are taken from the labels again.
-        """
-        return self._sums.offsets, self._sums.totals
-
-    def resume(self, offsets: Floats, totals: Floats, labels: Labels) -> None:
-        """Continue from the `parts` of sums over these labels that had the same references."""
-        self.adding(labels)  # remembers the labels, from which sums may be taken again
-        self._sums.offsets, self._sums.totals = offsets, totals
-
     def moments(self) -> Moments:
         """Return the sums of the rows added so far.
 
@@ -371,7 +357,6 @@ class ClusterwiseSums:
     """
 
     def __init__(self, rows: SummedRows, references: References) -> None:
-        self.offsets, self.totals = np.empty((2, 0, 0)), np.empty((3, 0, 2))
         self._rows, self._references = rows, references
 
     def adding(self, labels: Labels, before: Labels | None = None) -> Task:

@@ -75,6 +75,7 @@ class ColumnSampling(LearnedTransformer):
 
     dimension_rule: ClassVar[str] = "boutsidis2009-columns"
     drops_columns: ClassVar[bool] = True
+    learnt: ClassVar[tuple[str, ...]] = ("columns_", "scales_", "probabilities_")
 
     def __init__(
         self,

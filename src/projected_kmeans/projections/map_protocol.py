@@ -109,6 +109,8 @@ class MapTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
     dimension_rule: ClassVar[str] = DEFAULT_RULE
     # Whether the sketch may be finite although a row holds NaN or infinity in some column.
     drops_columns: ClassVar[bool] = False
+    # The attributes that `learn` sets, numbers and arrays of numbers. A checkpoint stores them.
+    learnt: ClassVar[tuple[str, ...]] = ()
     # d, t, and the key that fixes all randomness, which `fit_shape` sets.
     n_features_in_: int
     n_components_: int

@@ -253,6 +253,16 @@ class SpectralProjection(LearnedTransformer):
     """
 
     dimension_rule: ClassVar[str] = "cohen2015-svd"
+    learnt: ClassVar[tuple[str, ...]] = (
+        "n_components_",
+        "n_hashed_columns_",
+        "n_sampled_rows_",
+        "components_",
+        "singular_values_",
+        "mean_",
+        "lost_variance_",
+        "next_variance_",
+    )
     n_components_: int
 
     def __init__(

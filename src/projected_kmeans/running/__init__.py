@@ -25,6 +25,9 @@ Promises
 - A run that is killed and started again ends with the same bits. Each part of a checkpoint is
   complete, carries a checksum and the hash of its run, and is true by itself, so the order in which
   parts are written does not matter. A damaged part costs time only: its value is computed again.
+- A forged part, whose checksum is right, costs time or another result, and never leads out of
+  memory: `Checkpoint.recall` checks types, ranges and the `Shape` of every array by the annotations
+  of the value's class, and `projections` and `search` try what follows from it.
 - Checkpoints cost little: values wait until 5 s of work would be lost, and until 20 times as long
   as the last write took.
 - Without a folder, `Checkpoint` does nothing: steps need not ask whether there is one.

@@ -13,11 +13,8 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, TypeVar
 
-from projected_kmeans.running.checkpoint_folder import (
-    SUFFIX,
-    CheckpointFolder,
-    warn_of_damage,
-)
+from projected_kmeans.documents import Sizes
+from projected_kmeans.running.checkpoint_folder import CheckpointFolder
 from projected_kmeans.running.monitor import Monitor
 from projected_kmeans.running.part_files import Part
 from projected_kmeans.running.stored_values import decode_value, encode_value
@@ -59,37 +56,38 @@ class Checkpoint:
         self,
         name: str,
         kind: type[Value],
-        fits: Callable[[Value], bool] | None = None,
+        sizes: Sizes | None = None,
         *,
         owner: str | None = None,
     ) -> Value | None:
         """Return a value that was stored; None if it was not, or has another owner.
 
-        A value that does not have the shape of its type, or that ``fits`` refuses, counts as not
-        stored: a warning says so, and the caller computes it again.
+        A value that is not of its type, with arrays of these sizes, counts as not stored: a warning
+        says so, and the caller computes it again.
         """
         part = None if self.folder is None else self.folder.read(name)
         if part is None or part.document.get("owner") != owner:
             return None
-        return self.decode(name, part, kind, fits)
+        return self.decode(name, part, kind, sizes)
 
     def keep(self, name: str, value: Any) -> None:
         """Store a value that does not change any more, when the next write is due."""
         self.write_when_due(name, partial(self.write_now, name, value))
 
     def decode(
-        self, name: str, part: Part, kind: type[Value], fits: Callable[[Value], bool] | None = None
+        self, name: str, part: Part, kind: type[Value], sizes: Sizes | None = None
     ) -> Value | None:
         """Return the value in a part that was read; warn and return None if it cannot be used."""
-        assert self.folder is not None
         try:
-            value = decode_value(kind, part)
+            return decode_value(kind, part, sizes)
         except ValueError:
-            value = None
-        if value is None or not (fits is None or fits(value)):
-            warn_of_damage(self.folder.path / f"{name}{SUFFIX}")
+            self.refuse(name)
             return None
-        return value
+
+    def refuse(self, name: str) -> None:
+        """Warn that a part is ignored, because what it says cannot be."""
+        assert self.folder is not None
+        self.folder.warn_of_damage(name)
 
     def keep_running(self, owner: str, state: Any) -> None:
         """Store the state of a solver, in place of any other, if a write is due.
@@ -155,17 +153,12 @@ class Run:
     monitor: Monitor = field(default_factory=Monitor)
     checkpoint: Checkpoint = field(default_factory=Checkpoint)
 
-    def recall(
-        self, name: str, kind: type[Value], fits: Callable[[Value], bool] | None = None
-    ) -> Value | None:
-        """Return a value that an earlier run stored, and log that; None if there is none.
-
-        A value that ``fits`` refuses counts as not stored.
-        """
-        found = self.checkpoint.recall(name, kind, fits)
-        if found is not None:
+    def recall(self, name: str, kind: type[Value], sizes: Sizes | None = None) -> Value | None:
+        """Return a value that an earlier run stored, and log that; None if there is none."""
+        value = self.checkpoint.recall(name, kind, sizes)
+        if value is not None:
             self.monitor.note("checkpoint: %s is taken as it was stored", name)
-        return found
+        return value
 
     def keep(self, name: str, value: Any) -> None:
         """Store a value, unless the run was stopped: then the value may be incomplete."""

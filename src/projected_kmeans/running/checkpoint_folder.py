@@ -81,6 +81,10 @@ class CheckpointFolder:
             if file.name.endswith((SUFFIX, ARRAY_SUFFIX)) and file not in stay:
                 file.unlink()
 
+    def warn_of_damage(self, name: str) -> None:
+        """Warn that a part is ignored."""
+        warn_of_damage(self._place(name))
+
     def _place(self, name: str) -> Path:
         return self.path / f"{name}{SUFFIX}"
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any, TypeVar
 
-from projected_kmeans.documents import join_arrays, split_arrays
+from projected_kmeans.documents import Sizes, join_arrays, split_arrays
 from projected_kmeans.running.part_files import Part
 
 Value = TypeVar("Value")
@@ -20,7 +20,7 @@ def encode_value(value: Any, **document: Any) -> Part:
     return Part({"value": split.document, **document}, split.arrays)
 
 
-def decode_value(kind: type[Value], part: Part) -> Value:
+def decode_value(kind: type[Value], part: Part, sizes: Sizes | None = None) -> Value:
     """Return the value of a type that `encode_value` wrote into a part.
 
     Examples
@@ -28,4 +28,4 @@ def decode_value(kind: type[Value], part: Part) -> Value:
     >>> decode_value(float, encode_value(0.5))
     0.5
     """
-    return join_arrays(kind, part.document.get("value"), part.arrays, "the checkpoint")
+    return join_arrays(kind, part.document.get("value"), part.arrays, "the checkpoint", sizes)

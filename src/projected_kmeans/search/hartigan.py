@@ -15,7 +15,6 @@ from projected_kmeans import _native
 from projected_kmeans.blocks.element_types import compute_type
 from projected_kmeans.passes.frame import Frame
 from projected_kmeans.passes.problem import Problem
-from projected_kmeans.passes.stored_partitions import is_partition
 from projected_kmeans.results import Clustering, OnPass
 from projected_kmeans.running.checkpoint import RUNNING, Run
 from projected_kmeans.running.monitor import Plateau
@@ -73,8 +72,8 @@ def move_to_plateau(
     problem: Problem, start: Clustering, run: Run, owner: str, *, max_iter: int, inertia_tol: float
 ) -> Clustering:
     """Move single points until a pass gains too little, or go on where a checkpoint has them."""
-    fits = partial(is_partition, shape=problem.source.shape, n_clusters=len(start.mass))
-    state = run.checkpoint.recall(RUNNING, Clustering, fits, owner=owner) or start
+    sizes = problem.sizes(len(start.mass))
+    state = run.checkpoint.recall(RUNNING, Clustering, sizes, owner=owner) or start
     plateau = Plateau(run.monitor.report, inertia_tol, start.inertia)
     plateau.follow(state.history[len(start.history) :])
     run.monitor.skip(len(state.history))

@@ -8,22 +8,23 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from typing import Annotated
 
 import numpy as np
 
 from projected_kmeans.blocks.element_types import compute_type
 from projected_kmeans.blocks.memory_blocks import open_blocks
+from projected_kmeans.documents import Count, NotNegative, Shape, Sizes
 from projected_kmeans.keys import SWAPS
 from projected_kmeans.passes.center_graph import find_neighbours
 from projected_kmeans.passes.frame import Frame
 from projected_kmeans.passes.moments import Moments
 from projected_kmeans.passes.nearest import NearestSearch, Search
 from projected_kmeans.passes.problem import Problem
-from projected_kmeans.passes.stored_partitions import are_labels
 from projected_kmeans.passes.sums import ClusterSums
 from projected_kmeans.results import Clustering, Floats, Labels
 from projected_kmeans.running.checkpoint import RUNNING, Run
-from projected_kmeans.search.lloyd import Lloyd, LloydState, state_fits
+from projected_kmeans.search.lloyd import Lloyd, LloydState
 from projected_kmeans.search.swaps import propose_swaps
 
 # Swaps are proposed after a pass that lowers the inertia by less than this share.
@@ -71,12 +72,13 @@ class LevelState:
     """Where the search of a level stands after a step; it goes on from there to the same bits."""
 
     lloyd: LloydState  # the partition, which swaps may just have changed, and its sums
-    n_passes: int
-    n_trial_passes: int  # passes since the last swaps
-    rounds_left: int  # rounds of swaps that may still be made
-    n_failures: int  # rounds of swaps that were taken back
-    labels_before: Labels  # the partition before swaps that are on trial; empty if none are
-    inertia_before: float | None  # that of ``labels_before``; None if no swaps are on trial
+    n_passes: Count
+    n_trial_passes: Count  # passes since the last swaps
+    rounds_left: Count  # rounds of swaps that may still be made
+    n_failures: Count  # rounds of swaps that were taken back
+    # The partition before swaps that are on trial; empty if none are.
+    labels_before: Annotated[Labels, Shape(("rows",), below="clusters", may_be_empty=True)]
+    inertia_before: NotNegative | None  # that of ``labels_before``; None if no swaps are on trial
     looks_at_all: bool  # rows meet all centers in the next pass
     is_complete: bool  # rows need not meet all centers any more
 
@@ -123,6 +125,11 @@ class LevelSearch:
         self.ended = False
         if not self._rounds_left:
             self._stop_swapping()
+
+    @property
+    def sizes(self) -> Sizes:
+        """The sizes that arrays of a stored state must have."""
+        return self._problem.sizes(len(self.lloyd.centers))
 
     @property
     def inertia(self) -> float:
@@ -234,8 +241,19 @@ class LevelSearch:
             self._is_complete,
         )
 
-    def resume(self, state: LevelState) -> None:
-        """Go on from a state of the same rows and parameters."""
+    def resume(self, state: LevelState) -> bool:
+        """Go on from a state of the same rows and parameters.
+
+        Return False, and change nothing, if what the state says cannot be: it was forged.
+        """
+        last = state.lloyd.inertia if state.inertia_before is None else state.inertia_before
+        on_trial, history = len(state.labels_before) > 0, state.lloyd.history
+        if on_trial == (state.inertia_before is None):
+            return False
+        if history and (last is None or history[-1] < last):
+            return False
+        if not self.lloyd.resume(state.lloyd):
+            return False
         self.n_passes, self._n_trial_passes = state.n_passes, state.n_trial_passes
         self._rounds_left, self._n_failures = state.rounds_left, state.n_failures
         self._labels_before = state.labels_before.copy()
@@ -243,23 +261,10 @@ class LevelSearch:
         self._inertia_before = math.inf if before is None else before
         if not self._rounds_left:
             self._stop_swapping()
-        self.lloyd.resume(state.lloyd)
         self._is_complete = state.is_complete
         if state.looks_at_all:
             self._search.look_at_all()
-
-    def fits(self, state: LevelState) -> bool:
-        """Return whether a state that was stored is one of these rows."""
-        k, (n_rows, n_columns) = len(self.lloyd.centers), self._problem.source.shape
-        before, counts = state.labels_before, (state.n_passes, state.n_trial_passes)
-        last = state.lloyd.inertia if state.inertia_before is None else state.inertia_before
-        return (
-            state_fits(self._problem, (k, n_columns), state.lloyd)
-            and (before.shape == (0,) or are_labels(before, (n_rows,), k))
-            and (len(before) == 0) == (state.inertia_before is None)
-            and (not state.lloyd.history or (last is not None and state.lloyd.history[-1] >= last))
-            and min(*counts, state.rounds_left, state.n_failures) >= 0
-        )
+        return True
 
     def result(self) -> Clustering:
         """Return the best partition so far."""
@@ -291,9 +296,10 @@ def search_level(
     with monitor.step(step, level.max_iter, start, unit_bytes=unit_bytes):
         state = None
         if owner is not None:
-            state = checkpoint.recall(RUNNING, LevelState, level.fits, owner=owner)
-        if state is not None:
-            level.resume(state)
+            state = checkpoint.recall(RUNNING, LevelState, level.sizes, owner=owner)
+        if state is not None and not level.resume(state):
+            checkpoint.refuse(RUNNING)
+        elif state is not None:
             monitor.note("checkpoint: %s goes on after %d passes", owner, level.n_passes)
             monitor.skip(len(level.lloyd.history))
         while not level.ended:

@@ -6,18 +6,18 @@ original rows. What happens on a level is told in `level.py`.
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
+from typing import Annotated
 
 import numpy as np
-from numpy.typing import NDArray
 
 from projected_kmeans.blocks.memory_blocks import open_blocks
+from projected_kmeans.documents import Shape
 from projected_kmeans.keys import SUBSAMPLE, open_stream
 from projected_kmeans.passes.limited_search import LimitedSearch
 from projected_kmeans.passes.problem import Problem
 from projected_kmeans.passes.size_limits import SizeLimits
-from projected_kmeans.passes.stored_partitions import are_centers, is_partition
 from projected_kmeans.results import Clustering, Floats, Lifted
 from projected_kmeans.running.checkpoint import Run
 from projected_kmeans.running.monitor import Stopped
@@ -67,8 +67,7 @@ def search_sketch(
 
     If the run is stopped before the level of all rows, that level still makes one pass.
     """
-    fits = partial(is_partition, shape=sketch.source.shape, n_clusters=recipe.n_clusters)
-    known = run.recall("sketched", Clustering, fits)
+    known = run.recall("sketched", Clustering, sketch.sizes(recipe.n_clusters))
     if known is not None:
         return known
     if recipe.solve is not None:
@@ -86,6 +85,13 @@ def search_sketch(
             found = levels.keep_limits(found, recipe.limits)
     run.keep("sketched", found)
     return found
+
+
+@dataclass(frozen=True)
+class _StoredCenters:
+    """The first centers of a start, or those that a level hands to the next."""
+
+    centers: Annotated[Floats, Shape(("clusters", "columns"))]
 
 
 class _Levels:
@@ -125,10 +131,9 @@ class _Levels:
         seeds = FirstCenters(self._recipe, self._original, problem, run.monitor)
         ended: list[Clustering] = []
         k = self._recipe.n_clusters
-        fits = partial(is_partition, shape=problem.source.shape, n_clusters=k)
         for index in range(approach.n_init):
             name = f"start-{index}"
-            known = run.recall(name, Clustering, fits)
+            known = run.recall(name, Clustering, problem.sizes(k))
             if known is None:
                 try:
                     centers = self._draw(seeds, index)
@@ -142,42 +147,44 @@ class _Levels:
                 break
         return ended[first_of_lowest([each.inertia for each in ended])]
 
-    def _are_centers(self, centers: Floats) -> bool:
-        return are_centers(centers, (self._recipe.n_clusters, self._sketch.source.shape[1]))
+    def _recall_centers(self, name: str) -> Floats | None:
+        sizes = self._sketch.sizes(self._recipe.n_clusters)
+        known = self._run.recall(name, _StoredCenters, sizes)
+        return None if known is None else known.centers
 
     def _draw_in_kernel(self, problem: Problem) -> Floats:
         recipe, run = self._recipe, self._run
         k, n_starts = recipe.n_clusters, self._approach.n_init
-        centers = run.recall("seeding-0", NDArray[np.float64], self._are_centers)
+        centers = self._recall_centers("seeding-0")
         if centers is None:
             with run.monitor.step("seed", k):
                 few = FewRows(problem, k, n_starts, recipe.max_iter, recipe.key)
                 centers = few.find_centers(run.monitor.report)
-            run.keep("seeding-0", centers)
+            run.keep("seeding-0", _StoredCenters(centers))
         return centers
 
     def _draw(self, seeds: FirstCenters, index: int) -> Floats:
         """Return the first centers of a start; raise `Stopped` if the run ends before it begins."""
         run, name = self._run, f"seeding-{index}"
-        centers = run.recall(name, NDArray[np.float64], self._are_centers)
+        centers = self._recall_centers(name)
         if centers is None:
             with run.monitor.step("seed", self._recipe.n_clusters, index):
                 # A stopped run still needs one result, so the first seeding is always finished.
                 report = run.monitor.report_or_leave if index else run.monitor.report
                 centers = seeds.draw(index, report)
-            run.keep(name, centers)
+            run.keep(name, _StoredCenters(centers))
         return centers
 
     def go_on(self, centers: Floats, number: int) -> Clustering:
         """Return what a further level makes of the centers of the one before."""
         run, name, is_last = self._run, f"level-{number}", number == self._last
-        known = None if is_last else run.recall(name, NDArray[np.float64], self._are_centers)
+        known = None if is_last else self._recall_centers(name)
         if known is not None:
             return Clustering(np.empty(0, np.int32), known, np.empty(0), 0.0, 0.0)
         level = LevelSearch(self.open_rows(number), centers, self._choose_effort(number), number)
         found = search_level(level, run, name if is_last else None)
         if not is_last:
-            run.keep(name, found.centers)
+            run.keep(name, _StoredCenters(found.centers))
         return found
 
     def _choose_effort(self, number: int) -> Effort:

@@ -9,16 +9,17 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from typing import Annotated
 
 import numpy as np
 from numpy.typing import NDArray
 
 from projected_kmeans.blocks.element_types import compute_type
 from projected_kmeans.blocks.row_arrays import ChangedEntries
+from projected_kmeans.documents import NotNegative, Shape
 from projected_kmeans.passes.moments import TOLERANCE, Moments
-from projected_kmeans.passes.nearest import NearestSearch, Search
+from projected_kmeans.passes.nearest import NearestSearch, Remembered, Search
 from projected_kmeans.passes.problem import Problem, squared_shift
-from projected_kmeans.passes.stored_partitions import are_centers, are_labels, are_lists
 from projected_kmeans.passes.sums import ClusterSums
 from projected_kmeans.results import Clustering, Floats, Labels, OnPass
 
@@ -40,22 +41,21 @@ MIN_LISTED = 16
 class LloydState:
     """Where Lloyd's method stands after a pass. From it, the method goes on to the same bits.
 
-    Bounds of distances are not part of it, because no label depends on them.
+    Bounds of distances are not part of it, because no label depends on them, and the sums over the
+    partition are not, because rows have the same sums when they are read once more.
     """
 
-    labels: Labels
-    # The sums over the partition: the points that they are about, and their parts on the grids.
-    references: Floats
-    offsets: Floats
-    totals: Floats
-    history: tuple[float, ...]  # inertia after each pass
+    labels: Annotated[Labels, Shape(("rows",), below="clusters")]
+    references: Annotated[Floats, Shape(("clusters", "columns"))]  # points that the sums are about
+    history: tuple[NotNegative, ...]  # inertia after each pass
     # That of the partition, which swaps may have raised above the last of the history. None if the
     # next pass begins at other centers than the means: at ``ahead``.
-    inertia: float | None
+    inertia: NotNegative | None
     shift: float  # how far the last pass moved the centers, squared; NaN if that is not known
-    remembered: Floats  # what the search remembers, see `Search`
-    ahead: Floats  # (k, columns), at which the next pass looks; (0,) if it looks at the means
-    momentum: float  # how far ahead of the means later passes look
+    remembered: Remembered  # by the search
+    # The centers at which the next pass looks; (0,) if it looks at the means.
+    ahead: Annotated[Floats, Shape(("clusters", "columns"), may_be_empty=True)]
+    momentum: NotNegative  # how far ahead of the means later passes look
 
 
 class Lloyd:
@@ -166,11 +166,17 @@ class Lloyd:
             self._ahead, self._momentum = NONE_AHEAD, self._momentum / 2
             before = self._next_labels.copy()
 
-    def resume(self, state: LloydState) -> None:
-        """Go on after the last pass of a state of the same rows and parameters."""
-        self._sums = self._problem.open_sums(state.references)
-        self._sums.resume(state.offsets.copy(), state.totals.copy(), state.labels)
-        self._moments = self._sums.moments()
+    def resume(self, state: LloydState) -> bool:
+        """Go on after the last pass of a state of the same rows and parameters.
+
+        Return False, and change nothing, if the partition does not have the inertia that the state
+        says.
+        """
+        sums = self._problem.open_sums(state.references)
+        moments = sums.update(state.labels)
+        if not (len(state.ahead) if state.inertia is None else moments.inertia == state.inertia):
+            return False
+        self._sums, self._moments = sums, moments
         self.centers, self.inertia = self._moments.means, self._moments.inertia
         self.history, self._shift = list(state.history), state.shift
         self.labels, self._next_labels = state.labels.copy(), state.labels.copy()
@@ -178,6 +184,7 @@ class Lloyd:
         if state.inertia is None:
             self.start_at(state.ahead)
         self.search.remembered = state.remembered
+        return True
 
     def go_on(self) -> None:
         """Make further passes although the last one changed nothing, because the search changes."""
@@ -232,7 +239,6 @@ class Lloyd:
         return LloydState(
             self.labels,
             self._sums.references[:],
-            *self._sums.parts,
             tuple(self.history),
             None if is_moved else self.inertia,
             self._shift,
@@ -340,35 +346,6 @@ def run_lloyd(
         if on_pass is not None and on_pass(len(lloyd.history), lloyd.inertia):
             break
     return lloyd.result()
-
-
-def state_fits(problem: Problem, shape: tuple[int, ...], state: LloydState) -> bool:
-    """Return whether a state that was stored is one of these rows and agrees with itself.
-
-    What kernels rely on is checked: shapes, finite numbers, labels in range.
-    """
-    (n_rows, _), k = problem.source.shape, shape[0]
-    sums = problem.open_sums(state.references) if state.references.shape == shape else None
-    lists, known = state.remembered, [*state.history, state.momentum]
-    known += [] if state.inertia is None else [state.inertia]
-    return (
-        sums is not None
-        and are_labels(state.labels, (n_rows,), k)
-        and are_centers(state.references, shape)
-        and all(map(are_centers, (state.offsets, state.totals), (x.shape for x in sums.parts)))
-        and (state.ahead.shape == NONE_AHEAD.shape or are_centers(state.ahead, shape))
-        and (state.inertia is not None or len(state.ahead) == k)
-        and bool(np.isfinite(lists).all())
-        and (lists.ndim < 2 or are_lists(lists.astype(np.int64), k))
-        and (lists.ndim == 2 or lists.shape in ((0,), (k,)))
-        and all(0 <= number < math.inf for number in known)
-        and _sums_agree(sums, state)
-    )
-
-
-def _sums_agree(sums: ClusterSums, state: LloydState) -> bool:
-    sums.resume(state.offsets.copy(), state.totals.copy(), state.labels)
-    return state.inertia is None or sums.moments().inertia == state.inertia
 
 
 def as_stored(problem: Problem, centers: Floats) -> Floats:

@@ -26,7 +26,6 @@ from projected_kmeans.passes.problem import Problem
 from projected_kmeans.projections.map_protocol import MapTransformer, Transformer, fill_sketch
 from projected_kmeans.results import Floats
 from projected_kmeans.running.checkpoint import Checkpoint, Run
-from projected_kmeans.running.checkpoint_folder import SUFFIX, warn_of_damage
 from projected_kmeans.running.part_files import Part
 from projected_kmeans.search.memory_plan import MemoryPlan
 from projected_kmeans.search.own_solvers import check_weighted_solver
@@ -35,9 +34,6 @@ from projected_kmeans.search.storage import Storage
 
 # The part of a checkpoint that holds what a map has learnt.
 MAP = "map"
-
-# What a map knows before it looks at rows; what is stored must agree with it.
-FIXED = {"n_features_in_", "key_"}
 
 
 class Reduced(NamedTuple):
@@ -101,11 +97,9 @@ def _check_stored_rows(checked: CheckedBlocks, run: Run) -> None:
         run.checkpoint.keep("check", CheckedRows(done, checked.ranges_so_far))
         run.monitor.report(done)
 
-    def fits(known: CheckedRows) -> bool:
-        return 0 <= known.n_rows <= checked.shape[0] and known.ranges.fits(checked.shape[1])
-
-    first, known = 0, run.recall("check", CheckedRows, fits)
-    if known is not None:
+    first, (n_rows, n_columns) = 0, checked.shape
+    known = run.recall("check", CheckedRows, {"columns": n_columns})
+    if known is not None and known.n_rows <= n_rows:
         first = known.n_rows
         checked.resume(known.ranges)
         run.monitor.skip(first)
@@ -199,52 +193,42 @@ def recall_map(checkpoint: Checkpoint, projection: MapTransformer | Transformer 
     if projection is None:
         return True
     part = None if checkpoint.folder is None else checkpoint.folder.read(MAP)
-    if part is None or checkpoint.folder is None:
+    if part is None:
         return False
     before = dict(vars(projection))
     vars(projection).update(part.document | part.arrays)
-    plain = all(isinstance(value, int | float) for value in part.document.values())
-    plain = plain and all(array.dtype.kind in "fiu" for array in part.arrays.values())
-    if plain and isinstance(projection, MapTransformer) and _can_project(projection, before):
+    if isinstance(projection, MapTransformer) and _can_project(projection, part, before):
         return True
     vars(projection).clear()
     vars(projection).update(before)
-    warn_of_damage(checkpoint.folder.path / f"{MAP}{SUFFIX}")
+    checkpoint.refuse(MAP)
     return False
 
 
-def _can_project(projection: MapTransformer, before: Mapping[str, Any]) -> bool:
-    """Return whether a map can use what was stored of it: tried with one row of zeros.
-
-    It may only have gained fitted attributes, which end in an underscore.
-    """
-    after = vars(projection)
-    gained = after.keys() - before.keys()
-    if any(not np.array_equal(after[name], before[name]) for name in before.keys() & FIXED):
+def _can_project(projection: MapTransformer, part: Part, before: Mapping[str, Any]) -> bool:
+    """Return whether a map can use what was stored of it: tried with one row of zeros."""
+    if {*part.document, *part.arrays} != set(projection.learnt):
         return False
-    if any(after[name] is not before[name] for name in before.keys() - FIXED - {"n_components_"}):
-        return False
-    t, components = after["n_components_"], after.get("components_")
-    is_learnt = type(t) is int and components is not None and len(components) == t
-    if not (t == before["n_components_"] or is_learnt):
-        return False
-    if not all(name.isidentifier() and name[0] != "_" and name[-1] == "_" for name in gained):
-        return False
-    if not gained:  # the map has only its shape and its key
+    if not projection.learnt:
         return True
-    out = np.full((1, projection.n_components_), np.nan)
+    plain = all(type(value) in (int, float) for value in part.document.values())
+    plain = plain and all(array.dtype.kind in "fiu" for array in part.arrays.values())
+    t, n_features = projection.n_components_, projection.n_features_in_
+    if not plain or type(t) is not int or not 0 < t <= max(before["n_components_"], n_features):
+        return False
+    out = np.full((1, t), np.nan)
     try:
-        projection.project_block(np.zeros((1, projection.n_features_in_)), out)
+        projection.project_block(np.zeros((1, n_features)), out)
     except (AttributeError, IndexError, TypeError, ValueError):  # arrays of another shape or type
         return False
     return bool(np.isfinite(out).all())
 
 
 def keep_map(checkpoint: Checkpoint, projection: MapTransformer) -> None:
-    """Store what a map has learnt: its fitted attributes."""
+    """Store what a map has learnt."""
     if checkpoint.folder is None:
         return
-    fitted = {name: value for name, value in vars(projection).items() if name.endswith("_")}
-    arrays = {name: fitted.pop(name) for name in list(fitted) if np.ndim(fitted[name])}
-    plain = {name: np.asarray(value).item() for name, value in fitted.items()}
+    learnt = {name: np.asarray(getattr(projection, name)) for name in projection.learnt}
+    plain = {name: value.item() for name, value in learnt.items() if value.ndim == 0}
+    arrays = {name: value for name, value in learnt.items() if value.ndim}
     checkpoint.write_when_due(MAP, partial(checkpoint.folder.write, MAP, Part(plain, arrays)))

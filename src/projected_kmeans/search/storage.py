@@ -15,7 +15,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -59,7 +58,8 @@ class Storage:
         """Return the array to fill, in memory or in a file, or new rows on Dask's workers."""
         if self.run.checkpoint.folder is not None:
             in_memory = self.plan.sketch_in_memory
-            self._stored = SketchFile(self.run, shape, dtype, in_memory=in_memory)
+            n_columns = self.rows.shape[1]
+            self._stored = SketchFile(self.run, shape, dtype, n_columns, in_memory=in_memory)
             self._mapped = None if in_memory else self._stored.array
             return self._stored.array
         if self.plan.sketch_in_memory:
@@ -72,9 +72,6 @@ class Storage:
     def resume_sketch(self, checked: CheckedBlocks) -> int:
         """Return how many rows of the new sketch an earlier run has stored; they are not read."""
         if self._stored is None or self._stored.ranges is None:
-            return 0
-        if not self._stored.ranges.fits(checked.shape[1]):
-            self._stored.start_again()
             return 0
         checked.resume(self._stored.ranges)
         return self._stored.n_rows
@@ -123,8 +120,7 @@ def open_storage(
 class StoredRows:
     """Which rows of a sketch are stored, in stretches, one write each."""
 
-    stops: tuple[int, ...]  # the rows where stretches end
-    digests: tuple[str, ...]  # their hashes
+    stretches: tuple[tuple[int, str], ...]  # the rows where they end, and their hashes
     ranges: ColumnRanges  # of the original columns, of at least these rows
 
 
@@ -132,21 +128,26 @@ class SketchFile:
     """An array that is filled from its first row to its last, and stored on the way.
 
     The file lies in the folder of the run's checkpoint. If ``in_memory`` is true, it is a copy of
-    ``array``, the array to fill. ``ranges`` are those of the original columns, in the ``n_rows``
-    rows that an earlier run has sketched.
+    ``array``, the array to fill. ``ranges`` are those of the ``n_columns`` original columns, in the
+    ``n_rows`` rows that an earlier run has sketched.
     """
 
     def __init__(
-        self, run: Run, shape: tuple[int, int], dtype: np.dtype[Any], *, in_memory: bool
+        self,
+        run: Run,
+        shape: tuple[int, int],
+        dtype: np.dtype[Any],
+        n_columns: int,
+        *,
+        in_memory: bool,
     ) -> None:
         assert run.checkpoint.folder is not None
         self._run, self._path = run, run.checkpoint.folder.array_file(SKETCH)
         self._shape, self._dtype = shape, dtype
-        self._stops: tuple[int, ...] = ()
-        self._digests: tuple[str, ...] = ()
+        self._stretches: tuple[tuple[int, str], ...] = ()
         self._file: NDArray[Any] | None = None
         self.ranges: ColumnRanges | None = None
-        stored = run.recall(SKETCH, StoredRows, partial(_fits, shape[0]))
+        stored = run.recall(SKETCH, StoredRows, {"columns": n_columns})
         if stored is not None:
             self._use(stored)
         self.array = np.empty(shape, dtype) if in_memory else self._open_file()
@@ -156,12 +157,7 @@ class SketchFile:
     @property
     def n_rows(self) -> int:
         """How many rows are stored, by this run or an earlier one."""
-        return self._stops[-1] if self._stops else 0
-
-    def start_again(self) -> None:
-        """Forget the rows that an earlier run has stored."""
-        warn_of_damage(self._path)
-        self._stops, self._digests, self.ranges = (), (), None
+        return self._stretches[-1][0] if self._stretches else 0
 
     def keep(self, n_rows: int, ranges: ColumnRanges) -> None:
         """Store the first ``n_rows`` rows when the next write is due."""
@@ -178,9 +174,8 @@ class SketchFile:
         except OSError as error:
             raise cannot_write(self._path, error) from error
         check_file(file)
-        self._stops += (n_rows,)
-        self._digests += (_hash(self.array[stretch]),)
-        self._run.checkpoint.write_now(SKETCH, StoredRows(self._stops, self._digests, ranges))
+        self._stretches += ((n_rows, _hash(self.array[stretch])),)
+        self._run.checkpoint.write_now(SKETCH, StoredRows(self._stretches, ranges))
 
     def _use(self, stored: StoredRows) -> None:
         """Use the stored rows up to the first stretch that is damaged."""
@@ -189,12 +184,12 @@ class SketchFile:
             warn_of_damage(self._path)
             return
         start = 0
-        for stop, digest in zip(stored.stops, stored.digests, strict=True):
-            if _hash(self._file[start:stop]) != digest:
+        for stop, digest in stored.stretches:
+            inside = start <= stop <= self._shape[0]
+            if not inside or _hash(self._file[start:stop]) != digest:
                 warn_of_damage(self._path)
                 break
-            self._stops += (stop,)
-            self._digests += (digest,)
+            self._stretches += ((stop, digest),)
             start = stop
         self.ranges = stored.ranges if start else None
         self._run.monitor.note("checkpoint: the sketch has %d of %d rows", start, self._shape[0])
@@ -203,13 +198,6 @@ class SketchFile:
         if self._file is None:
             self._file = new_array_file(self._path, self._shape, self._dtype)
         return self._file
-
-
-def _fits(n_rows: int, stored: StoredRows) -> bool:
-    """Return whether this can describe stretches of so many rows."""
-    stops = (0, *stored.stops, n_rows)
-    ascending = all(start <= stop for start, stop in pairwise(stops))
-    return ascending and len(stored.stops) == len(stored.digests)
 
 
 def _hash(rows: NDArray[Any]) -> str:
