@@ -30,8 +30,8 @@ from sklearn import datasets
 from sklearn.preprocessing import normalize
 
 from projected_kmeans import Certificate, ProjectedKMeans
-from projected_kmeans.certificates.efforts import EFFORTS
 from projected_kmeans.certificates.lower_bounds import bound_inertia
+from projected_kmeans.certificates.prover import EFFORTS
 from projected_kmeans.certificates.unit_centers import to_unit_centers
 from projected_kmeans.running.monitor import Monitor
 

@@ -41,9 +41,8 @@ from recording import RESULTS, store_campaign
 from projected_kmeans import Certificate, ProjectedKMeans, certify, kmeans_lower_bound
 from projected_kmeans.blocks.unit_length import to_unit_rows
 from projected_kmeans.certificates.certificate import SMALLEST_INERTIA
-from projected_kmeans.certificates.dense_proof_rows import DenseProofRows
+from projected_kmeans.certificates.proof_rows import prepare_rows
 from projected_kmeans.certificates.semidefinite.proof import MatrixBound
-from projected_kmeans.certificates.sparse_proof_rows import SparseProofRows
 
 KINDS = (
     *("certify", "certify", "certify", "weighted bound", "weighted fit", "cosine fit"),
@@ -138,10 +137,9 @@ def _check_semidefinite(instance: Instance, k: int) -> list[str]:
     if instance.kind == "cosine semidefinite":
         rows = to_unit_rows(rows)
     minimum = ExactCosts(rows, instance.weights).minimum(k)
-    kind = SparseProofRows if instance.sparse else DenseProofRows
     given = scipy.sparse.csr_array(rows) if instance.sparse else rows
     weights = instance.weights if instance.kind.startswith("weighted") else None
-    bound = MatrixBound(kind(given, weights), k)
+    bound = MatrixBound(prepare_rows(given, weights), k)
     seed = int.from_bytes(rows.tobytes()[:4], "little")
     proven = [
         bound.prove(draw_multipliers(seed + i, bound, instance.labels)) for i in range(N_RANDOM)

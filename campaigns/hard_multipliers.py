@@ -1,4 +1,4 @@
-"""Multipliers that try to break a semidefinite proof: random ones, and all iterates of searches."""
+"""Multipliers that try to break a semidefinite proof: random ones, and all iterates of a search."""
 
 from __future__ import annotations
 
@@ -7,10 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from projected_kmeans.certificates.semidefinite.cut_search import CutSearch
 from projected_kmeans.certificates.semidefinite.multipliers import NO_ROW, Multipliers
-from projected_kmeans.certificates.semidefinite.plain_search import PlainSearch
 from projected_kmeans.certificates.semidefinite.proof import MatrixBound
+from projected_kmeans.certificates.semidefinite.search import Search
 
 
 def draw_multipliers(seed: int, bound: MatrixBound, best: NDArray[Any]) -> Multipliers:
@@ -40,14 +39,14 @@ def draw_multipliers(seed: int, bound: MatrixBound, best: NDArray[Any]) -> Multi
 
 
 def prove_iterates(bound: MatrixBound, best: NDArray[Any], seed: int, n_steps: int) -> list[float]:
-    """Return what every iterate of both searches proves, from good labels or random ones."""
+    """Return what every iterate proves, with and without cuts, from good or random labels."""
     if bound.n_clusters == 1 or not bound.total > 0:
         return []
     stream = np.random.default_rng(seed)
     labels = best if seed % 2 else stream.integers(bound.n_clusters, size=len(best))
     proven = []
-    for kind in (PlainSearch, CutSearch):
-        search = kind(bound, labels.astype(np.int32))
+    for cuts in (False, True):
+        search = Search(bound, labels.astype(np.int32), cuts=cuts)
         for step in range(n_steps):
             search.step()
             proven.append(bound.prove(search.multipliers()))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from projected_kmeans import choices
-from projected_kmeans.certificates.efforts import EFFORTS
+from projected_kmeans.certificates.prover import EFFORTS
 from projected_kmeans.projections.maps import MAPS
 from projected_kmeans.search.seeding import SEEDINGS
 from projected_kmeans.sources.format_table import FORMATS

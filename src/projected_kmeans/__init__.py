@@ -20,7 +20,7 @@ _HOMES = {
     "FitState": "results",
     "GaussianProjection": "projections.maps",
     "HadamardProjection": "projections.maps",
-    "LowerBound": "certificates.lower_bounds",
+    "LowerBound": "certificates.certificate",
     "Plan": "estimator.plan_fit",
     "ProjectedKMeans": "estimator.projected_kmeans",
     "Representatives": "estimator.representatives",

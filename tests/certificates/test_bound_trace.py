@@ -14,8 +14,8 @@ from projected_kmeans.certificates.bound_trace import (
     join_traces,
     thin_out,
 )
-from projected_kmeans.certificates.efforts import Effort
 from projected_kmeans.certificates.lower_bounds import bound_inertia
+from projected_kmeans.certificates.prover import ProofEffort
 from projected_kmeans.running.monitor import Monitor
 
 
@@ -60,7 +60,7 @@ def test_joined_traces_rise_in_time() -> None:
 def test_bounds_of_subsets_are_not_recorded() -> None:
     """If the bound comes from subsets, the trace ends with the best certain bound."""
     X = np.random.default_rng(0).normal(size=(2000, 4))
-    effort = Effort(subset_rows=400, max_neighbour_rows=500)
+    effort = ProofEffort(subset_rows=400, max_neighbour_rows=500)
     found = bound_inertia(X, None, 4, effort=effort, key=0, monitor=Monitor(None, 0))
     assert found.method == "sampled"
     assert [bound for _, bound in found.trace] == [found.values["spectral"]]

@@ -1,4 +1,4 @@
-"""The neighbour bound: any dual gives a proof, also from short lists or an unfinished search."""
+"""Neighbour and tightened bound: any dual gives a proof, also from an unfinished search."""
 
 from __future__ import annotations
 
@@ -7,15 +7,18 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from projected_kmeans.certificates.dense_proof_rows import DenseProofRows
-from projected_kmeans.certificates.neighbour_bound import Neighbours, measure_neighbours
+from projected_kmeans.certificates import neighbour_bound
+from projected_kmeans.certificates.neighbour_bound import Neighbours, measure_neighbours, tighten
+from projected_kmeans.certificates.proof_rows import DenseProofRows
 from projected_kmeans.running.deadlines import OutOfTime
 from tests.support.proofs import Patience, draw_instance, open_proof_rows
 
 
 def bound_with_lists(rows: DenseProofRows, length: int) -> float:
     """Return the bound for 5 clusters from lists of a length."""
-    neighbours = measure_neighbours(rows, 5, max_entries=rows.shape[0] * length)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(neighbour_bound, "MAX_LIST_ENTRIES", rows.shape[0] * length)
+        neighbours = measure_neighbours(rows, 5)
     assert neighbours.costs.shape[1] == length
     return neighbours.prove(neighbours.maximise(neighbours.start(rows.squares)))
 
@@ -64,3 +67,25 @@ def test_a_search_that_is_cut_short_gives_a_proof() -> None:
     assert values == sorted(values)
     assert values[0] < values[-1]
     assert all(value <= best * (1 + 1e-12) for value in values)
+
+
+def test_tightening_stops_in_the_middle_of_a_step() -> None:
+    """A search that is cut short proves more than the start, and no more than a whole search."""
+    rows = DenseProofRows(np.random.default_rng(0).normal(size=(300, 4)))
+    whole = measure_neighbours(rows, 5)
+    start = whole.maximise(whole.start(rows.squares))
+    patience = Patience(40.5 * len(whole._pieces()))
+    some = Neighbours(whole.costs, whole.weights, 5, patience)
+    found = tighten(some, start, 50, lambda: False)
+    assert patience.left < 0
+    assert whole.prove(start) < found <= tighten(whole, start, 50, lambda: False)
+
+
+def test_tightening_stops_when_it_is_told_to() -> None:
+    """The search ends after the step at which `on_step` returns True."""
+    rows = DenseProofRows(np.random.default_rng(0).normal(size=(100, 4)))
+    neighbours = measure_neighbours(rows, 5)
+    start = neighbours.maximise(neighbours.start(rows.squares))
+    answers = iter([False, False, True])
+    tighten(neighbours, start, 50, lambda: next(answers))
+    assert list(answers) == []

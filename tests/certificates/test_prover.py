@@ -10,10 +10,9 @@ import pytest
 from scipy.sparse import csr_array, eye_array
 
 from projected_kmeans import FitState, LowerBound, ProjectedKMeans, kmeans_lower_bound
-from projected_kmeans.certificates.dense_proof_rows import DenseProofRows
-from projected_kmeans.certificates.efforts import Effort
 from projected_kmeans.certificates.lower_bounds import bound_inertia
-from projected_kmeans.certificates.prover import Prover
+from projected_kmeans.certificates.proof_rows import DenseProofRows
+from projected_kmeans.certificates.prover import ProofEffort, Prover
 from projected_kmeans.certificates.semidefinite_prover import Given
 from projected_kmeans.running.deadlines import Deadline
 from projected_kmeans.running.monitor import Monitor
@@ -21,13 +20,13 @@ from tests.support.commands import ROWS
 from tests.support.proofs import draw_instance, draw_sparse
 
 # All bounds, but only for 500 rows; more rows are sampled.
-SMALL_EFFORT = Effort(subset_rows=400, max_neighbour_rows=500)
+SMALL_EFFORT = ProofEffort(subset_rows=400, max_neighbour_rows=500)
 
 
 def bound_with(
     X: Any,
     k: int,
-    effort: Effort = SMALL_EFFORT,
+    effort: ProofEffort = SMALL_EFFORT,
     *,
     weights: Any = None,
     key: int = 0,
@@ -59,7 +58,7 @@ def test_many_rows_are_sampled(weighted: bool) -> None:
 @pytest.mark.parametrize("weighted", [False, True])
 def test_sparse_and_dense_rows_have_the_same_subsets(weighted: bool) -> None:
     """Sparse rows are sampled like dense rows, with the same bound."""
-    effort = Effort(subset_rows=200, max_neighbour_rows=300)
+    effort = ProofEffort(subset_rows=200, max_neighbour_rows=300)
     X = draw_sparse(2, 1000, 20)
     weights = np.random.default_rng(1).random(1000) if weighted else None
     sparse = bound_with(csr_array(X), 4, effort, weights=weights, key=3)
@@ -134,7 +133,7 @@ class Countdown:
         return bool(self.left < 0)
 
 
-def prove_until(n_questions: float, effort: Effort) -> tuple[dict[str, float], dict[str, str]]:
+def prove_until(n_questions: float, effort: ProofEffort) -> tuple[dict[str, float], dict[str, str]]:
     """Return bounds and reasons if the time is over after a number of questions about it."""
     is_over = Countdown()
     deadline = Deadline(None, is_over)
@@ -150,7 +149,7 @@ def prove_until(n_questions: float, effort: Effort) -> tuple[dict[str, float], d
     ("effort", "reasons"),
     [
         (
-            Effort(
+            ProofEffort(
                 subset_rows=15,
                 max_neighbour_rows=60,
                 max_tightened_rows=60,
@@ -166,7 +165,7 @@ def prove_until(n_questions: float, effort: Effort) -> tuple[dict[str, float], d
             },
         ),
         (
-            Effort(subset_rows=15, max_neighbour_rows=30),
+            ProofEffort(subset_rows=15, max_neighbour_rows=30),
             {
                 ("sampled", "the time was over before it began"),
                 ("sampled", "the time was over before the first subset"),
@@ -176,7 +175,9 @@ def prove_until(n_questions: float, effort: Effort) -> tuple[dict[str, float], d
     ],
     ids=["all rows", "subsets"],
 )
-def test_the_time_may_be_over_at_any_moment(effort: Effort, reasons: set[tuple[str, str]]) -> None:
+def test_the_time_may_be_over_at_any_moment(
+    effort: ProofEffort, reasons: set[tuple[str, str]]
+) -> None:
     """Wherever the work stops, its bounds are at most those of the whole work, with a reason."""
     whole, nothing_skipped = prove_until(np.inf, effort)
     seen: set[tuple[str, str]] = set()
@@ -190,11 +191,11 @@ def test_the_time_may_be_over_at_any_moment(effort: Effort, reasons: set[tuple[s
 
 def test_limits_on_rows_are_named() -> None:
     """A bound that is skipped because of its limit on rows says so."""
-    few_tightened = Effort(subset_rows=10, max_neighbour_rows=60, max_tightened_rows=50)
+    few_tightened = ProofEffort(subset_rows=10, max_neighbour_rows=60, max_tightened_rows=50)
     found = bound_with(draw_instance(0, 60, 4, "normal"), 3, few_tightened)
     assert found.skipped == {"tightened": "60 rows exceed 50"}
     identity = csr_array(eye_array(4097))
-    found = bound_with(identity, 3, Effort(subset_rows=10, max_neighbour_rows=60))
+    found = bound_with(identity, 3, ProofEffort(subset_rows=10, max_neighbour_rows=60))
     assert found.skipped["spectral"] == "both rows and columns exceed 4096"
     assert found.skipped["neighbour"] == "4097 rows exceed 60"
     assert found.method == "sampled"

@@ -1,19 +1,26 @@
-"""The sampled bound fails at most as often as it says."""
+"""The sampled bound fails at most as often as it says, and its draws follow from all rows."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
+import pytest
 import scipy.sparse
 from numpy.typing import NDArray
 
 from projected_kmeans import inertia
-from projected_kmeans.certificates.dense_proof_rows import DenseProofRows
-from projected_kmeans.certificates.proof_rows import ProofRows
-from projected_kmeans.certificates.sampled_bound import draw_subsets, lower_mean, sampled_bound
-from projected_kmeans.certificates.sparse_proof_rows import SparseProofRows
+from projected_kmeans.blocks.tasks import Block
+from projected_kmeans.certificates.proof_rows import DenseProofRows, ProofRows, SparseProofRows
+from projected_kmeans.certificates.sampled_bound import (
+    draw_subsets,
+    fingerprint,
+    hash_blocks,
+    lower_mean,
+    sampled_bound,
+)
 from projected_kmeans.keys import CERTIFICATE, open_stream
 
 
@@ -69,7 +76,7 @@ def test_draws_follow_from_the_key_and_the_rows() -> None:
 
     def list_drawn(rows: ProofRows, key: int = 0) -> list[int]:
         subsets = draw_subsets(rows, 2, 20, key)
-        return [rows.take(subset).fingerprint() for subset in subsets]
+        return [fingerprint(rows.take(subset)) for subset in subsets]
 
     expected = list_drawn(DenseProofRows(X))
     for same in (X.astype(np.float32), X.astype(np.int16), np.asfortranarray(X)):
@@ -87,7 +94,7 @@ def test_draws_depend_on_the_weights() -> None:
     weights = np.linspace(0.5, 1.0, 50)
     moved = np.where(np.arange(50) == 7, 0.75, weights)
     found = {
-        tuple(one(rows, each).fingerprint() for each in (None, np.ones(50), weights, moved))
+        tuple(fingerprint(one(rows, each)) for each in (None, np.ones(50), weights, moved))
         for one, rows in ((DenseProofRows, X), (SparseProofRows, scipy.sparse.csr_array(X)))
     }
     (same,) = found
@@ -100,3 +107,41 @@ def test_the_tail_inequality_holds_for_coins() -> None:
     failing = [hits for hits in range(n + 1) if lower_mean(hits / n, n, delta) > mean]
     chance = sum(math.comb(n, hits) * mean**hits * (1 - mean) ** (n - hits) for hits in failing)
     assert 0 < chance <= delta
+
+
+def hash_rows(rows: Any, length: int = 1000, weights: NDArray[np.float64] | None = None) -> int:
+    """Return the fingerprint of rows in blocks of some length."""
+    starts = range(0, rows.shape[0], length)
+    blocks = [Block(start, rows[start : start + length]) for start in starts]
+    return hash_blocks(blocks, rows.shape, weights)
+
+
+@pytest.mark.parametrize("share_of_zeros", [0.0, 0.3, 1.0])
+def test_the_form_of_the_rows_does_not_matter(share_of_zeros: float) -> None:
+    """Blocks, element types, memory layout, sparsity and the sign of zeros leave no trace."""
+    stream = np.random.default_rng(0)
+    X = stream.integers(1, 9, size=(40, 7)) * (stream.random((40, 7)) >= share_of_zeros) * 1.0
+    expected = hash_rows(X)
+    stored = scipy.sparse.csr_array((np.ones(280), np.tile(np.arange(7), 40), np.arange(41) * 7))
+    stored.data[:] = X.ravel()  # zeros are stored, too
+    forms = [X.astype(np.float32), X.astype(np.uint8), np.asfortranarray(X), X * 1.0 - 0.0]
+    forms += [np.where(X == 0, -0.0, X), scipy.sparse.csr_array(X), stored]
+    for form in forms:
+        assert [hash_rows(form, length) for length in (1000, 11, 1)] == [expected] * 3
+
+
+def test_every_entry_weight_and_place_matters() -> None:
+    """Rows in another order, other numbers, shapes and weights have other fingerprints."""
+    X = np.arange(1.0, 13).reshape(4, 3)
+    moved, empty = X.copy(), np.zeros((4, 3))
+    moved[3, 2] += 2.0**-40
+    one, other, third = empty.copy(), empty.copy(), empty.copy()
+    one[0, 1] = other[1, 0] = third[0, 2] = 1.0
+    rows = [X, moved, X[::-1], X[:, ::-1], X.reshape(3, 4), X[:3]]
+    rows += [empty, one, other, third, empty[:3], empty[:, :2]]
+    found = [hash_rows(each) for each in rows]
+    found += [
+        hash_rows(X, weights=np.ones(4)),
+        hash_rows(X, weights=np.array([1.0, 1, 1, 2])),
+    ]
+    assert len(set(found)) == len(found)

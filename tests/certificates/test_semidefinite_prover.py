@@ -11,8 +11,12 @@ from scipy.sparse import csr_array
 from projected_kmeans import inertia, kmeans_lower_bound
 from projected_kmeans.certificates import semidefinite_prover
 from projected_kmeans.certificates.semidefinite.all_rows import AllRowsProof
-from projected_kmeans.certificates.semidefinite_prover import Given, SemidefiniteProver
-from projected_kmeans.running.deadlines import Deadline
+from projected_kmeans.certificates.semidefinite_prover import (
+    Given,
+    SemidefiniteProver,
+    cluster_quickly,
+)
+from projected_kmeans.running.deadlines import Deadline, OutOfTime
 
 
 def draw_groups(n: int) -> tuple[Any, Any]:
@@ -109,3 +113,21 @@ def test_subsets_have_no_weights() -> None:
     assert values[0] == pytest.approx(inertia(rows[some], groups[some]), rel=0.05)
     assert values[1] == pytest.approx(values[0], rel=0.05)
     assert open_prover(deadline=Deadline(0.0)).bound_subset(Given(rows), some) == 0.0
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_groups_are_found(sparse: bool) -> None:
+    """Rows in three far groups get the labels of their groups, the same with any threads."""
+    groups = np.arange(60) % 3
+    rows = np.random.default_rng(0).normal(size=(60, 3)) + 50 * np.eye(3)[groups]
+    given = csr_array(rows) if sparse else rows
+    for n_threads in (1, 2):
+        asked = Given(given, np.ones(60))
+        labels = cluster_quickly(asked, 3, key=1, n_threads=n_threads, deadline=Deadline())
+        assert len(set(zip(groups, labels.tolist(), strict=True))) == 3
+
+
+def test_without_time_there_are_no_labels() -> None:
+    """A deadline that is over ends the seeding."""
+    with pytest.raises(OutOfTime):
+        cluster_quickly(Given(np.eye(5)), 2, key=0, n_threads=1, deadline=Deadline(0.0))

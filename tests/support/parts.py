@@ -10,9 +10,8 @@ import scipy.sparse
 from numpy.typing import NDArray
 
 from projected_kmeans.blocks.unit_length import to_unit_rows
-from projected_kmeans.certificates.dense_proof_rows import DenseProofRows
+from projected_kmeans.certificates.proof_rows import prepare_rows
 from projected_kmeans.certificates.semidefinite.proof import MatrixBound
-from projected_kmeans.certificates.sparse_proof_rows import SparseProofRows
 
 KINDS = ("plain", "weights", "duplicates", "offset", "scale", "float32", "cosine")
 
@@ -45,8 +44,7 @@ class Part:
 
     def open(self) -> MatrixBound:
         """Return what checks multipliers."""
-        kind = SparseProofRows if self.is_sparse else DenseProofRows
-        return MatrixBound(kind(self.given, self.weights), self.n_clusters)
+        return MatrixBound(prepare_rows(self.given, self.weights), self.n_clusters)
 
 
 def draw_part(seed: int, max_rows: int = 9) -> Part:

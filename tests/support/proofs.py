@@ -8,8 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from projected_kmeans.certificates.dense_proof_rows import DenseProofRows
-from projected_kmeans.certificates.sparse_proof_rows import SparseProofRows
+from projected_kmeans.certificates.proof_rows import ProofRows, prepare_rows
 from projected_kmeans.running.deadlines import OutOfTime
 
 
@@ -47,13 +46,9 @@ def draw_sparse(seed: int, n: int, d: int, share: float = 0.5) -> NDArray[np.flo
     return stream.normal(size=(n, d)) * (stream.random((n, d)) < share)
 
 
-def open_proof_rows(kind: str, X: Any, n_checks: float) -> DenseProofRows | SparseProofRows:
+def open_proof_rows(kind: str, X: Any, n_checks: float) -> ProofRows:
     """Return rows that were prepared without a limit, and whose walks stop after some checks."""
     patience = Patience(np.inf)
-    rows: DenseProofRows | SparseProofRows
-    if kind == "dense":
-        rows = DenseProofRows(X, None, patience)
-    else:
-        rows = SparseProofRows(csr_array(X), None, patience)
+    rows = prepare_rows(X if kind == "dense" else csr_array(X), None, patience)
     patience.left = n_checks
     return rows

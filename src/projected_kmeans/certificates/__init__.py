@@ -5,27 +5,22 @@ clustering into k clusters can be below. Their ratio is the most that a better m
 
 Modules, in the order in which a certificate is made:
 
-- ``certificate``: `Certificate` and `certify`; states what a bound proves about an inertia.
-- ``lower_bounds``: `kmeans_lower_bound` and `LowerBound`; returns the best bound that was found.
-- ``requests``: checks what a fit is asked to prove.
-- ``efforts``: how much work each method may do.
-- ``prover``: chooses which bounds to try, within limits on rows and time, and records why a bound
-  was skipped.
+- ``certificate``: `LowerBound`, and `Certificate`, which states what a bound proves about an
+  inertia.
+- ``certify_labels``: `certify`, the certificate of labels that the caller has.
+- ``lower_bounds``: `kmeans_lower_bound`; returns the best bound that was found.
+- ``prover``: how much work each method may do; tries bounds within limits on rows and time, and
+  records why a bound was skipped.
 - ``bound_trace``: when the best bound rose, for plots of the proven interval over time.
-- ``prepare_rows``: dense or sparse rows as bounds see them.
-- ``proof_rows``: what a bound asks of the rows, and the rounding arithmetic that bounds share.
-- ``dense_proof_rows``: dense rows, centred and scaled by a power of two.
-- ``sparse_proof_rows``: sparse rows, only scaled; they are never made dense.
+- ``proof_rows``: the rows as bounds see them, dense or sparse, and the rounding arithmetic.
 - ``spectral_bound``: a bound from singular values.
-- ``neighbour_bound``: a bound from distances between rows, by a dual of k-means.
-- ``tightened_bound``: the neighbour bound, improved by subgradient steps.
+- ``neighbour_bound``: a bound from distances between rows, by a dual of k-means, and the tightened
+  bound, which improves it by subgradient steps.
 - ``semidefinite/``: the tightest bound, close to 1 on real data, for all rows in parts. It also
   finds better clusterings. Its ``__init__`` is its map.
 - ``semidefinite_prover``: plans and runs it for all rows, within limits on time and memory.
-- ``certify_labels``: `certify`, the certificate of labels that the caller has.
-- ``unit_centers``: from a bound about means to one about centers of length one.
-- ``row_fingerprint``: a hash of the rows, on which the draws of the sampled bound depend.
 - ``sampled_bound``: a bound for many rows from random subsets; it holds with a stated probability.
+- ``unit_centers``: from a bound about means to one about centers of length one.
 
 To add a bound, write a module ``<name>_bound`` with a function from `ProofRows` and k to a number,
 state its inequality and its rounding error in the module's docstring, and call it in `Prover`.

@@ -26,16 +26,7 @@ Point = TypeVar("Point")
 
 
 class BoundTrace:
-    """Records when the best certain bound rose.
-
-    Examples
-    --------
-    >>> trace = BoundTrace()
-    >>> for bound in (2.0, 1.0, 3.0):
-    ...     trace.note(bound)
-    >>> [bound for seconds, bound in trace.points()]
-    [2.0, 3.0]
-    """
+    """Records when the best certain bound rose."""
 
     def __init__(self) -> None:
         self._begin, self._best = time.perf_counter(), 0.0
@@ -53,30 +44,17 @@ class BoundTrace:
 
 
 def thin_out(points: Sequence[Point], n_kept: int) -> list[Point]:
-    """Return some of the points: the first, the last and others at even distances between them.
-
-    Examples
-    --------
-    >>> thin_out("abcdefg", 3)
-    ['a', 'd', 'g']
-    """
+    """Return some of the points: the first, the last and others at even distances between them."""
     if len(points) <= n_kept:
         return list(points)
     kept = np.linspace(0, len(points) - 1, n_kept).round().astype(int)
     return [points[index] for index in kept]
 
 
-def join_traces(one: Trace, other: Trace, later: float, largest: float) -> Trace:
-    """Return the trace of two proofs of the same rows, one after the other.
+def join_traces(first: Trace, second: Trace, later: float, largest: float) -> Trace:
+    """Return the trace of two proofs of the same rows, the second of which began ``later``.
 
-    Parameters
-    ----------
-    one, other : tuple of (float, float)
-        The traces.
-    later : float
-        How many seconds after the first proof the second one began.
-    largest : float
-        What no bound may exceed; higher ones are left out.
+    Bounds above the largest that there can be are left out.
 
     Examples
     --------
@@ -84,7 +62,7 @@ def join_traces(one: Trace, other: Trace, later: float, largest: float) -> Trace
     ((0.5, 2.0), (0.7, 6.0), (1.2, 8.0))
     """
     joined: list[tuple[float, float]] = []
-    for seconds, bound in (*one, *((later + seconds, bound) for seconds, bound in other)):
+    for seconds, bound in (*first, *((later + seconds, bound) for seconds, bound in second)):
         if (joined[-1][1] if joined else 0.0) < bound <= largest:
             joined.append((seconds, bound))
     return tuple(thin_out(joined, MAX_POINTS))
@@ -92,13 +70,6 @@ def join_traces(one: Trace, other: Trace, later: float, largest: float) -> Trace
 
 def find_damage(trace: Trace, largest: float) -> str | None:
     """Return what is wrong with a trace that was read from a file; None if nothing is.
-
-    Parameters
-    ----------
-    trace : tuple of (float, float)
-        Seconds and bounds, which are finite and not negative.
-    largest : float
-        What no bound may exceed.
 
     Examples
     --------

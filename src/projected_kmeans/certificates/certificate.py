@@ -1,6 +1,6 @@
-"""What a lower bound proves about a clustering: the certificate.
+"""A lower bound, and what it proves about a clustering: the certificate.
 
-States the result; `lower_bounds` computes the bound.
+States results; `lower_bounds` computes bounds.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ from typing import Any
 
 from projected_kmeans import documents
 from projected_kmeans.certificates.bound_trace import Trace, find_damage
-from projected_kmeans.certificates.lower_bounds import LowerBound
 from projected_kmeans.result_tables import list_facts
 from projected_kmeans.results import Labels
 
@@ -21,6 +20,58 @@ SMALLEST_INERTIA = sys.float_info.min
 
 # A clustering whose inertia is at most this many times the minimum counts as optimal.
 OPTIMAL_RATIO = 1 + 1e-6
+
+
+@dataclass(frozen=True)
+class LowerBound:
+    """A lower bound: no clustering into k clusters has a smaller inertia.
+
+    Attributes
+    ----------
+    value : float
+        The bound.
+    method : str
+        The method that gave the best bound: "spectral", "neighbour", "tightened", "semidefinite" or
+        "sampled"; "none" if no bound was computed and the value is 0.
+    certain : bool
+        Whether the bound is proven. If not, it holds with probability `confidence`.
+    confidence : float
+        1.0 if the bound is certain.
+    seconds : float
+        The time that all bounds took together.
+    values : dict
+        The bound of each method that was tried.
+    skipped : dict
+        Maps each bound that was skipped or cut short to the reason: too many rows, no time, or no
+        need.
+    part_rows : int
+        The most rows of a part, if rows were proven in parts; 0 if all were proven at once.
+    deal_ratio : float
+        What the parts cost: the smallest ratio that any bound of these parts could prove for the
+        labels that were given. 1.0 without parts.
+    n_rows, n_clusters : int
+        The number of rows (with weights above 0) and of clusters that the bound is for.
+    better_labels : ndarray of int32 (n,) or None
+        A clustering with a smaller inertia than that of the labels that were given, if the proof
+        found one.
+    trace : tuple of (float, float)
+        When the best certain bound rose: seconds since the work began, and the bound. At most 100
+        points.
+    """
+
+    value: float
+    method: str
+    certain: bool
+    confidence: float
+    seconds: float
+    values: dict[str, float] = field(default_factory=dict)
+    skipped: dict[str, str] = field(default_factory=dict)
+    part_rows: int = 0
+    deal_ratio: float = 1.0
+    n_rows: int = 0
+    n_clusters: int = 0
+    better_labels: Labels | None = field(default=None, compare=False, repr=False)
+    trace: Trace = field(default=(), compare=False, repr=False)
 
 
 @dataclass(frozen=True, repr=False)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -16,10 +16,9 @@ from numpy.typing import ArrayLike
 
 from projected_kmeans import _native
 from projected_kmeans.blocks.inputs import as_native_rows, check_weights
-from projected_kmeans.certificates.bound_trace import Trace
-from projected_kmeans.certificates.efforts import EFFORTS, Effort
-from projected_kmeans.certificates.prepare_rows import prepare_rows
-from projected_kmeans.certificates.prover import Prover
+from projected_kmeans.certificates.certificate import LowerBound
+from projected_kmeans.certificates.proof_rows import prepare_rows
+from projected_kmeans.certificates.prover import EFFORTS, ProofEffort, Prover
 from projected_kmeans.certificates.semidefinite.proof_plan import GOAL
 from projected_kmeans.certificates.semidefinite_prover import Given
 from projected_kmeans.checks import check_choice, check_count, check_not_negative
@@ -27,58 +26,6 @@ from projected_kmeans.keys import RandomState, resolve_key
 from projected_kmeans.results import FitState, Floats, Labels
 from projected_kmeans.running.deadlines import Deadline, OutOfTime
 from projected_kmeans.running.monitor import Monitor
-
-
-@dataclass(frozen=True)
-class LowerBound:
-    """A lower bound: no clustering into k clusters has a smaller inertia.
-
-    Attributes
-    ----------
-    value : float
-        The bound.
-    method : str
-        The method that gave the best bound: "spectral", "neighbour", "tightened", "semidefinite" or
-        "sampled"; "none" if no bound was computed and the value is 0.
-    certain : bool
-        Whether the bound is proven. If not, it holds with probability `confidence`.
-    confidence : float
-        1.0 if the bound is certain.
-    seconds : float
-        The time that all bounds took together.
-    values : dict
-        The bound of each method that was tried.
-    skipped : dict
-        Maps each bound that was skipped or cut short to the reason: too many rows, no time, or no
-        need.
-    part_rows : int
-        The most rows of a part, if rows were proven in parts; 0 if all were proven at once.
-    deal_ratio : float
-        What the parts cost: the smallest ratio that any bound of these parts could prove for the
-        labels that were given. 1.0 without parts.
-    n_rows, n_clusters : int
-        The number of rows (with weights above 0) and of clusters that the bound is for.
-    better_labels : ndarray of int32 (n,) or None
-        A clustering with a smaller inertia than that of the labels that were given, if the proof
-        found one.
-    trace : tuple of (float, float)
-        When the best certain bound rose: seconds since the work began, and the bound. At most 100
-        points.
-    """
-
-    value: float
-    method: str
-    certain: bool
-    confidence: float
-    seconds: float
-    values: dict[str, float] = field(default_factory=dict)
-    skipped: dict[str, str] = field(default_factory=dict)
-    part_rows: int = 0
-    deal_ratio: float = 1.0
-    n_rows: int = 0
-    n_clusters: int = 0
-    better_labels: Labels | None = field(default=None, compare=False, repr=False)
-    trace: Trace = field(default=(), compare=False, repr=False)
 
 
 def kmeans_lower_bound(
@@ -165,7 +112,7 @@ def bound_inertia(
     weights: Floats | None,
     n_clusters: int,
     *,
-    effort: Effort,
+    effort: ProofEffort,
     key: int,
     monitor: Monitor,
     labels: Labels | None = None,
@@ -178,30 +125,10 @@ def bound_inertia(
 ) -> LowerBound:
     """Return the best bound for rows that have been checked, as the step "certify".
 
-    Parameters
-    ----------
-    rows : ndarray or CSR (n, d)
-        Of an element type that the kernels accept.
-    weights : ndarray of float64 (n,) or None
-        None counts every row once.
-    n_clusters, confidence, time_limit
-        As in `kmeans_lower_bound`.
-    effort : Effort
-        How much work to do; `EFFORTS` has the effort of each method.
-    key : int
-        Fixes the random subsets, and the deal of rows to parts.
-    monitor : Monitor
-        Receives the units of work; it may stop the work, as the time limit does.
-    labels : ndarray of int32 (n,) or None
-        A clustering into at most k clusters, if one is known.
-    inertia : float, default=inf
-        An upper bound on its inertia, if one is known.
-    goal : float, default=1 + 1e-6
-        The work ends when inertia / bound is at most this.
-    n_threads : int, default=0
-        Parts that are proven at a time; 0 means as many as OpenMP allows.
-    memory : int, optional
-        The most bytes that the matrices of parts may take.
+    The work ends when inertia / bound is at most the goal, where ``inertia`` is an upper bound on
+    the inertia of the labels. The key fixes the random subsets, and the deal of rows to parts.
+    ``n_threads`` are parts that are proven at a time, 0 means as many as OpenMP allows; their
+    matrices take at most ``memory`` bytes.
     """
     begin = time.perf_counter()
     given = _drop_weightless(Given(rows, weights, labels, inertia, goal))
@@ -223,33 +150,22 @@ def bound_inertia(
             prover.skip_all("the time was over before the rows were centred")
         else:
             values = prover.prove_all(given, whole, confidence)
-    bound = _choose_best(values, prover, confidence)
-    better = None if labels is None else bound.better_labels
-    return replace(
-        bound,
-        seconds=time.perf_counter() - begin,
-        n_rows=int(given.rows.shape[0]),
-        n_clusters=n_clusters,
-        better_labels=_widen(better, labels, weights),
-    )
-
-
-def _choose_best(values: dict[str, float], prover: Prover, confidence: float) -> LowerBound:
-    """Return the best of the bounds that a prover has found."""
     best = max(values, key=lambda name: values[name], default="none")
-    certain, found = best != "sampled", prover.semidefinite
-    told = found if best == "semidefinite" else None
+    certain, proof = best != "sampled", prover.semidefinite
+    told = proof if best == "semidefinite" else None
     return LowerBound(
         value=values.get(best, 0.0),
         method=best,
         certain=certain,
         confidence=1.0 if certain else confidence,
-        seconds=0.0,
+        seconds=time.perf_counter() - begin,
         values=values,
         skipped=prover.skipped,
         part_rows=0 if told is None else told.part_rows,
         deal_ratio=1.0 if told is None else told.deal_ratio,
-        better_labels=None if found is None else found.better_labels,
+        n_rows=int(given.rows.shape[0]),
+        n_clusters=n_clusters,
+        better_labels=None if proof is None else _widen(proof.better_labels, labels, weights),
         trace=prover.trace.points(),
     )
 
@@ -263,12 +179,15 @@ def _drop_weightless(given: Given) -> Given:
     return replace(given, rows=given.rows[kept], weights=given.weights[kept], labels=labels)
 
 
-def _widen(found: Labels | None, labels: Labels | None, weights: Floats | None) -> Labels | None:
-    """Return labels of all rows, of which those without weight are in any cluster."""
-    if found is None or labels is None or weights is None or weights.all():
-        return found
+def _widen(better: Labels | None, labels: Labels | None, weights: Floats | None) -> Labels | None:
+    """Return labels of all rows, of which those without weight are in any cluster.
+
+    Without given labels, nothing is known that the labels would be better than.
+    """
+    if better is None or labels is None or weights is None or weights.all():
+        return None if labels is None else better
     wide = np.zeros_like(labels)
-    wide[weights > 0] = found
+    wide[weights > 0] = better
     return wide
 
 

@@ -14,14 +14,19 @@ p + sum over j in C of w_j (c_ij - v_i) >= 0. The set C for which this is smalle
 itself, where c_ii = 0, and all j with c_ij < v_i; for that set it is slack_i.
 
 The costs c_ij may be replaced by c_ij + s_ij with s_ij = -s_ji, because the s cancel in the sum
-over a cluster (`tightened_bound`).
+over a cluster. The *tightened bound* is the neighbour bound with such terms, found by subgradient
+steps (`tighten`).
 
 Search. For a given p, the largest allowed v_i is the root of slack_i, found by Newton's method.
 This needs no sorting, allows weights, and allows lists with only the nearest rows, as long as v_i
 does not exceed the largest cost in its list. The value sum of w_i v_i - p k is concave in p.
+Searches only look for good numbers: `Neighbours.prove` proves the bound for those that were found,
+so that a search may stop at any step.
 
 Rounding. The costs are lower bounds on the exact ones. `Neighbours.prove` computes every slack_i,
-subtracts the rounding error of the sum, and lowers v_i until the slack is not negative.
+subtracts the rounding error of the sum, and lowers v_i until the slack is not negative. The terms
+s_ij have to be antisymmetric to the last bit, and they are: each step adds a matrix D with
+D_ij = -D_ji exactly, and floating-point addition treats both signs alike.
 """
 
 from __future__ import annotations
@@ -51,66 +56,44 @@ MAX_PRICE_STEPS = 60
 # Numbers that are worked on at a time, so that they stay in the processor's cache: 512 kB.
 PIECE_ENTRIES = 2**16
 
+# The most rows of the tightened bound. Costs, terms, their sum and a step are matrices of
+# rows x rows: 4 x 128 MB.
+TIGHTEN_LIMIT = 4096
+# Polyak's step needs a target: the best value so far plus this share of it. After PATIENCE steps
+# that gain less than MIN_GAIN (relative), the share is halved; below LAST_AIM the search ends.
+FIRST_AIM = 0.1
+LAST_AIM = 1e-4
+PATIENCE = 10
+MIN_GAIN = 1e-5
+# The best price of a cluster is searched for after every this many steps.
+PRICE_EVERY = 5
+
 
 @dataclass(frozen=True)
 class Dual:
-    """A price and shares, which give a bound up to rounding; `Neighbours.prove` makes it a proof.
+    """A price and shares, which give a bound up to rounding; `Neighbours.prove` proves it."""
 
-    Attributes
-    ----------
-    price : float
-        p, the price of a cluster.
-    shares : ndarray (n,)
-        v_i, the least that row i pays per unit of its weight.
-    set_weights : ndarray (n,)
-        The weight of the set that gives slack_i: row i and all j with c_ij < v_i. Infinity if v_i
-        was limited by the end of its list.
-    value : float
-        Sum of w_i v_i - p k.
-    """
-
-    price: float
-    shares: Floats
+    price: float  # p, the price of a cluster
+    shares: Floats  # v_i, the least that row i pays per unit of its weight
+    # The weight of the set that gives slack_i: row i and all j with c_ij < v_i. Infinity if v_i was
+    # limited by the end of its list.
     set_weights: Floats
-    value: float
+    value: float  # sum of w_i v_i - p k
 
 
 class Slacks(NamedTuple):
-    """The slacks of some rows.
-
-    Attributes
-    ----------
-    slack : ndarray (m,)
-        slack_i.
-    saved : ndarray (m,)
-        Sum over j != i of w_j max(0, v_i - c_ij).
-    set_weights : ndarray (m,)
-        As in `Dual`; slack_i falls at this rate as v_i grows.
-    """
+    """The slacks of some rows."""
 
     slack: Floats
-    saved: Floats
-    set_weights: Floats
+    saved: Floats  # sum over j != i of w_j max(0, v_i - c_ij)
+    set_weights: Floats  # as in `Dual`; slack_i falls at this rate as v_i grows
 
 
 class Neighbours:
     """For every row a list of its smallest costs c_ij; all n of them if memory allows.
 
-    Parameters
-    ----------
-    costs : ndarray (n, m)
-        The lists, not sorted. Row i itself is left out, or has the cost infinity.
-    weights : ndarray (n,)
-        Weights of the rows; all must be 1 if the lists are shorter than n.
-    n_clusters : int
-        k.
-    check : callable, optional
-        Called between the pieces of a search; raises `OutOfTime` to stop it.
-
-    Attributes
-    ----------
-    was_cut_short : bool
-        Whether `maximise` was stopped by the check.
+    The lists (n, m) are not sorted. Row i itself is left out, or has the cost infinity. All weights
+    must be 1 if the lists are shorter than n.
     """
 
     def __init__(
@@ -121,7 +104,7 @@ class Neighbours:
         check: Callable[[], None] = never_stop,
     ) -> None:
         self.costs, self.weights, self.n_clusters = costs, weights, n_clusters
-        self.was_cut_short = False
+        self.was_cut_short = False  # whether `maximise` was stopped by the check
         self._check = check
         is_complete = costs.shape[1] == len(costs)
         self._list_weights = weights if is_complete else np.ones(costs.shape[1])
@@ -135,13 +118,7 @@ class Neighbours:
         return Neighbours(costs, self.weights, self.n_clusters, self._check)
 
     def start(self, squares: float) -> Dual:
-        """Return the dual from which a search starts.
-
-        Parameters
-        ----------
-        squares : float
-            The sum of w ||y - mean||^2; the first price is a k-th of it.
-        """
+        """Return the dual for a k-th of the sum of w ||y - mean||^2 as the price."""
         nothing = np.zeros(len(self.costs))
         return self.solve(max(squares / self.n_clusters, UNDERFLOW), nothing)
 
@@ -149,24 +126,16 @@ class Neighbours:
         """Return the largest shares at a price, by Newton's method.
 
         slack_i is concave in v_i and falls. So after the first step every v_i is at or above the
-        root, and the next steps come down to it.
-
-        Parameters
-        ----------
-        price : float
-            p.
-        start : ndarray (n,)
-            Shares to start from; the closer, the fewer steps.
+        root, and the next steps come down to it. The closer the start is, the fewer steps it takes.
         """
         shares, set_weights = start.copy(), np.empty(len(start))
         for piece in self._pieces():
             self._check()
             for _ in range(MAX_NEWTON_STEPS):
-                found = self._measure_slack(piece, price, shares[piece])
-                step = found.slack / found.set_weights
-                shares[piece] += step
-                set_weights[piece] = found.set_weights
-                if (np.abs(found.slack) <= 1e-9 * price).all():
+                now = self._measure_slack(piece, price, shares[piece])
+                shares[piece] += now.slack / now.set_weights
+                set_weights[piece] = now.set_weights
+                if (np.abs(now.slack) <= 1e-9 * price).all():
                     break
         set_weights[shares > self._max_shares] = np.inf
         np.minimum(shares, self._max_shares, out=shares)
@@ -184,9 +153,9 @@ class Neighbours:
         lowered = []
         for piece in self._pieces():
             shares, weights = dual.shares[piece], self.weights[piece]
-            found = self._measure_slack(piece, dual.price, shares)
-            sizes = dual.price + 2 * total * np.abs(shares) + 2 * found.saved
-            min_slack = found.slack - sum_error(self.costs.shape[1]) * sizes - UNDERFLOW
+            slack, saved, _ = self._measure_slack(piece, dual.price, shares)
+            sizes = dual.price + 2 * total * np.abs(shares) + 2 * saved
+            min_slack = slack - sum_error(self.costs.shape[1]) * sizes - UNDERFLOW
             lowered.append(weights * shares + np.minimum(min_slack, 0.0))
         terms = np.concatenate([*lowered, [-dual.price * self.n_clusters]])
         return math.fsum(terms) - 8 * ROUNDING * math.fsum(np.abs(terms)) - UNDERFLOW
@@ -196,7 +165,7 @@ class Neighbours:
         best = start
         try:
             for dual in self._search(start):
-                best = max(dual, best, key=lambda one: one.value)
+                best = max(dual, best, key=lambda known: known.value)
         except OutOfTime:  # every dual found so far gives a bound
             self.was_cut_short = True
         return best
@@ -260,27 +229,15 @@ class Neighbours:
 
 
 def measure_neighbours(
-    rows: ProofRows,
-    n_clusters: int,
-    check: Callable[[], None] = never_stop,
-    max_entries: int = MAX_LIST_ENTRIES,
+    rows: ProofRows, n_clusters: int, check: Callable[[], None] = never_stop
 ) -> Neighbours:
     """Return the lists of neighbours, with costs that are at most the exact ||y_i - y_j||^2 / 2.
 
-    Parameters
-    ----------
-    rows : ProofRows
-        The rows.
-    n_clusters : int
-        k.
-    check : callable, optional
-        Called in every search; raises `OutOfTime` to stop it.
-    max_entries : int, optional
-        The most numbers in all lists together. Beyond, each list holds only the nearest rows. Rows
-        with weights always have complete lists.
+    If complete lists would exceed `MAX_LIST_ENTRIES`, each holds only the nearest rows. Rows with
+    weights always have complete lists.
     """
     n_rows = rows.shape[0]
-    length = n_rows if rows.is_weighted else min(n_rows, max(1, max_entries // n_rows))
+    length = n_rows if rows.is_weighted else min(n_rows, max(1, MAX_LIST_ENTRIES // n_rows))
     costs = np.empty((n_rows, length))
     first = 0
     for halves in rows.walk_half_squares():
@@ -291,3 +248,50 @@ def measure_neighbours(
         costs[first : first + len(halves)] = halves
         first += len(halves)
     return Neighbours(costs, rows.weights, n_clusters, check)
+
+
+def tighten(
+    neighbours: Neighbours, start: Dual, n_steps: int, on_step: Callable[[], bool]
+) -> float:
+    """Return the best bound that is proven with c_ij + s_ij in place of c_ij.
+
+    It is a bound for the rows y, at least what ``start`` proves, whose value is above 0. Lists are
+    complete, of at most `TIGHTEN_LIMIT` rows. The search stops if ``on_step`` returns True.
+
+    Suppose that row i has j in its set (c_ij < v_i), but j does not have i in its own. Then raising
+    c_ij and lowering c_ji by the same amount raises the bound, until the two rows agree. A step
+    does this for all pairs at once, with the length that Polyak's rule gives.
+    """
+    proven, best, now = neighbours.prove(start), start.value, start
+    costs, terms = neighbours.costs, np.zeros_like(neighbours.costs)
+    aim, n_idle = FIRST_AIM, 0
+    for step in range(n_steps):
+        direction = _disagreement(neighbours, now)
+        norm = float(np.sum(direction * direction))
+        if norm == 0 or aim < LAST_AIM:
+            break
+        direction *= (best * (1 + aim) - now.value) / norm
+        terms += direction
+        neighbours = neighbours.replace_costs(costs + terms)
+        try:
+            now = neighbours.solve(now.price, now.shares)
+        except OutOfTime:
+            break
+        if step % PRICE_EVERY == 0:
+            now = neighbours.maximise(now)
+        n_idle = 0 if now.value > best * (1 + MIN_GAIN) else n_idle + 1
+        if now.value > best:
+            best, proven = now.value, max(proven, neighbours.prove(now))
+        if n_idle == PATIENCE:
+            aim, n_idle = aim / 2, 0
+        if on_step():
+            break
+    return proven
+
+
+def _disagreement(neighbours: Neighbours, dual: Dual) -> Floats:
+    """Return the derivative of the value with respect to each s_ij, where s_ji = -s_ij."""
+    weights = neighbours.weights
+    part = (weights / dual.set_weights)[:, None] * (neighbours.costs < dual.shares[:, None])
+    part *= weights
+    return part - part.T

@@ -7,15 +7,18 @@ others. So others that take long are tried only if it was not, and the best of a
 from __future__ import annotations
 
 import math
-from typing import TypeAlias
-
-import numpy as np
-from numpy.typing import NDArray
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
 
 from projected_kmeans.certificates.bound_trace import BoundTrace
-from projected_kmeans.certificates.efforts import N_SUBSETS, Effort
-from projected_kmeans.certificates.neighbour_bound import Dual, Neighbours, measure_neighbours
-from projected_kmeans.certificates.proof_rows import ProofRows
+from projected_kmeans.certificates.neighbour_bound import (
+    TIGHTEN_LIMIT,
+    Dual,
+    Neighbours,
+    measure_neighbours,
+    tighten,
+)
+from projected_kmeans.certificates.proof_rows import Indices, ProofRows
 from projected_kmeans.certificates.sampled_bound import draw_subsets, sampled_bound
 from projected_kmeans.certificates.semidefinite.all_rows import WEAK_RATIO, AllRowsProof
 from projected_kmeans.certificates.semidefinite_prover import Given, SemidefiniteProver
@@ -24,54 +27,81 @@ from projected_kmeans.certificates.spectral_bound import (
     predict_seconds,
     spectral_bound,
 )
-from projected_kmeans.certificates.tightened_bound import tighten
 from projected_kmeans.running.deadlines import Deadline, OutOfTime
 from projected_kmeans.running.monitor import Monitor
+
+# More subsets make the sampled bound vary less from key to key; larger subsets make it higher. Four
+# subsets are a compromise.
+N_SUBSETS = 4
+
+# The most rows of the neighbour bound if they have weights. Lists of neighbours are then complete,
+# so that memory limits the number of rows earlier.
+MAX_WEIGHTED_ROWS = 8192
 
 # Up to this many rows the neighbour bound takes a fraction of a second and is always computed.
 ALWAYS_NEIGHBOUR_ROWS = 1024
 
 IS_CLOSE = "not tried, because the semidefinite bound is close to the inertia"
 
-
 # The lists of neighbours and the best dual of the neighbour bound.
 Searched: TypeAlias = tuple[Neighbours, Dual]
+
+
+@dataclass(frozen=True)
+class ProofEffort:
+    """How much work a method may do."""
+
+    # Rows in each of the `N_SUBSETS` random subsets that are used if there are too many rows; 0
+    # never draws subsets.
+    subset_rows: int
+    use_spectral: bool = True
+    # The most rows for which the neighbour bound and the tightened bound are computed; 0 never
+    # computes them.
+    max_neighbour_rows: int = 0
+    max_tightened_rows: int = 0
+    max_tightening_steps: int = 0
+    # Whether the semidefinite bound is computed for some seconds, or until gains end.
+    semidefinite: Literal["quick", "long"] | None = None
+
+    def count_neighbour_rows(self, *, is_weighted: bool) -> int:
+        """Return the most rows for which the neighbour bound is computed."""
+        limit = self.max_neighbour_rows
+        return min(limit, MAX_WEIGHTED_ROWS) if is_weighted else limit
+
+
+EFFORTS = {
+    "auto": ProofEffort(
+        subset_rows=2048,
+        max_neighbour_rows=8192,
+        max_tightened_rows=1024,
+        max_tightening_steps=60,
+        semidefinite="quick",
+    ),
+    "spectral": ProofEffort(subset_rows=SPECTRAL_LIMIT),
+    "neighbour": ProofEffort(subset_rows=4096, use_spectral=False, max_neighbour_rows=16384),
+    "semidefinite": ProofEffort(subset_rows=0, use_spectral=False, semidefinite="long"),
+    "full": ProofEffort(
+        subset_rows=4096,
+        max_neighbour_rows=16384,
+        max_tightened_rows=TIGHTEN_LIMIT,
+        max_tightening_steps=300,
+        semidefinite="long",
+    ),
+}
 
 
 class Prover:
     """Computes the bounds for one number of clusters.
 
-    Parameters
-    ----------
-    n_clusters : int
-        k.
-    effort : Effort
-        How much work to do.
-    deadline : Deadline
-        When to stop.
-    monitor : Monitor
-        Receives every unit of work, and what is skipped.
-    key : int, default=0
-        Fixes the deal of rows to parts and, with the content of the rows, random subsets.
-    n_threads : int, default=1
-        Parts that are proven at a time.
-    memory : int, optional
-        The most bytes that parts may take.
-
-    Attributes
-    ----------
-    skipped : dict
-        Maps each bound that was skipped or cut short to the reason.
-    semidefinite : AllRowsProof or None
-        What the semidefinite bound of all rows has found.
-    trace : BoundTrace
-        When the best certain bound of all rows rose.
+    The monitor receives every unit of work, and what is skipped. ``skipped`` maps each bound that
+    was skipped or cut short to the reason, ``semidefinite`` is what the semidefinite bound of all
+    rows has found, and ``trace`` has when the best certain bound of all rows rose.
     """
 
     def __init__(
         self,
         n_clusters: int,
-        effort: Effort,
+        effort: ProofEffort,
         deadline: Deadline,
         monitor: Monitor,
         *,
@@ -104,14 +134,8 @@ class Prover:
     def prove_all(self, given: Given, whole: ProofRows, confidence: float) -> dict[str, float]:
         """Return the bounds for all rows by name, as far as limits on rows and time allow.
 
-        Parameters
-        ----------
-        given : Given
-            The rows with their weights, and labels if there are any.
-        whole : ProofRows
-            The same rows, prepared.
-        confidence : float
-            The probability with which a bound from subsets has to hold.
+        ``whole`` are the given rows, prepared. ``confidence`` is the probability with which a bound
+        from subsets has to hold.
         """
         values: dict[str, float] = {}
         searched = None
@@ -136,18 +160,7 @@ class Prover:
         if searched is not None:
             self._try_tightening(whole, searched, values)
         self.trace.note(max(values.values(), default=0.0))
-        return values | self.prove_by_subsets(given, whole, confidence)
-
-    def prove(self, rows: ProofRows) -> dict[str, float]:
-        """Return the bounds for these rows that need no labels."""
-        values: dict[str, float] = {}
-        if self._effort.use_spectral:
-            self._try_spectral(rows, values)
-        if self._effort.max_neighbour_rows:
-            searched = self._try_neighbours(rows, values)
-            if searched is not None:
-                self._try_tightening(rows, searched, values)
-        return values
+        return values | self._prove_by_subsets(given, whole, confidence)
 
     def skip_all(self, reason: str) -> None:
         """Record why no bound was tried."""
@@ -158,13 +171,10 @@ class Prover:
         if self._effort.semidefinite is not None:
             self._skip("semidefinite", reason)
 
-    def prove_by_subsets(
+    def _prove_by_subsets(
         self, given: Given, whole: ProofRows, confidence: float
     ) -> dict[str, float]:
-        """Return the sampled bound if there are too many rows for the other bounds, else nothing.
-
-        The parameters are those of `prove_all`.
-        """
+        """Return the sampled bound if rows are too many for the other bounds, else nothing."""
         size = min(self._effort.subset_rows, whole.shape[0] // N_SUBSETS)
         if not self._effort.subset_rows or self._covers(whole) or self._is_close():
             return {}
@@ -183,20 +193,31 @@ class Prover:
             return {}
         skipped_for_all_rows = dict(self.skipped)
 
-        def prove_best(indices: NDArray[np.int64]) -> float:
-            try:
-                values = self.prove(whole.take(indices))
-            except OutOfTime:
-                return 0.0
-            if self._effort.semidefinite is not None and not self._deadline.is_over:
-                values["semidefinite"] = self._parts.bound_subset(given, indices)
-            return max(values.values(), default=0.0)
+        def prove_best(indices: Indices) -> float:
+            return self._prove_subset(given, whole, indices)
 
         value = sampled_bound(whole, subsets, prove_best, confidence)
         self.skipped = skipped_for_all_rows  # what was skipped for subsets is not reported
         if self._deadline.is_over:
             self._skip("sampled", "the time was over in the middle of its subsets")
         return {"sampled": value}
+
+    def _prove_subset(self, given: Given, whole: ProofRows, indices: Indices) -> float:
+        """Return the best bound of some rows, each with weight 1; 0 if there is no time."""
+        values: dict[str, float] = {}
+        try:
+            rows = whole.take(indices)
+        except OutOfTime:
+            return 0.0
+        if self._effort.use_spectral:
+            self._try_spectral(rows, values)
+        if self._effort.max_neighbour_rows:
+            searched = self._try_neighbours(rows, values)
+            if searched is not None:
+                self._try_tightening(rows, searched, values)
+        if self._effort.semidefinite is not None and not self._deadline.is_over:
+            values["semidefinite"] = self._parts.bound_subset(given, indices)
+        return max(values.values(), default=0.0)
 
     def _covers(self, rows: ProofRows) -> bool:
         """Return whether the rows are few enough for the best bound that the effort includes."""
@@ -266,16 +287,17 @@ class Prover:
             self._skip("tightened", "the time was over in the middle of its search")
 
     def _try_semidefinite(self, given: Given, values: dict[str, float]) -> None:
-        found = self._parts.prove(given, self._tick)
-        if isinstance(found, str):
-            self._skip("semidefinite", found)
+        proof = self._parts.prove(given, self._tick)
+        if isinstance(proof, str):
+            self._skip("semidefinite", proof)
             return
-        self.semidefinite = found
-        values["semidefinite"] = found.bound
-        self.trace.note(found.bound)
-        if found.n_reached < found.n_parts:
-            some = f"after {found.n_reached} of {found.n_parts} parts" if found.part_rows else ""
-            self._skip("semidefinite", f"the time was over {some or 'in the middle of its search'}")
+        self.semidefinite = proof
+        values["semidefinite"] = proof.bound
+        self.trace.note(proof.bound)
+        if proof.n_reached < proof.n_parts:
+            where = f"after {proof.n_reached} of {proof.n_parts} parts"
+            where = where if proof.part_rows else "in the middle of its search"
+            self._skip("semidefinite", f"the time was over {where}")
 
     def _is_close(self) -> bool:
         """Return whether the semidefinite bound leaves little for other bounds to gain."""

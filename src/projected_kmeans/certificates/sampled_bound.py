@@ -40,47 +40,38 @@ rounding of the few operations here.
 
 from __future__ import annotations
 
+import hashlib
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from typing import Any, NamedTuple
 
 import numpy as np
+import scipy.sparse
 from numpy.typing import NDArray
 
-from projected_kmeans.certificates.proof_rows import ProofRows
+from projected_kmeans.blocks.tasks import Block
+from projected_kmeans.certificates.proof_rows import Indices, ProofRows, never_stop
 from projected_kmeans.keys import CERTIFICATE, open_stream
-
-Indices = NDArray[np.int64]
+from projected_kmeans.results import Floats
 
 # A relative margin, larger than the rounding errors of this module.
 MARGIN = 1e-9
 
 
 def sampled_bound(
-    whole: ProofRows,
-    subsets: list[Indices],
-    bound: Callable[[Indices], float],
-    confidence: float,
+    whole: ProofRows, subsets: list[Indices], bound: Callable[[Indices], float], confidence: float
 ) -> float:
     """Return a bound that exceeds the minimum inertia with probability at most 1 - confidence.
 
-    Parameters
-    ----------
-    whole : ProofRows
-        All rows.
-    subsets : list of ndarray of int64
-        What `draw_subsets` returned.
-    bound : callable
-        Returns a certain lower bound on the minimum inertia of these rows, each with weight 1; 0 is
-        always one.
-    confidence : float
-        In (0, 1).
+    The subsets are those of `draw_subsets`. ``bound`` returns a certain lower bound on the minimum
+    inertia of a subset, each row with weight 1; 0 is always one.
     """
     size = len(subsets[0])
-    found = math.fsum(bound(one) for one in subsets) / (len(subsets) * size)
+    mean = math.fsum(bound(subset) for subset in subsets) / (len(subsets) * size)
     largest = whole.reach * whole.unit * (1 + MARGIN)
-    if not found > 0:
+    if not mean > 0:
         return 0.0
-    share = lower_mean(min(1.0, found / largest), size * len(subsets), 1 - confidence)
+    share = lower_mean(min(1.0, mean / largest), size * len(subsets), 1 - confidence)
     return share * largest * whole.original_weight * (1 - MARGIN)
 
 
@@ -90,17 +81,8 @@ def draw_subsets(whole: ProofRows, n_subsets: int, size: int, key: int) -> list[
     Rows without weights are drawn without replacement, so that subsets have no row in common. Rows
     with weights are drawn with replacement, in proportion to their weights; each draw then counts
     once.
-
-    Parameters
-    ----------
-    whole : ProofRows
-        All rows; at least n_subsets * size of them if they have no weights.
-    n_subsets, size : int
-        The number of subsets, and of rows in each.
-    key : int
-        Fixes the draws, together with the content of the rows.
     """
-    stream = open_stream(key, CERTIFICATE, whole.fingerprint())
+    stream = open_stream(key, CERTIFICATE, fingerprint(whole))
     n_rows, total = whole.shape[0], n_subsets * size
     if whole.is_weighted:
         drawn = stream.choice(n_rows, total, p=whole.weights / whole.weights.sum())
@@ -110,21 +92,10 @@ def draw_subsets(whole: ProofRows, n_subsets: int, size: int, key: int) -> list[
 
 
 def lower_mean(share: float, n_draws: int, delta: float) -> float:
-    """Return the smallest mean mu for which observing ``share`` or more is not too unlikely.
+    """Return the smallest mean mu in [0, 1] for which a mean of ``share`` is not too unlikely.
 
-    Parameters
-    ----------
-    share : float
-        The observed mean of values in [0, 1].
-    n_draws : int
-        N, the number of draws.
-    delta : float
-        Smaller probabilities than this, by exp(-N kl(share, mu)), are too unlikely.
-
-    Examples
-    --------
-    >>> 0.2 < lower_mean(0.25, 1000, 0.01) < 0.25
-    True
+    A mean of n_draws values in [0, 1] that is ``share`` or more is too unlikely if
+    exp(-n_draws kl(share, mu)) is below delta.
     """
     needed = math.log(1 / delta) * (1 + MARGIN) / n_draws
     low, high = 0.0, share
@@ -143,3 +114,64 @@ def _divergence(share: float, mean: float) -> float:
         return 0.0
     rest = 0.0 if share >= 1 else (1 - share) * (math.log1p(-share) - math.log1p(-mean))
     return share * math.log(share / mean) + rest
+
+
+def fingerprint(rows: ProofRows) -> int:
+    """Return a number that follows from the content of the rows x and their weights."""
+    weights = rows.weights if rows.is_weighted else None
+    return hash_blocks(rows.source, rows.shape, weights, rows.check)
+
+
+def hash_blocks(
+    blocks: Iterable[Block],
+    shape: tuple[int, int],
+    weights: Floats | None,
+    check: Callable[[], None] = never_stop,
+) -> int:
+    """Return the SHA-256 hash of rows and weights as an integer.
+
+    Rows that hold the same numbers in the same order have the same hash, whatever their element
+    type, dense or sparse, and however they are divided into blocks. What is hashed are the entries
+    that are not zero, as float64, with their columns. The columns of rows without zeros are left
+    out, because they are known.
+    """
+    # One hash for each kind of number, so that the end of a block leaves no trace.
+    hashes = tuple(hashlib.sha256() for _ in _Entries._fields)
+    for block in blocks:
+        check()
+        for kind, part in zip(hashes, _list_entries(block.rows), strict=True):
+            kind.update(np.ascontiguousarray(part).data)
+    whole = hashlib.sha256(repr((shape, weights is not None)).encode())
+    for kind in hashes:
+        whole.update(kind.digest())
+    if weights is not None:
+        whole.update(np.ascontiguousarray(weights).data)
+    return int.from_bytes(whole.digest(), "big")
+
+
+class _Entries(NamedTuple):
+    """The entries of some rows that are not zero."""
+
+    counts: NDArray[np.int64]  # how many each row has
+    # Their columns, row by row, in ascending order, but none for rows without zeros.
+    columns: NDArray[np.int64]
+    values: Floats  # the entries, row by row
+
+
+def _list_entries(rows: Any) -> _Entries:
+    n_rows, n_columns = rows.shape
+    is_sparse: bool = scipy.sparse.issparse(rows)
+    if is_sparse:
+        filled = rows.data != 0
+        places = np.repeat(np.arange(n_rows), np.diff(rows.indptr))[filled]
+        columns, values = rows.indices[filled], rows.data[filled]
+    elif rows.all():
+        places, columns = np.repeat(np.arange(n_rows), n_columns), np.empty(0, np.int64)
+        values = rows
+    else:
+        places, columns = np.nonzero(rows)
+        values = rows[places, columns]
+    counts = np.bincount(places, minlength=n_rows)
+    if len(columns):
+        columns = columns[counts[places] < n_columns]
+    return _Entries(counts, columns.astype(np.int64), values.astype(np.float64))

@@ -7,16 +7,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
-from projected_kmeans.certificates.semidefinite.all_rows import (
-    AllRowsProof,
-    OnUnit,
-    prove_all_rows,
-)
+from projected_kmeans.blocks.column_scan import scan_columns
+from projected_kmeans.blocks.memory_blocks import open_blocks
+from projected_kmeans.certificates.proof_rows import Indices
+from projected_kmeans.certificates.semidefinite.all_rows import AllRowsProof, prove_all_rows
 from projected_kmeans.certificates.semidefinite.dealing import deal_rows
-from projected_kmeans.certificates.semidefinite.instance import Instance, cluster_quickly
+from projected_kmeans.certificates.semidefinite.part import Instance, OnUnit
 from projected_kmeans.certificates.semidefinite.proof_plan import (
     GOAL,
     TRIAL_COLUMNS,
@@ -26,8 +22,12 @@ from projected_kmeans.certificates.semidefinite.proof_plan import (
     plan_proof,
 )
 from projected_kmeans.certificates.spectral_bound import TIMED_SIZE, predict_seconds
+from projected_kmeans.keys import CERTIFICATE, open_stream
+from projected_kmeans.passes.problem import Problem
 from projected_kmeans.results import Floats, Labels
 from projected_kmeans.running.deadlines import Deadline, OutOfTime
+from projected_kmeans.search.kmeans_plus_plus import seed_plus_plus, sketch_signs
+from projected_kmeans.search.lloyd import run_lloyd
 
 # The eigenvalues of a matrix of `TIMED_SIZE` rows take this long where plans were measured.
 TIMED_SECONDS = 8e-3
@@ -35,31 +35,19 @@ TIMED_SECONDS = 8e-3
 TIME_SHARE = 0.7
 # A trial deal is made for more rows than this.
 TRIAL_FROM_ROWS = 450
+# Passes of Lloyd's method if nobody gave labels.
+MAX_PASSES = 30
 
 
 @dataclass(frozen=True)
 class Given:
-    """What a bound is asked for.
+    """What a bound is asked for."""
 
-    Attributes
-    ----------
-    rows : ndarray or CSR (n, d)
-        Of an element type that the kernels accept.
-    weights : ndarray of float64 (n,) or None
-        All above 0; None counts every row once.
-    labels : ndarray of int32 (n,) or None
-        A clustering of the rows into at most k clusters, if one is known.
-    inertia : float
-        An upper bound on the inertia of the labels; infinity if it is not known.
-    goal : float
-        Work ends when inertia / bound is at most this.
-    """
-
-    rows: Any
-    weights: Floats | None = None
-    labels: Labels | None = None
-    inertia: float = math.inf
-    goal: float = GOAL
+    rows: Any  # an array or CSR of an element type that the kernels accept
+    weights: Floats | None = None  # all above 0; None counts every row once
+    labels: Labels | None = None  # a clustering into at most k clusters, if one is known
+    inertia: float = math.inf  # an upper bound on the inertia of the labels
+    goal: float = GOAL  # work ends when inertia / bound is at most this
 
     def is_met(self, bounds: Iterable[float]) -> bool:
         """Return whether the best of these bounds reaches the goal."""
@@ -69,20 +57,9 @@ class Given:
 class SemidefiniteProver:
     """Proves all rows, or a subset of them, for one number of clusters.
 
-    Parameters
-    ----------
-    n_clusters : int
-        k.
-    long : bool
-        Whether to go on until gains end, rather than for some seconds.
-    key : int
-        Fixes the deal, and the clustering if none is known.
-    n_threads : int
-        Parts that are proven at a time.
-    memory : int or None
-        The most bytes that parts may take.
-    deadline : Deadline
-        When to stop.
+    ``long`` goes on until gains end, rather than for some seconds. The key fixes the deal, and the
+    clustering if none is known. ``n_threads`` parts are proven at a time, in at most ``memory``
+    bytes.
     """
 
     def __init__(
@@ -111,15 +88,7 @@ class SemidefiniteProver:
         return units
 
     def prove(self, given: Given, on_unit: OnUnit) -> AllRowsProof | str:
-        """Return what was proven for all rows, or why nothing was tried.
-
-        Parameters
-        ----------
-        given : Given
-            The rows.
-        on_unit : callable
-            Called after every unit of work with the bound so far; a true answer stops the work.
-        """
+        """Return what was proven for all rows, or why nothing was tried."""
         if self._deadline.is_over:
             return "the time was over before it began"
         shape = given.rows.shape
@@ -130,21 +99,21 @@ class SemidefiniteProver:
             loss = self._try_deal(instance)
         except OutOfTime:
             return "the time was over before there were parts"
-        found: AllRowsProof | None = None
+        best: AllRowsProof | None = None
         for long in self._levels():
             plan = self._plan(shape[0], long, loss)
             is_last = long == self._long
             if plan is not None and (is_last or plan.part_rows):
-                found = _join(found, self._run(instance, plan, given.goal, on_unit))
-                if found.ratio <= given.goal or self._deadline.is_over:
+                best = _join(best, self._run(instance, plan, given.goal, on_unit))
+                if best.ratio <= given.goal or self._deadline.is_over:
                     break
-        return found or self._explain(shape[0])
+        return best or self._explain(shape[0])
 
-    def bound_subset(self, given: Given, indices: NDArray[np.int64]) -> float:
+    def bound_subset(self, given: Given, indices: Indices) -> float:
         """Return the bound of some of the rows, each with weight 1; 0 if there is no time."""
         labels = None if given.labels is None else given.labels[indices]
-        found = self.prove(Given(given.rows[indices], None, labels), lambda bound: False)
-        return 0.0 if isinstance(found, str) else found.bound
+        proof = self.prove(Given(given.rows[indices], None, labels), lambda bound: False)
+        return 0.0 if isinstance(proof, str) else proof.bound
 
     def _levels(self) -> tuple[bool, ...]:
         """Return which proofs are tried: a quick one also before a long one.
@@ -164,26 +133,24 @@ class SemidefiniteProver:
 
     def _open(self, given: Given) -> Instance:
         """Return the rows with labels; raise `OutOfTime` if there is no time to make them."""
-        if given.labels is not None:
-            return Instance(given.rows, self._n_clusters, given.labels, given.weights)
-        return cluster_quickly(
-            given.rows,
-            self._n_clusters,
-            given.weights,
-            key=self._key,
-            n_threads=self._n_threads,
-            deadline=self._deadline,
-        )
+        labels = given.labels
+        if labels is None:
+            labels = cluster_quickly(
+                given,
+                self._n_clusters,
+                key=self._key,
+                n_threads=self._n_threads,
+                deadline=self._deadline,
+            )
+        return Instance(given.rows, self._n_clusters, labels, given.weights)
 
     def _try_deal(self, instance: Instance) -> float:
         """Return what a trial deal loses; infinity if none is made."""
         if not _is_tried(instance.rows.shape):
             return math.inf
         deal = deal_rows(
-            instance.rows,
-            instance.labels,
+            instance,
             -(-instance.rows.shape[0] // TRIAL_ROWS),
-            weights=instance.weights,
             key=self._key,
             n_threads=self._n_threads,
             check=self._deadline.check,
@@ -217,10 +184,31 @@ def _is_tried(shape: tuple[int, int]) -> bool:
     return shape[0] > TRIAL_FROM_ROWS and shape[1] <= TRIAL_COLUMNS
 
 
-def _join(one: AllRowsProof | None, other: AllRowsProof) -> AllRowsProof:
+def _join(first: AllRowsProof | None, second: AllRowsProof) -> AllRowsProof:
     """Return the better of two proofs, with better labels if any has found them."""
-    if one is None:
-        return other
-    best = max(one, other, key=lambda proof: proof.bound)
-    labels = other.better_labels if one.better_labels is None else one.better_labels
+    if first is None:
+        return second
+    best = max(first, second, key=lambda proof: proof.bound)
+    labels = second.better_labels if first.better_labels is None else first.better_labels
     return replace(best, better_labels=labels)
+
+
+def cluster_quickly(
+    given: Given, n_clusters: int, *, key: int, n_threads: int, deadline: Deadline
+) -> Labels:
+    """Return labels made by k-means++ and Lloyd's method.
+
+    A better clustering makes a proof faster; any clustering allows one. The deadline is looked at
+    between passes; `OutOfTime` is raised if it passes before there are centers.
+    """
+    source = open_blocks(given.rows)
+    problem = Problem(source, scan_columns(source, n_threads), given.weights, n_threads)
+    stream = open_stream(key, CERTIFICATE, 0)
+    seeded = sketch_signs(problem, key) if source.sparse else problem
+    chosen = seed_plus_plus(seeded, n_clusters, stream, lambda n_chosen: deadline.check())
+    return run_lloyd(
+        problem,
+        source.take(chosen),
+        max_iter=MAX_PASSES,
+        on_pass=lambda done, inertia: deadline.is_over,
+    ).labels

@@ -58,19 +58,9 @@ def predict_seconds(size: int) -> float:
 
 
 def spectral_bound(rows: ProofRows, n_clusters: int) -> float:
-    """Return the spectral bound, less its rounding margin.
+    """Return the spectral bound of the rows y, less its rounding margin; may be negative.
 
-    Parameters
-    ----------
-    rows : ProofRows
-        At most `SPECTRAL_LIMIT` rows or columns.
-    n_clusters : int
-        k.
-
-    Returns
-    -------
-    float
-        A bound for the rows y, before `ProofRows.to_original`; may be negative.
+    There must be at most `SPECTRAL_LIMIT` rows or columns.
     """
     return spectral_bounds(rows, [n_clusters])[0]
 
@@ -90,17 +80,10 @@ def spectral_bounds(rows: ProofRows, counts: Sequence[int]) -> list[float]:
 
 
 class Eigenvalues(NamedTuple):
-    """The eigenvalues of a symmetric matrix as computed.
+    """The eigenvalues of a symmetric matrix as computed."""
 
-    Attributes
-    ----------
-    values : ndarray (n,)
-        Ascending.
-    error : float
-        At least the Frobenius norm of E, where the values are the exact ones of the matrix plus E.
-    """
-
-    values: Floats
+    values: Floats  # ascending
+    # At least the Frobenius norm of E, where the values are the exact ones of the matrix plus E.
     error: float
 
 

@@ -39,7 +39,7 @@ from numpy.typing import NDArray
 
 from projected_kmeans.blas_threads import multiply
 from projected_kmeans.blocks.memory_blocks import open_blocks
-from projected_kmeans.certificates.lower_bounds import LowerBound
+from projected_kmeans.certificates.certificate import LowerBound
 from projected_kmeans.certificates.proof_rows import (
     ROUNDING,
     UNDERFLOW,
@@ -54,34 +54,17 @@ SAME_SIDE = 1e-6
 
 
 def to_unit_centers(bound: LowerBound, rows: Any, weights: Floats | None = None) -> LowerBound:
-    """Return what a bound proves about centers of length one.
+    """Return what a bound for these rows of length one (or zeros) proves about unit centers.
 
     Better labels are left out, because they are better about means.
-
-    Parameters
-    ----------
-    bound : LowerBound
-        For these rows and weights.
-    rows : ndarray or CSR (n, d)
-        Rows of length one, or zeros.
-    weights : ndarray of float64 (n,) or None
-        None counts every row once.
-
-    Examples
-    --------
-    >>> rows = np.array([[1.0, 0.0], [0.0, 1.0]])
-    >>> proven = to_unit_centers(LowerBound(1.0, "spectral", True, 1.0, 0.0), rows)
-    >>> round(proven.value, 9) == round(4 - 8**0.5, 9)
-    True
     """
     shares, exponent = scale_weights(weights, rows.shape[0])
-    squares = [_square_rows(block.rows) for block in open_blocks(rows)]
-    lengths = np.concatenate(squares)
-    total = math.fsum(float(one) for one in shares * lengths)
-    weight, error = math.fsum(shares[lengths > 0]), sum_error(sum(rows.shape) + 8)
-    uneven = math.fsum(float(one) for one in shares * np.abs(lengths - 1)) + error * total
+    squares = np.concatenate([_square_rows(block.rows) for block in open_blocks(rows)])
+    total = math.fsum(shares * squares)
+    weight, error = math.fsum(shares[squares > 0]), sum_error(sum(rows.shape) + 8)
+    uneven = math.fsum(shares * np.abs(squares - 1)) + error * total
     length_error = 2.0**-22 if rows.dtype == np.float32 else 2.0**-50
-    if not _are_on_one_side(rows, lengths > 0):
+    if not _are_on_one_side(rows, squares > 0):
         return replace(bound, better_labels=None)
 
     def convert(value: float) -> float:

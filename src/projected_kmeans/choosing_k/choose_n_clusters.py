@@ -13,7 +13,7 @@ from projected_kmeans.blocks.block_source import BlockSource
 from projected_kmeans.blocks.inputs import open_input, skip_holes
 from projected_kmeans.blocks.memory_blocks import ArrayBlocks
 from projected_kmeans.blocks.unit_length import UnitRows, to_unit_rows
-from projected_kmeans.certificates.dense_proof_rows import DenseProofRows
+from projected_kmeans.certificates.proof_rows import DenseProofRows
 from projected_kmeans.certificates.spectral_bound import SPECTRAL_LIMIT, spectral_bounds
 from projected_kmeans.checks import check_count
 from projected_kmeans.choosing_k.cluster_counts import ClusterCounts, judge

@@ -13,8 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from projected_kmeans.certificates.certificate import Certificate
-from projected_kmeans.certificates.lower_bounds import LowerBound
+from projected_kmeans.certificates.certificate import Certificate, LowerBound
 from projected_kmeans.result_tables import ResultTable
 from projected_kmeans.results import Floats
 

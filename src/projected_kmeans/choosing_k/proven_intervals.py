@@ -7,24 +7,19 @@ is done follows from sizes alone, so that a key gives the same intervals on ever
 from __future__ import annotations
 
 import math
-import threading
 from collections.abc import Callable, Sequence
-from concurrent.futures import as_completed
 from typing import NamedTuple
 
 import numpy as np
 
 from projected_kmeans import _native
-from projected_kmeans.blas_threads import one_blas_thread
 from projected_kmeans.blocks.block_source import BlockSource
 from projected_kmeans.certificates.semidefinite.all_rows import WEAK_RATIO, bound_by_neighbours
-from projected_kmeans.certificates.semidefinite.instance import Instance
-from projected_kmeans.certificates.semidefinite.part import prove_part
-from projected_kmeans.certificates.semidefinite.part_results import PartEffort
+from projected_kmeans.certificates.semidefinite.part import Instance, PartEffort, prove_part
 from projected_kmeans.certificates.semidefinite.proof_plan import GOAL, ProofPlan
+from projected_kmeans.certificates.semidefinite.side_by_side import work_side_by_side
 from projected_kmeans.results import Floats, Labels
 from projected_kmeans.running.deadlines import Deadline
-from projected_kmeans.thread_pool import ThreadPool
 
 # The most rows and numbers of rows for which anything is proven.
 MAX_ROWS = 1000
@@ -44,31 +39,15 @@ SLOWER_BY, STEP_SECONDS = 2.0, 1e-3
 
 
 class Intervals(NamedTuple):
-    """The proven intervals.
+    """The proven intervals, one for each number of clusters; neither end rises with the number."""
 
-    Attributes
-    ----------
-    bound : ndarray (m,)
-        No clustering of the rows into this number of clusters has a smaller inertia.
-    inertia : ndarray (m,)
-        A clustering of the rows into this number of clusters that has at most this inertia is
-        known. Neither rises with the number.
-    """
-
-    bound: Floats
+    bound: Floats  # no clustering of the rows into this number of clusters has a smaller inertia
+    # A clustering of the rows into this number of clusters that has at most this inertia is known.
     inertia: Floats
 
 
 def choose_effort(shape: tuple[int, int], counts: Sequence[int]) -> PartEffort | None:
-    """Return what is done for each number of clusters; None if all would take too long.
-
-    Examples
-    --------
-    >>> choose_effort((150, 4), range(2, 11)) == EFFORTS[0]
-    True
-    >>> choose_effort((1797, 64), range(2, 31)) is None
-    True
-    """
+    """Return what is done for each number of clusters; None if all would take too long."""
     n_rows, n_columns = shape
     if n_rows > MAX_ROWS or n_rows * n_columns > MAX_ENTRIES:
         return None
@@ -90,18 +69,8 @@ def prove_intervals(
 ) -> Intervals | None:
     """Return the proven intervals, or None if there are too many rows or numbers of clusters.
 
-    Parameters
-    ----------
-    source : BlockSource
-        The rows, in memory.
-    weights : ndarray of float64 (n,) or None
-        Weight of every row; None counts every row once.
-    clusterings : sequence of (int, ndarray of int32)
-        Numbers of clusters, ascending, each with a clustering of the rows into at most so many.
-    n_threads : int, default=0
-        Numbers that are worked on at a time; 0 means as many as OpenMP allows.
-    on_count : callable, optional
-        Called after every number, in this thread.
+    The clusterings are into ascending numbers of clusters or fewer. ``on_count`` is called after
+    every number, in this thread.
     """
     counts = [count for count, _ in clusterings]
     effort = choose_effort(source.shape, counts)
@@ -109,42 +78,34 @@ def prove_intervals(
         return None
     kept = np.ones(source.shape[0], dtype=bool) if weights is None else weights > 0
     rows, weights = source.select()[kept], None if weights is None else weights[kept]
-    is_stopped = threading.Event()
 
-    def prove(index: int) -> tuple[float, float]:
-        count, labels = clusterings[index]
-        deadline = Deadline(None, is_stopped.is_set)
+    def prove(clustering: tuple[int, Labels], deadline: Deadline) -> tuple[float, float]:
+        count, labels = clustering
         return _prove(Instance(rows, count, labels[kept], weights), effort, deadline)
 
-    found = np.zeros((len(counts), 2))
-    with one_blas_thread(), ThreadPool(_native.max_threads(n_threads)) as pool:
-        try:
-            futures = {pool.submit(prove, index): index for index in range(len(counts))}
-            for future in as_completed(futures):
-                found[futures[future]] = future.result()
-                if on_count is not None:
-                    on_count()
-        except BaseException:  # threads that run end after their present step
-            is_stopped.set()
-            raise
+    def note(proven: tuple[float, float]) -> None:
+        if on_count is not None:
+            on_count()
+
+    proven = work_side_by_side(
+        clusterings,
+        prove,
+        n_threads=_native.max_threads(n_threads),
+        deadline=Deadline(),
+        on_item=note,
+    )
+    bounds, inertias = np.array(proven).T
     # A clustering into fewer clusters is also one into more, so that a bound for more clusters
     # holds for fewer, and an inertia of fewer clusters can be had with more.
-    bound = np.maximum.accumulate(found[::-1, 0])[::-1]
-    return Intervals(bound, np.minimum.accumulate(found[:, 1]))
+    bounds = np.maximum.accumulate(bounds[::-1])[::-1]
+    return Intervals(bounds, np.minimum.accumulate(inertias))
 
 
 def _prove(instance: Instance, effort: PartEffort, deadline: Deadline) -> tuple[float, float]:
     """Return a bound for the rows, and the largest value that the best known inertia can have."""
     if instance.n_clusters >= instance.rows.shape[0]:
         return 0.0, 0.0
-    proof = prove_part(
-        instance.rows,
-        instance.n_clusters,
-        instance.labels,
-        weights=instance.weights,
-        effort=effort,
-        deadline=deadline,
-    )
+    proof = prove_part(instance, effort, deadline)
     most = proof.inertia
     if proof.inertia_error > 0:
         most = math.nextafter(proof.inertia + proof.inertia_error, math.inf)

@@ -14,13 +14,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from projected_kmeans.certificates.bound_trace import join_traces
-from projected_kmeans.certificates.certificate import Certificate
-from projected_kmeans.certificates.efforts import EFFORTS
-from projected_kmeans.certificates.lower_bounds import LowerBound, bound_inertia
-from projected_kmeans.certificates.requests import check_certificate, check_guarantee
+from projected_kmeans.certificates.certificate import Certificate, LowerBound
+from projected_kmeans.certificates.lower_bounds import bound_inertia
+from projected_kmeans.certificates.prover import EFFORTS
 from projected_kmeans.certificates.semidefinite.primal_rounding import describe, polish
 from projected_kmeans.certificates.semidefinite.proof_plan import GOAL, MAX_PART_ROWS
 from projected_kmeans.certificates.unit_centers import to_unit_centers
+from projected_kmeans.checks import check_choice, check_not_negative
+from projected_kmeans.choices import CERTIFICATES
 from projected_kmeans.estimator.fit_checkpoint import Finished
 from projected_kmeans.estimator.sketch_solvers import open_solver
 from projected_kmeans.keys import CERTIFICATE, open_stream
@@ -42,9 +43,17 @@ MAX_CLUSTERINGS = 20
 
 def check_proofs(settings: Settings) -> None:
     """Raise one sentence if no fit can be asked for such a proof."""
-    check_certificate(settings.certificate, settings.certificate_time)
-    if settings.guarantee is not None:
-        check_guarantee(settings.guarantee)
+    check_choice("certificate", settings.certificate, (None, *CERTIFICATES))
+    if settings.certificate_time is not None:
+        check_not_negative("certificate_time", settings.certificate_time)
+    if settings.guarantee is None:
+        return
+    check_not_negative("guarantee", settings.guarantee)
+    if settings.guarantee < 1:
+        raise ValueError(
+            f"guarantee={settings.guarantee:g} is below 1; for 1 % above the minimum inertia use "
+            "1.01"
+        )
 
 
 def check_proof_size(n_samples: int) -> None:

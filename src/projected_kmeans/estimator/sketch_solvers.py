@@ -13,8 +13,8 @@ from functools import partial
 import numpy as np
 
 from projected_kmeans.certificates.certificate import Certificate
-from projected_kmeans.certificates.efforts import EFFORTS
 from projected_kmeans.certificates.lower_bounds import bound_inertia
+from projected_kmeans.certificates.prover import EFFORTS
 from projected_kmeans.certificates.semidefinite.primal_rounding import describe, polish
 from projected_kmeans.choices import SKETCH_SOLVERS
 from projected_kmeans.keys import SOLVER, open_stream

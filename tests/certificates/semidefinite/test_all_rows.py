@@ -13,8 +13,7 @@ from scipy.sparse import csr_array
 
 from projected_kmeans.certificates.semidefinite import all_rows
 from projected_kmeans.certificates.semidefinite.all_rows import AllRowsProof, prove_all_rows
-from projected_kmeans.certificates.semidefinite.instance import Instance
-from projected_kmeans.certificates.semidefinite.part_results import PartEffort
+from projected_kmeans.certificates.semidefinite.part import Instance, PartEffort
 from projected_kmeans.certificates.semidefinite.proof_plan import ProofPlan
 from projected_kmeans.running.deadlines import Deadline
 from tests.support.optima import find_optimum
@@ -181,3 +180,12 @@ def test_a_time_limit_is_shared_by_all_parts() -> None:
     assert found.n_parts == 6
     assert np.isfinite(found.ratio)
     assert found.ratio < 1.2
+
+
+def test_some_rows_are_taken_with_all_that_belongs_to_them() -> None:
+    """Rows, labels and weights of the chosen rows stay together."""
+    labels = np.array([0, 0, 1, 1], np.int32)
+    instance = Instance(np.arange(4.0)[:, None], 2, labels, np.arange(4.0))
+    some = instance.take(np.array([1, 3]))
+    assert some.rows.ravel().tolist() == [1, 3]
+    assert (some.labels.tolist(), some.weights.tolist()) == ([0, 1], [1, 3])

@@ -1,20 +1,20 @@
-"""The nearest matrix X: its trace, its eigenvalues, and that none is nearer."""
+"""The nearest matrix X, and the largest eigenpairs of a matrix that changes step by step."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 
-from projected_kmeans.certificates.dense_proof_rows import DenseProofRows
+from projected_kmeans.certificates.proof_rows import DenseProofRows
 from projected_kmeans.certificates.semidefinite.primal_step import (
-    Balance,
     Diverged,
+    Matrix,
     PrimalStep,
+    TopEigenpairs,
     clip_to_sum,
-    clustering_matrix,
-    only_finite,
 )
 from projected_kmeans.certificates.semidefinite.proof import MatrixBound
+from projected_kmeans.certificates.semidefinite.search import clustering_matrix
 
 
 def open_step(n: int, k: int, weights: bool) -> tuple[PrimalStep, MatrixBound]:
@@ -57,28 +57,47 @@ def test_clipped_values_have_the_sum(total: float) -> None:
     assert (np.diff(clipped) <= 0).all()
 
 
-def test_the_matrix_of_a_clustering_is_a_projection() -> None:
-    """Z = Z^2, its trace is the number of clusters, and Z times the roots gives the roots."""
-    roots = np.sqrt(np.random.default_rng(0).random(30) + 0.1)
-    Z = clustering_matrix(np.arange(30, dtype=np.int32) % 4, roots).astype(np.float64)
-    np.testing.assert_allclose(Z @ Z, Z, atol=1e-6)
-    np.testing.assert_allclose(Z @ roots, roots, rtol=1e-6)
-    assert np.trace(Z) == pytest.approx(4, rel=1e-6)
-
-
-def test_the_penalty_follows_the_residuals() -> None:
-    """It rises if X and Z differ too much, falls if Z moves too much, and only at some steps."""
-    balance = Balance(5, 1.5)
-    assert [step for step in range(1, 12) if balance.is_due(step)] == [5, 10]
-    assert balance.choose_factor(4.0, 1.0) == pytest.approx(1.5)
-    assert balance.choose_factor(1.5, 1.0) == 1
-    assert balance.choose_factor(1.0, 4.0) == pytest.approx(1 / 1.5)
-
-
 def test_numbers_that_are_too_large_end_the_search() -> None:
-    """A matrix with infinite entries raises; multipliers keep what is finite."""
+    """A matrix with infinite entries raises."""
     step, _ = open_step(8, 2, False)
     with pytest.raises(Diverged), np.errstate(all="ignore"):
         step.project(np.full((8, 8), np.inf, np.float32))
-    kept = only_finite(np.array([np.inf, -np.inf, np.nan, 2.0], np.float32))
-    assert kept.tolist() == [0.0, 0.0, 0.0, 2.0]
+
+
+def draw_matrix(n: int, seed: int) -> Matrix:
+    """Return a symmetric matrix with some large eigenvalues."""
+    stream = np.random.default_rng(seed)
+    vectors = np.linalg.qr(stream.normal(size=(n, n)))[0]
+    values = np.concatenate([[9.0, 5.0, 4.0, 3.0], stream.uniform(-1, 1, size=n - 4)])
+    return ((vectors * values) @ vectors.T).astype(np.float32)
+
+
+@pytest.mark.parametrize("n", [5, 20, 200])
+def test_eigenpairs_converge(n: int) -> None:
+    """After some steps the pairs are those of the matrix, whether few or all are computed."""
+    matrix, search = draw_matrix(n, n), TopEigenpairs(n, 2)
+    for _ in range(8):
+        found = search.find(lambda some: matrix @ some, lambda: matrix, 4)
+    np.testing.assert_allclose(found.values[:4], [9, 5, 4, 3], rtol=1e-4)
+    top = found.vectors[:, :4]
+    np.testing.assert_allclose(matrix @ top, top * found.values[:4], atol=1e-3)
+    np.testing.assert_allclose(top.T @ top, np.eye(4), atol=1e-5)
+
+
+def test_eigenpairs_follow_a_matrix_that_changes() -> None:
+    """When the matrix moves a little in every step, the eigenvalues follow."""
+    first, second, search = draw_matrix(150, 1), draw_matrix(150, 2), TopEigenpairs(150, 2)
+    for share in np.linspace(0, 1, 40, dtype=np.float32):
+        matrix = (1 - share) * first + share * second
+        found = search.find(lambda some, m=matrix: m @ some, lambda m=matrix: m, 6)
+    np.testing.assert_allclose(found.values[:4], np.linalg.eigvalsh(second)[:-5:-1], rtol=0.01)
+
+
+@pytest.mark.parametrize("scale", [0.0, 1e-12, 1e12])
+def test_matrices_of_low_rank_and_any_scale_are_decomposed(scale: float) -> None:
+    """A matrix of rank one, or of zeros, gives finite pairs with its eigenvalue first."""
+    vector = np.full((100, 1), 0.1, np.float32)
+    matrix = np.float32(scale) * vector @ vector.T
+    found = TopEigenpairs(100, 2).find(lambda some: matrix @ some, lambda: matrix, 5)
+    assert np.isfinite(found.vectors).all()
+    assert found.values[0] == pytest.approx(scale, rel=1e-3)

@@ -9,12 +9,11 @@ import numpy as np
 import pytest
 from hard_multipliers import draw_multipliers, prove_iterates
 
-from projected_kmeans.certificates.dense_proof_rows import DenseProofRows
+from projected_kmeans.certificates.proof_rows import DenseProofRows
 from projected_kmeans.certificates.semidefinite import proof
-from projected_kmeans.certificates.semidefinite.cut_search import CutSearch
 from projected_kmeans.certificates.semidefinite.multipliers import Multipliers
-from projected_kmeans.certificates.semidefinite.plain_search import PlainSearch
 from projected_kmeans.certificates.semidefinite.proof import MatrixBound
+from projected_kmeans.certificates.semidefinite.search import Search
 from projected_kmeans.certificates.spectral_bound import spectral_bound
 from tests.support.optima import find_optimum
 from tests.support.parts import draw_part
@@ -24,7 +23,7 @@ N_INSTANCES = 210  # campaigns/fuzz_certificates.py checks thousands
 
 @pytest.mark.parametrize("seed", range(N_INSTANCES))
 def test_no_bound_exceeds_the_minimum(seed: int) -> None:
-    """Random multipliers and all iterates of both searches prove at most the exact minimum."""
+    """Random multipliers and all iterates of a search prove at most the exact minimum."""
     part = draw_part(seed)
     best, optimum = find_optimum(part.rows, part.n_clusters, part.weights)
     bound = part.open()
@@ -59,7 +58,7 @@ def test_the_margin_is_small(monkeypatch: pytest.MonkeyPatch) -> None:
     """For 500 rows the margin is below 1e-8 of the bound, so that a closed gap can be seen."""
     rows = np.random.default_rng(1).normal(size=(500, 20))
     bound = MatrixBound(DenseProofRows(rows), 5)
-    search = PlainSearch(bound, np.arange(500, dtype=np.int32) % 5)
+    search = Search(bound, np.arange(500, dtype=np.int32) % 5, cuts=False)
     for _ in range(5):
         search.step()
     proven = bound.prove(search.multipliers())
@@ -75,8 +74,9 @@ def test_a_weight_is_a_number_of_copies() -> None:
     labels = stream.integers(3, size=24).astype(np.int32)
     one = MatrixBound(DenseProofRows(rows, weights.astype(float)), 3)
     other = MatrixBound(DenseProofRows(np.repeat(rows, weights, axis=0)), 3)
-    for kind in (PlainSearch, CutSearch):
-        few, many = kind(one, labels), kind(other, np.repeat(labels, weights))
+    for cuts in (False, True):
+        few = Search(one, labels, cuts=cuts)
+        many = Search(other, np.repeat(labels, weights), cuts=cuts)
         for step in range(150):
             few.step()
             many.step()

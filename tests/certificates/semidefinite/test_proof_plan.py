@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from projected_kmeans.certificates.semidefinite.part_results import PartEffort
+from projected_kmeans.certificates.semidefinite.part import PartEffort
 from projected_kmeans.certificates.semidefinite.proof_plan import ProofPlan, fit_memory, plan_proof
 
 SIZES = [(75, 4), (400, 40), (1797, 10), (4177, 2), (10_000, 10), (60_000, 10), (40_000, 30)]
@@ -81,3 +81,10 @@ def test_fewer_threads_come_before_smaller_parts() -> None:
     smaller, n_threads = fit_memory(plan, (5000, 20), 4, needed - 1)
     assert (smaller.part_rows < 500, n_threads) == (True, 1)
     assert fit_memory(plan, (5000, 20), 4, 1)[0].part_rows == 1
+
+
+def test_plans_of_some_sizes() -> None:
+    """1,797 rows are proven quickly in parts; ten million would take minutes."""
+    quick = plan_proof(1797, 10, long=False)
+    assert quick == ProofPlan(612, PartEffort(cuts=True, max_steps=50, goal=1.000001, round=False))
+    assert plan_proof(10**7, 10, long=False) is None

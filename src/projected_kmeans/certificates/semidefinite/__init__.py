@@ -11,39 +11,20 @@ is close to the optimum on real data, and often shows that a clustering is the b
 
 Modules, in the order in which they are used:
 
-- ``part``: `prove_part`, which runs all of this for one part.
-- ``dealing``: `deal_rows`, which deals many rows over parts that mirror the whole.
-- ``all_rows``: `prove_all_rows`, the sum of the bounds of parts that cover all rows.
-- ``part_results``: `PartEffort`, `PartStep` and `PartProof`, what it takes and gives.
+- ``part``: `prove_part`, which runs all of this for one part; the rows of a part with a clustering
+  (`Instance`), how much work is done (`PartEffort`) and what came of it (`PartProof`).
 - ``multipliers``: `Multipliers`, the numbers that make an admissible N; refuses others.
 - ``proof``: `MatrixBound`, which proves the bound of given multipliers with all rounding errors.
-- ``top_eigenpairs``: the largest eigenpairs of a matrix that changes a little from step to step.
-- ``primal_step``: the step that both searches share, and how they balance.
-- ``plain_search``: multipliers without cuts, for parts of up to some 2,000 rows.
-- ``cut_search``: multipliers with pair and triangle cuts, for parts of up to some 1,000 rows.
-- ``violated_cuts``: which cuts a matrix breaks most.
+- ``search``: looks for good multipliers, with pair and triangle cuts or without.
+- ``primal_step``: the step of a search, from the largest eigenpairs of a matrix.
 - ``primal_rounding``: from the search's matrix X to a clustering, often better than the given one.
 
 For more rows than one part can have:
 
-- ``instance``: rows with a clustering of them, which is made if there is none.
 - ``proof_plan``: how large parts are and how long each is worked on, decided by sizes.
 - ``dealing``: deals rows over parts so that every part mirrors the whole.
-- ``side_by_side``: runs parts in several threads.
+- ``side_by_side``: works on parts in several threads.
 - ``all_rows``: `prove_all_rows`, a certain bound for all rows.
-
-How to call it
---------------
-``prove_part(rows, n_clusters, labels, *, weights=None, effort=None, deadline=None, on_step=None)``
-returns a ``PartProof(bound, inertia, inertia_error, labels, steps, seconds, ended)``.
-
-- ``rows`` are an ndarray or CSR (n, d) of an element type that the kernels accept. For the cosine
-  metric pass rows of length one. ``weights`` are all above 0.
-- ``labels`` are any clustering into at most k clusters. Better ones make the search faster.
-- ``PartEffort(cuts=False, max_steps=30, goal=1.0001, round=True)`` is quick: 1.2 s for 1,800 rows.
-  ``PartEffort(cuts=True, max_steps=1000)`` goes on until the gap closes or gains end.
-- ``bound`` is proven for the rows as given, in their own units, rounded down, and at least 0.
-- ``labels`` of the result are the best that are known: those given, or better ones from rounding.
 
 What the room promises
 ----------------------

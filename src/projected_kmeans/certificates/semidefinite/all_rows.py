@@ -13,22 +13,23 @@ computed for it, too. If that is higher, it is computed for all parts, and the h
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from projected_kmeans.certificates.neighbour_bound import measure_neighbours
-from projected_kmeans.certificates.prepare_rows import prepare_rows
+from projected_kmeans.certificates.proof_rows import Indices, prepare_rows
 from projected_kmeans.certificates.semidefinite.dealing import Deal, deal_rows
-from projected_kmeans.certificates.semidefinite.instance import Indices, Instance
-from projected_kmeans.certificates.semidefinite.part import prove_part
-from projected_kmeans.certificates.semidefinite.part_results import PartEffort, PartProof
-from projected_kmeans.certificates.semidefinite.proof_plan import GOAL, ProofPlan
-from projected_kmeans.certificates.semidefinite.side_by_side import (
-    prove_side_by_side,
-    work_side_by_side,
+from projected_kmeans.certificates.semidefinite.part import (
+    Instance,
+    OnUnit,
+    PartEffort,
+    PartProof,
+    prove_part,
 )
+from projected_kmeans.certificates.semidefinite.proof_plan import GOAL, ProofPlan
+from projected_kmeans.certificates.semidefinite.side_by_side import work_side_by_side
 from projected_kmeans.certificates.spectral_bound import spectral_bound
 from projected_kmeans.results import Labels
 from projected_kmeans.running.deadlines import Deadline, OutOfTime
@@ -44,37 +45,22 @@ WEAK_RATIO = 1.1
 MAX_REST_WORK = 2**34
 MAX_REST_SIZE = 1024
 
-# Is told the bound for all rows after a unit of work; a true answer stops the work.
-OnUnit = Callable[[float], bool]
-
 
 @dataclass(frozen=True)
 class AllRowsProof:
-    """What was proven for all rows.
+    """What was proven for all rows."""
 
-    Attributes
-    ----------
-    bound : float
-        No clustering of the rows as given into at most k clusters has a smaller inertia.
-    ratio : float
-        The inertia of the best labels known over the bound, as computed; infinity if it is unknown.
-    part_rows : int
-        The most rows of a part; 0 if all rows were proven at once.
-    deal_ratio : float
-        The smallest ratio that the parts could have proven for the labels that were given.
-    better_labels : ndarray of int32 (n,) or None
-        A clustering with a smaller inertia than the one that was given, if one was found.
-    n_parts, n_reached : int
-        The number of parts, and of those that were worked on until their own end.
-    """
-
+    # No clustering of the rows as given into at most k clusters has a smaller inertia.
     bound: float
+    # The inertia of the best labels known over the bound, as computed; infinity if it is unknown.
     ratio: float
-    part_rows: int = 0
+    part_rows: int = 0  # the most rows of a part; 0 if all rows were proven at once
+    # The smallest ratio that the parts could have proven for the labels that were given.
     deal_ratio: float = 1.0
+    # A clustering with a smaller inertia than the one that was given, if one was found.
     better_labels: Labels | None = None
     n_parts: int = 1
-    n_reached: int = 0
+    n_reached: int = 0  # parts that were worked on until their own end
 
     def has_closed_more(self, other: float) -> bool:
         """Return whether tightening the neighbour bound ``other`` cannot reach this bound."""
@@ -96,94 +82,50 @@ def prove_all_rows(
 ) -> AllRowsProof:
     """Return a certain bound for all rows; the same bits for any number of threads.
 
-    Parameters
-    ----------
-    instance : Instance
-        The rows and a clustering of them.
-    plan : ProofPlan
-        How large parts are, and how much work is done for each.
-    goal : float, default=1 + 1e-6
-        The search ends when inertia / bound of all rows is at most this.
-    key : int, default=0
-        Fixes the deal.
-    n_threads : int, default=1
-        Parts that are worked on at a time.
-    deadline : Deadline, optional
-        When to stop. If it has a limit, each part gets its share of the time that is left.
-    on_unit : callable, optional
-        Called after every part, in this thread; after every step if all rows are proven at once. It
-        gets the bound for all rows that is proven by then. A true answer stops the work.
-
-    Examples
-    --------
-    >>> from projected_kmeans.certificates.semidefinite.part_results import PartEffort
-    >>> rows = np.random.default_rng(0).normal(size=(60, 2)) + np.repeat([[0], [9]], 30, axis=0)
-    >>> instance = Instance(rows, 2, np.repeat([0, 1], 30).astype(np.int32))
-    >>> proof = prove_all_rows(instance, ProofPlan(20, PartEffort()))
-    >>> proof.part_rows, proof.n_parts, 1 < proof.deal_ratio < proof.ratio < 1.1
-    (20, 3, True)
+    The search ends when inertia / bound of all rows is at most the goal. The key fixes the deal. If
+    the deadline has a limit, each part gets its share of the time that is left. ``on_unit`` is
+    called in this thread with the bound for all rows: after every part, or after every step if all
+    rows are proven at once.
     """
     deadline = Deadline() if deadline is None else deadline
-    on_unit = on_unit or (lambda bound: False)
     n_rows = instance.rows.shape[0]
     if plan.part_rows == 0 or n_rows <= plan.part_rows:
         return _prove_at_once(instance, replace(plan.effort, goal=goal), deadline, on_unit)
     n_parts = -(-n_rows // plan.part_rows)
     part_rows = -(-n_rows // n_parts)
     try:
-        deal = deal_rows(
-            instance.rows,
-            instance.labels,
-            n_parts,
-            weights=instance.weights,
-            key=key,
-            n_threads=n_threads,
-            check=deadline.check,
-        )
+        deal = deal_rows(instance, n_parts, key=key, n_threads=n_threads, check=deadline.check)
     except OutOfTime:
         return AllRowsProof(0.0, math.inf, part_rows, n_parts=n_parts)
+    # The inertias of the parts sum up to that of all rows over the ratio of the deal.
+    effort = replace(plan.effort, goal=max(GOAL, goal / deal.ratio))
     reached: list[float] = []
+
+    def prove(part: Indices, own: Deadline) -> PartProof:
+        return prove_part(instance.take(part), effort, own)
 
     def add_part(proof: PartProof) -> bool:
         reached.append(proof.bound)
-        return on_unit(_add_up(reached))
+        return on_unit is not None and bool(on_unit(_add_up(reached)))
 
-    proofs = prove_side_by_side(
-        instance,
-        deal.parts,
-        # The inertias of the parts sum up to that of all rows over the ratio of the deal.
-        replace(plan.effort, goal=max(GOAL, goal / deal.ratio)),
-        n_threads=n_threads,
-        deadline=deadline,
-        on_part=add_part,
+    proofs = work_side_by_side(
+        deal.parts, prove, n_threads=n_threads, deadline=deadline, on_item=add_part
     )
     bounds = _raise_bounds(instance, deal.parts, proofs, n_threads, deadline)
     return _sum_up(instance, deal, proofs, bounds, part_rows)
 
 
 def _prove_at_once(
-    instance: Instance, effort: PartEffort, deadline: Deadline, on_unit: OnUnit
+    instance: Instance, effort: PartEffort, deadline: Deadline, on_unit: OnUnit | None
 ) -> AllRowsProof:
     """Prove a bound for all rows as one part."""
-    proof = prove_part(
-        instance.rows,
-        instance.n_clusters,
-        instance.labels,
-        weights=instance.weights,
-        effort=effort,
-        deadline=deadline,
-        on_step=lambda step: on_unit(step.bound),
-    )
+    proof = prove_part(instance, effort, deadline, on_unit)
     return AllRowsProof(
         proof.bound,
         proof.inertia / proof.bound if proof.bound > 0 else math.inf,
         better_labels=None if _is_same(proof.labels, instance.labels) else proof.labels,
-        n_reached=int(_has_ended(proof)),
+        n_reached=int(proof.has_ended),
     )
-
-
-def _has_ended(proof: PartProof | None) -> bool:
-    return proof is not None and proof.ended not in ("time", "stopped")
 
 
 def _is_same(labels: Labels, others: Labels) -> bool:
@@ -200,20 +142,17 @@ def _raise_bounds(
     deadline: Deadline,
 ) -> list[float]:
     """Return the best bound of each part, where the first part decides what is tried."""
-    bounds = [0.0 if one is None else one.bound for one in proofs]
+    bounds = [0.0 if proof is None else proof.bound for proof in proofs]
     first = proofs[0]
     if first is None or first.inertia <= WEAK_RATIO * first.bound or deadline.is_over:
         return bounds
     if not bound_by_neighbours(instance.take(parts[0]), deadline) > first.bound:
         return bounds
-    others = work_side_by_side(
-        instance,
-        parts,
-        bound_by_neighbours,
-        n_threads=n_threads,
-        deadline=deadline,
-        on_part=lambda bound: False,
-    )
+
+    def work(part: Indices, own: Deadline) -> float:
+        return bound_by_neighbours(instance.take(part), own)
+
+    others = work_side_by_side(parts, work, n_threads=n_threads, deadline=deadline)
     return [max(bound, other or 0.0) for bound, other in zip(bounds, others, strict=True)]
 
 
@@ -235,18 +174,15 @@ def _sum_up(
     bounds: Sequence[float],
     part_rows: int,
 ) -> AllRowsProof:
+    n_reached = sum(proof is not None and proof.has_ended for proof in proofs)
     missed = [part for part, bound in zip(deal.parts, bounds, strict=True) if not bound > 0]
-    is_cut = not all(map(_has_ended, proofs))
+    is_cut = n_reached < len(proofs)
     rest = _bound_rest(instance, np.concatenate(missed)) if missed and is_cut else 0.0
     bound = _add_up([*bounds, rest])
-    inertia = math.fsum(math.inf if one is None else one.inertia for one in proofs) * deal.ratio
+    inertia = math.fsum(math.inf if proof is None else proof.inertia for proof in proofs)
+    ratio = inertia * deal.ratio / bound if bound > 0 else math.inf
     return AllRowsProof(
-        bound,
-        inertia / bound if bound > 0 else math.inf,
-        part_rows,
-        deal.ratio,
-        n_parts=len(proofs),
-        n_reached=sum(map(_has_ended, proofs)),
+        bound, ratio, part_rows, deal.ratio, n_parts=len(proofs), n_reached=n_reached
     )
 
 

@@ -23,16 +23,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse
-from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 
 from projected_kmeans.blas_threads import multiply, strictly
-from projected_kmeans.certificates.proof_rows import never_stop
+from projected_kmeans.certificates.proof_rows import Indices, never_stop
+from projected_kmeans.certificates.semidefinite.part import Instance
 from projected_kmeans.keys import DEAL, open_stream
 from projected_kmeans.results import Floats
 from projected_kmeans.thread_pool import ThreadPool
-
-Indices = NDArray[np.int64]
 
 # Directions along which sums are measured. On the digits of MNIST in parts of 1,000 rows the ratio
 # of a deal is 1.0021 with 32 of them, 1.0015 with 64, 1.0012 with 128, and 1.0099 at random.
@@ -42,58 +40,29 @@ STRETCH = 4096
 
 
 class Deal(NamedTuple):
-    """Which rows are in which part.
+    """Which rows are in which part."""
 
-    Attributes
-    ----------
-    parts : tuple of ndarray of int64
-        The rows of each part, in ascending order.
-    ratio : float
-        The inertia of the clustering over the sum of its inertias in the parts, at least 1. It is
-        the smallest ratio that bounds of these parts can prove for this clustering.
-    """
-
-    parts: tuple[Indices, ...]
+    parts: tuple[Indices, ...]  # the rows of each part, in ascending order
+    # The inertia of the clustering over the sum of its inertias in the parts, at least 1. It is the
+    # smallest ratio that bounds of these parts can prove for this clustering.
     ratio: float
 
 
 def deal_rows(
-    rows: Any,
-    labels: NDArray[np.integer[Any]],
+    instance: Instance,
     n_parts: int,
     *,
-    weights: Floats | None = None,
     key: int = 0,
     n_threads: int = 1,
     check: Callable[[], None] = never_stop,
 ) -> Deal:
-    """Deal rows over parts; the same bits for any number of threads.
+    """Deal rows over 1 to n parts that mirror the clustering; the same bits for any threads.
 
-    Parameters
-    ----------
-    rows : ndarray or CSR (n, d)
-        The rows; only a stretch of a cluster is converted at a time, and CSR is never made dense.
-    labels : ndarray of int (n,)
-        The clustering that the parts mirror.
-    n_parts : int
-        The number of parts, from 1 to n.
-    weights : ndarray of float64 (n,) or None
-        All above 0; None counts every row once.
-    key : int, default=0
-        Fixes the vectors from which directions are found.
-    n_threads : int, default=1
-        Clusters that are dealt at a time.
-    check : callable, optional
-        Called between rounds; may raise to stop the work.
-
-    Examples
-    --------
-    >>> rows = np.array([[0.0], [9.0], [1.0], [8.0], [2.0], [7.0], [3.0], [6.0]])
-    >>> deal = deal_rows(rows, np.zeros(8, int), 2)
-    >>> [rows[part, 0].tolist() for part in deal.parts], deal.ratio
-    ([[0.0, 8.0, 7.0, 3.0], [9.0, 1.0, 2.0, 6.0]], 1.0)
+    The key fixes the vectors from which directions are found. ``n_threads`` clusters are dealt at a
+    time. The check is called between rounds, and may raise to stop the work.
     """
-    codes = np.unique(labels, return_inverse=True)[1]
+    rows, weights = instance.rows, instance.weights
+    codes = np.unique(instance.labels, return_inverse=True)[1]
     clusters = np.split(np.argsort(codes, kind="stable"), np.cumsum(np.bincount(codes))[:-1])
     first_parts = np.cumsum([0, *(len(members) for members in clusters)]) % n_parts
     exponent = _find_exponent(rows)
@@ -109,16 +78,16 @@ def deal_rows(
         return _deal_cluster(cluster, n_parts, int(first_parts[index]), stream)
 
     if min(n_threads, len(clusters)) <= 1:
-        found = [deal_one(index) for index in range(len(clusters))]
+        every = [deal_one(index) for index in range(len(clusters))]
     else:
         with ThreadPool(n_threads) as pool:
-            found = list(pool.map(deal_one, range(len(clusters))))
+            every = list(pool.map(deal_one, range(len(clusters))))
     owners = np.empty(rows.shape[0], np.int64)
-    for members, dealt in zip(clusters, found, strict=True):
+    for members, dealt in zip(clusters, every, strict=True):
         owners[members] = dealt.owners
     ends = np.cumsum(np.bincount(owners, minlength=n_parts))[:-1]
     parts = tuple(np.split(np.argsort(owners, kind="stable"), ends))
-    return Deal(parts, _ratio(found))
+    return Deal(parts, _ratio(every))
 
 
 class _Dealt(NamedTuple):
@@ -129,8 +98,9 @@ class _Dealt(NamedTuple):
     lost: float
 
 
-def _ratio(found: list[_Dealt]) -> float:
-    whole, lost = math.fsum(one.inertia for one in found), math.fsum(one.lost for one in found)
+def _ratio(every: list[_Dealt]) -> float:
+    whole = math.fsum(dealt.inertia for dealt in every)
+    lost = math.fsum(dealt.lost for dealt in every)
     if not whole > 0:
         return 1.0
     return max(1.0, whole / (whole - lost)) if lost < whole else math.inf
@@ -152,82 +122,83 @@ class _DenseCluster:
         self.weights, self.shape = weights, (len(members), int(rows.shape[1]))
         self._center = np.zeros(self.shape[1])
         sums = np.zeros(self.shape[1])
-        for span, some in self._walk():
-            sums += multiply(self.weights[span], some)
+        for span, rows in self._walk():
+            sums += multiply(self.weights[span], rows)
         self._center = sums / math.fsum(weights)
 
     def _walk(self) -> Iterator[tuple[slice, Any]]:
         for first in range(0, len(self._members), STRETCH):
             self.check()
             span = slice(first, first + STRETCH)
-            some = np.multiply(self._rows[self._members[span]], self._factor, dtype=np.float64)
-            some -= self._center
-            yield span, some
+            yield span, self._prepare(self._rows[self._members[span]])
+
+    def _prepare(self, rows: Any) -> Any:
+        moved = np.multiply(rows, self._factor, dtype=np.float64)
+        moved -= self._center
+        return moved
 
     def squares(self) -> Floats:
         """Return |y - center|^2 of every row."""
-        return np.concatenate([np.einsum("ij,ij->i", some, some) for _, some in self._walk()])
+        return np.concatenate([np.einsum("ij,ij->i", rows, rows) for _, rows in self._walk()])
 
     def project(self, basis: Floats) -> Floats:
         """Return w (y - center) B for every row."""
-        found = [self.weights[span, None] * multiply(some, basis) for span, some in self._walk()]
-        return np.concatenate(found)
+        return np.concatenate(
+            [self.weights[span, None] * multiply(rows, basis) for span, rows in self._walk()]
+        )
 
     def combine(self, factors: Floats) -> Floats:
         """Return the sum of w (y - center)^T f over all rows, (d, t)."""
         sums = np.zeros((self.shape[1], factors.shape[1]))
-        for span, some in self._walk():
-            sums += multiply(some.T, self.weights[span, None] * factors[span])
+        for span, rows in self._walk():
+            sums += multiply(rows.T, self.weights[span, None] * factors[span])
         return sums
 
     def sum_parts(self, owners: Indices, n_parts: int) -> Floats:
         """Return |sum of w (y - center)|^2 of the rows of every part."""
         sums = np.zeros((n_parts, self.shape[1]))
-        for span, some in self._walk():
-            sums += _indicator(owners[span], self.weights[span], n_parts) @ some
+        for span, rows in self._walk():
+            sums += _indicator(owners[span], self.weights[span], n_parts) @ rows
         return np.asarray(np.einsum("ij,ij->i", sums, sums))
 
 
 class _SparseCluster(_DenseCluster):
     """The same for CSR rows; the center is subtracted from products and not from rows."""
 
-    def _walk(self) -> Iterator[tuple[slice, Any]]:
-        for first in range(0, len(self._members), STRETCH):
-            self.check()
-            span = slice(first, first + STRETCH)
-            yield span, scipy.sparse.csr_array(self._rows[self._members[span]]) * self._factor
+    def _prepare(self, rows: Any) -> Any:
+        return scipy.sparse.csr_array(rows) * self._factor
 
     def squares(self) -> Floats:
         """Return |y - center|^2 of every row."""
-        own = np.concatenate([some.power(2).sum(axis=1) for _, some in self._walk()])
-        sides = np.concatenate([some @ self._center for _, some in self._walk()])
-        found = own - 2 * sides + multiply(self._center, self._center)
-        return np.asarray(np.maximum(found, 0.0))
+        own = np.concatenate([rows.power(2).sum(axis=1) for _, rows in self._walk()])
+        sides = np.concatenate([rows @ self._center for _, rows in self._walk()])
+        squares = own - 2 * sides + multiply(self._center, self._center)
+        return np.asarray(np.maximum(squares, 0.0))
 
     def project(self, basis: Floats) -> Floats:
         """Return w (y - center) B for every row."""
-        found = np.concatenate([some @ basis for _, some in self._walk()])
-        return np.asarray(self.weights[:, None] * (found - multiply(self._center, basis)))
+        products = np.concatenate([rows @ basis for _, rows in self._walk()])
+        return np.asarray(self.weights[:, None] * (products - multiply(self._center, basis)))
 
     def combine(self, factors: Floats) -> Floats:
         """Return the sum of w (y - center)^T f over all rows, (d, t)."""
         weighted = self.weights[:, None] * factors
         sums = -np.outer(self._center, weighted.sum(axis=0))
-        for span, some in self._walk():
-            sums += some.T @ weighted[span]
+        for span, rows in self._walk():
+            sums += rows.T @ weighted[span]
         return sums
 
     def sum_parts(self, owners: Indices, n_parts: int) -> Floats:
         """Return |sum of w (y - center)|^2 of the rows of every part."""
         sums: Any = sum(
-            _indicator(owners[span], self.weights[span], n_parts) @ some
-            for span, some in self._walk()
+            _indicator(owners[span], self.weights[span], n_parts) @ rows
+            for span, rows in self._walk()
         )
         weights = np.bincount(owners, self.weights, minlength=n_parts)
         sides = weights * (sums @ self._center)
         center = multiply(self._center, self._center)
-        found = sums.power(2).sum(axis=1) - 2 * sides + weights**2 * center
-        return np.asarray(np.maximum(found, 0.0))
+        squares = sums.power(2).sum(axis=1) - 2 * sides + weights**2 * center
+        return np.asarray(np.maximum(squares, 0.0))
 
 
 def _indicator(owners: Indices, weights: Floats, n_parts: int) -> Any:
@@ -247,15 +218,15 @@ def _deal_cluster(
     owners = np.empty(len(order), np.int64)
     sums = None if points is None else np.zeros((n_parts, points.shape[1]))
     for first in range(0, len(order), n_parts):
-        some = order[first : first + n_parts]
+        dealt = order[first : first + n_parts]
         # All parts are dealt to but in the last round, which may be short.
-        parts = (first_part + np.arange(len(some))) % n_parts
+        parts = (first_part + np.arange(len(dealt))) % n_parts
         if points is not None and sums is not None and first:
             cluster.check()
-            parts = parts[linear_sum_assignment(multiply(points[some], sums[parts].T))[1]]
-        owners[some] = parts
+            parts = parts[linear_sum_assignment(multiply(points[dealt], sums[parts].T))[1]]
+        owners[dealt] = parts
         if points is not None and sums is not None:
-            sums[parts] += points[some]
+            sums[parts] += points[dealt]
     weights = np.bincount(owners, cluster.weights, minlength=n_parts)
     lost = cluster.sum_parts(owners, n_parts)[weights > 0] / weights[weights > 0]
     return _Dealt(owners, inertia, math.fsum(lost))

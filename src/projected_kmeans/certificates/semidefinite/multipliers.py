@@ -43,38 +43,22 @@ SMALLEST_ROOT = 1e-75
 
 
 class Admissible(NamedTuple):
-    """An admissible matrix as computed.
+    """An admissible matrix as computed."""
 
-    Attributes
-    ----------
-    matrix : ndarray (n, n)
-        Symmetric to the last bit.
-    error : float
-        At least the Frobenius norm of its difference from an exactly admissible matrix; infinity if
-        nothing is known.
-    """
-
-    matrix: Floats
+    matrix: Floats  # (n, n), symmetric to the last bit
+    # At least the Frobenius norm of its difference from an exactly admissible matrix; infinity if
+    # nothing is known.
     error: float
 
 
 @dataclass(frozen=True)
 class Multipliers:
-    """What a search hands to `prove`; numbers that make no admissible N are refused.
+    """What a search hands to `prove`; numbers that make no admissible N are refused."""
 
-    Attributes
-    ----------
-    entries : ndarray of float64 (n, n)
-        S, or any matrix of which S is the symmetric part; not negative.
-    cuts : ndarray of int (m, 3)
-        The rows i, j, l of each triangle cut; i, j and `NO_ROW` of each pair cut.
-    values : ndarray of float64 (m,)
-        The t_c; not negative.
-    """
-
-    entries: Floats
+    entries: Floats  # (n, n): S, or any matrix of which S is the symmetric part; not negative
+    # (m, 3): the rows i, j, l of each triangle cut; i, j and `NO_ROW` of each pair cut.
     cuts: NDArray[np.int32]
-    values: Floats
+    values: Floats  # (m,): the t_c; not negative
 
     def __post_init__(self) -> None:
         n_rows = len(self.entries)
@@ -100,13 +84,7 @@ class Multipliers:
         return cls(nothing, np.empty((0, 3), np.int32), np.empty(0))
 
     def matrix(self, roots: Floats) -> Admissible:
-        """Return N.
-
-        Parameters
-        ----------
-        roots : ndarray (n,)
-            The square roots of the weights, as computed.
-        """
+        """Return N, from the square roots of the weights as computed."""
         entries = (self.entries + self.entries.T) / 2
         if not len(self.values):
             return Admissible(entries, 2 * ROUNDING * _norm(entries))

@@ -9,26 +9,17 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable
-from typing import Any, Protocol
-
-import numpy as np
-from numpy.typing import ArrayLike
+from dataclasses import dataclass
+from typing import Any
 
 from projected_kmeans.blocks.column_scan import scan_columns
 from projected_kmeans.blocks.memory_blocks import open_blocks
-from projected_kmeans.certificates.prepare_rows import prepare_rows
-from projected_kmeans.certificates.proof_rows import ProofRows
-from projected_kmeans.certificates.semidefinite.cut_search import CutSearch
+from projected_kmeans.certificates.proof_rows import Indices, ProofRows, prepare_rows
 from projected_kmeans.certificates.semidefinite.multipliers import Multipliers
-from projected_kmeans.certificates.semidefinite.part_results import (
-    PartEffort,
-    PartProof,
-    PartStep,
-)
-from projected_kmeans.certificates.semidefinite.plain_search import PlainSearch
 from projected_kmeans.certificates.semidefinite.primal_rounding import describe, round_primal
-from projected_kmeans.certificates.semidefinite.primal_step import Diverged, Factors
+from projected_kmeans.certificates.semidefinite.primal_step import Diverged
 from projected_kmeans.certificates.semidefinite.proof import MatrixBound
+from projected_kmeans.certificates.semidefinite.search import Search
 from projected_kmeans.certificates.spectral_bound import predict_seconds
 from projected_kmeans.passes.problem import Problem
 from projected_kmeans.results import Clustering, Floats, Labels
@@ -51,128 +42,128 @@ NEAR = 2e-3
 # A check is begun only if this many times the seconds of the last one are left.
 CHECK_RESERVE = 1.2
 
-OnStep = Callable[[PartStep], object]
+# Is told the bound after a unit of work; a true answer stops the work.
+OnUnit = Callable[[float], object]
 
 
-class Search(Protocol):
-    """What a search for multipliers can do."""
+@dataclass(frozen=True)
+class Instance:
+    """Rows to prove something about, with a clustering of them."""
 
-    factors: Factors | None
+    rows: Any  # an array or CSR of an element type that the kernels accept
+    n_clusters: int
+    labels: Labels  # a clustering into at most k clusters
+    weights: Floats | None = None  # all above 0; None counts every row once
 
-    def step(self) -> None:
-        """Make one step."""
+    def take(self, indices: Indices) -> Instance:
+        """Return some of the rows."""
+        weights = None if self.weights is None else self.weights[indices]
+        return Instance(self.rows[indices], self.n_clusters, self.labels[indices], weights)
 
-    def restart(self, labels: Labels) -> None:
-        """Go on from the matrix of a clustering, with the multipliers found so far."""
 
-    def tighten(self) -> None:
-        """Look for cuts that are broken."""
+@dataclass(frozen=True)
+class PartEffort:
+    """How much work to do for a part."""
 
-    def multipliers(self) -> Multipliers:
-        """Return the multipliers of the present state."""
+    cuts: bool = False  # search with cuts: tighter, and several times as long
+    max_steps: int = 30  # without cuts 30 are enough; with cuts, some hundred
+    goal: float = 1 + 1e-4  # the search ends when inertia / bound is at most this
+    round: bool = True  # look for better labels
+
+
+@dataclass(frozen=True)
+class PartProof:
+    """What was proven for a part."""
+
+    # No clustering of the rows as given into at most k clusters has a smaller inertia.
+    bound: float
+    inertia: float  # of the labels, as computed
+    inertia_error: float  # the most that it can differ from the exact inertia
+    labels: Labels  # the best clustering known: the one given, or one that rounding found
+    steps: int
+    # "closed": inertia / bound is at most the goal. "no gain": several checks in a row gained
+    # little. "steps" and "time": the limit was reached. "stopped": somebody asked to stop.
+    ended: str
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether the work went on until its own end."""
+        return self.ended not in ("time", "stopped")
 
 
 def prove_part(
-    rows: Any,
-    n_clusters: int,
-    labels: ArrayLike,
-    *,
-    weights: Floats | None = None,
-    effort: PartEffort | None = None,
+    instance: Instance,
+    effort: PartEffort,
     deadline: Deadline | None = None,
-    on_step: OnStep | None = None,
+    on_step: OnUnit | None = None,
 ) -> PartProof:
     """Return a bound for the rows of a part, and the best labels that were found on the way.
 
-    Parameters
-    ----------
-    rows : ndarray or CSR (n, d)
-        Of an element type that the kernels accept. CSR rows are never made dense, but matrices of
-        n x n are kept: 36 n^2 bytes with cuts, 28 n^2 without, and 24 n^2 more in a check.
-    n_clusters : int
-        k.
-    labels : array-like of int (n,)
-        A clustering of the rows into at most k clusters. A better one makes the search faster.
-    weights : ndarray of float64 (n,) or None
-        All above 0; None counts every row once.
-    effort : PartEffort, optional
-        How much work to do.
-    deadline : Deadline, optional
-        Looked at before every step; a step and a check are not interrupted.
-    on_step : callable, optional
-        Called with a `PartStep` after every step; the search stops if it returns true.
-
-    Examples
-    --------
-    >>> rows = np.array([[0.0], [1.0], [5.0], [6.0], [20.0]])
-    >>> effort = PartEffort(cuts=True, max_steps=100)
-    >>> proof = prove_part(rows, 3, [0, 0, 1, 1, 2], effort=effort)
-    >>> round(proof.bound, 6), proof.inertia, proof.ended
-    (1.0, 1.0, 'closed')
+    A better clustering makes the search faster. CSR rows are never made dense, but matrices of
+    n x n are kept: 36 n^2 bytes with cuts, 32 n^2 without, and 24 n^2 more in a check. The deadline
+    is looked at before every step; a step and a check are not interrupted.
     """
-    begin = time.perf_counter()
+    rows, weights = instance.rows, instance.weights
     if weights is not None and not weights.min() > 0:
         raise ValueError(f"weights reach down to {weights.min()}; leave out rows without weight")
     deadline = Deadline() if deadline is None else deadline
     source = open_blocks(rows)
     problem = Problem(source, scan_columns(source, 1), weights, n_threads=1)
-    start = describe(problem, np.asarray(labels, dtype=np.int32))
-    if len(start.mass) > n_clusters:
+    start = describe(problem, instance.labels)
+    if len(start.mass) > instance.n_clusters:
         raise ValueError(
-            f"labels have {len(start.mass)} clusters and n_clusters={n_clusters}; use at most k"
+            f"labels have {len(start.mass)} clusters and n_clusters={instance.n_clusters}; "
+            "use at most k"
         )
-    part = _Part(problem, n_clusters, start, effort or PartEffort())
+    part = _Part(problem, instance.n_clusters, start, effort, deadline)
     try:
-        ended = part.prove(prepare_rows(rows, weights, deadline.check), deadline, on_step)
+        ended = part.prove(prepare_rows(rows, weights, deadline.check), on_step)
     except OutOfTime:
-        ended = _why_over(deadline)
-    return PartProof(
-        part.bound,
-        part.best.inertia,
-        part.best.inertia_error,
-        part.best.labels,
-        part.n_steps,
-        time.perf_counter() - begin,
-        ended,
-    )
+        ended = part.why_over()
+    best = part.best
+    return PartProof(part.bound, best.inertia, best.inertia_error, best.labels, part.n_steps, ended)
 
 
 class _Part:
     """A part while it is worked on: the best bound, the best labels, and when to stop."""
 
     def __init__(
-        self, problem: Problem, n_clusters: int, best: Clustering, effort: PartEffort
+        self,
+        problem: Problem,
+        n_clusters: int,
+        best: Clustering,
+        effort: PartEffort,
+        deadline: Deadline,
     ) -> None:
         self.best, self.bound, self.n_steps = best, 0.0, 0
-        self._problem, self._n_clusters, self._effort = problem, n_clusters, effort
+        self._problem, self._n_clusters = problem, n_clusters
+        self._effort, self._deadline = effort, deadline
         self._n_checks = self._n_small_gains = 0
         self._check_seconds = 0.0
 
-    def prove(self, rows: ProofRows, deadline: Deadline, on_step: OnStep | None) -> str:
+    def prove(self, rows: ProofRows, on_step: OnUnit | None) -> str:
         """Search until something ends it; return what did."""
         if self._is_closed():
             return "closed"
         bound = MatrixBound(rows, self._n_clusters)
-        if math.isfinite(deadline.seconds_left):
+        if math.isfinite(self._deadline.seconds_left):
             self._check_seconds = predict_seconds(rows.shape[0])
         if self._n_clusters == 1 or not bound.total > 0:
             self._check(bound, Multipliers.zero(rows.shape[0]))
             return self._closed_or("no gain")
-        search = (CutSearch if self._effort.cuts else PlainSearch)(bound, self.best.labels)
-        ended = self._run(search, bound, deadline, on_step)
+        search = Search(bound, self.best.labels, cuts=self._effort.cuts)
+        ended = self._run(search, bound, on_step)
         if ended in ("steps", "time") and self.n_steps and not self._is_due():
             self._check(bound, search.multipliers())
-            self._round(search.factors, bound.roots)
+            self._round(search, bound.roots)
         return self._closed_or(ended)
 
-    def _run(
-        self, search: Search, bound: MatrixBound, deadline: Deadline, on_step: OnStep | None
-    ) -> str:
+    def _run(self, search: Search, bound: MatrixBound, on_step: OnUnit | None) -> str:
         """Make steps and the checks that are due; return why there are no more."""
         while self.n_steps < self._effort.max_steps:
-            if deadline.is_over:
-                return _why_over(deadline)
-            if deadline.seconds_left < CHECK_RESERVE * self._check_seconds:
+            if self._deadline.is_over:
+                return self.why_over()
+            if self._deadline.seconds_left < CHECK_RESERVE * self._check_seconds:
                 return "time"
             try:
                 search.step()
@@ -181,7 +172,7 @@ class _Part:
             self.n_steps += 1
             if self._is_due():
                 self._check(bound, search.multipliers())
-                self._round(search.factors, bound.roots)
+                self._round(search, bound.roots)
                 is_near = self._gap() < NEAR
                 if self._n_small_gains >= (NEAR_PATIENCE if is_near else PATIENCE):
                     return "no gain"
@@ -190,8 +181,7 @@ class _Part:
                 if self._n_small_gains and is_near:
                     search.restart(self.best.labels)
                 search.tighten()
-            told = PartStep(self.n_steps, self.bound, self.best.inertia)
-            if on_step is not None and on_step(told):
+            if on_step is not None and on_step(self.bound):
                 return "stopped"
         return "steps"
 
@@ -211,14 +201,15 @@ class _Part:
         self._n_small_gains = self._n_small_gains + 1 if is_small else 0
         self.bound = max(self.bound, proven)
 
-    def _round(self, factors: Factors | None, roots: Floats) -> None:
+    def _round(self, search: Search, roots: Floats) -> None:
         """Look for better labels, now and then."""
         self._n_checks += 1
-        if factors is None or not self._effort.round or (self._n_checks - 1) % ROUND_EVERY:
+        X = search.factors
+        if X is None or not self._effort.round or (self._n_checks - 1) % ROUND_EVERY:
             return
-        found = round_primal(self._problem, factors, roots, self._n_clusters, self._n_checks)
-        if found.inertia < self.best.inertia:
-            self.best = found
+        rounded = round_primal(self._problem, X, roots, self._n_clusters, self._n_checks)
+        if rounded.inertia < self.best.inertia:
+            self.best = rounded
 
     def _gap(self) -> float:
         """Return inertia / bound - 1."""
@@ -230,6 +221,6 @@ class _Part:
     def _closed_or(self, otherwise: str) -> str:
         return "closed" if self._is_closed() else otherwise
 
-
-def _why_over(deadline: Deadline) -> str:
-    return "stopped" if deadline.seconds_left > 0 else "time"
+    def why_over(self) -> str:
+        """Return what has ended the work if the deadline is over."""
+        return "stopped" if self._deadline.seconds_left > 0 else "time"

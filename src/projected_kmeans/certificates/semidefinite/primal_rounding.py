@@ -14,7 +14,7 @@ import numpy as np
 
 from projected_kmeans.blocks.column_scan import scan_columns
 from projected_kmeans.blocks.memory_blocks import ArrayBlocks
-from projected_kmeans.certificates.semidefinite.primal_step import Factors
+from projected_kmeans.certificates.semidefinite.primal_step import Eigenpairs
 from projected_kmeans.keys import CERTIFICATE, open_stream
 from projected_kmeans.passes.problem import Problem
 from projected_kmeans.results import Clustering, Floats, Labels
@@ -28,32 +28,21 @@ MAX_PASSES = 100
 
 
 def round_primal(
-    problem: Problem, factors: Factors, roots: Floats, n_clusters: int, index: int = 0
+    problem: Problem, X: Eigenpairs, roots: Floats, n_clusters: int, index: int = 0
 ) -> Clustering:
-    """Return a clustering of the rows that X suggests.
+    """Return a clustering of the rows that X suggests, into at most k clusters.
 
-    Parameters
-    ----------
-    problem : Problem
-        The rows of the part.
-    factors : Factors
-        X.
-    roots : ndarray (n,)
-        The square roots of the weights.
-    n_clusters : int
-        k; the clustering may have fewer clusters.
-    index : int, default=0
-        Fixes the draws, so that another call makes others.
+    ``roots`` are the square roots of the weights. The index fixes the draws.
     """
-    columns = factors.vectors[:, : max(1, n_clusters - 1)]
+    columns = X.vectors[:, : max(1, n_clusters - 1)]
     source = ArrayBlocks((columns / roots[:, None]).astype(np.float32))
     reduced = replace(problem, source=source, ranges=scan_columns(source, problem.n_threads))
-    found = []
+    solved = []
     for restart in range(N_RESTARTS):
         stream = open_stream(0, CERTIFICATE, index, restart)
         centers = reduced.source.take(seed_plus_plus(reduced, n_clusters, stream))
-        found.append(run_lloyd(reduced, centers, max_iter=MAX_PASSES))
-    best = min(found, key=lambda one: one.inertia)
+        solved.append(run_lloyd(reduced, centers, max_iter=MAX_PASSES))
+    best = min(solved, key=lambda clustering: clustering.inertia)
     return polish(problem, describe(problem, best.labels))
 
 
@@ -67,8 +56,8 @@ def describe(problem: Problem, labels: Labels) -> Clustering:
 
 def polish(problem: Problem, start: Clustering) -> Clustering:
     """Improve a clustering by Lloyd's method, and by single-point moves if rows are dense."""
-    found = run_lloyd(problem, start.centers, max_iter=MAX_PASSES, start=start)
+    polished = run_lloyd(problem, start.centers, max_iter=MAX_PASSES, start=start)
     if problem.source.sparse:
-        return found
-    found = replace(found, n_iter=0, history=())
-    return move_single_points(problem, found, max_iter=MAX_PASSES)
+        return polished
+    polished = replace(polished, n_iter=0, history=())
+    return move_single_points(problem, polished, max_iter=MAX_PASSES)

@@ -1,51 +1,63 @@
-"""The step that all searches share: the nearest matrix X that a clustering could have.
+"""The step of a search: the nearest matrix X that a clustering could have.
 
 X stands for the matrix Z of a clustering (`multipliers`), and keeps only some of what is true of Z:
 X = q q^T + P with P q = 0, eigenvalues of P from 0 to 1, and trace k - 1. The P of the nearest such
 X to a symmetric matrix has the matrix's eigenvectors, and its eigenvalues less a number, clipped to
 [0, 1].
 
-A search makes X and a matrix Z that meets the other demands agree, by the method of multipliers: a
-*penalty* weighs their difference against the inertia, and the multipliers are what is proven.
+Only the largest eigenpairs are needed, of a matrix that changes a little from step to step. So a
+block of vectors is kept. A step multiplies it by a polynomial of the matrix, which is large above
+the block's lowest eigenvalue and small below (Chebyshev), and takes the eigenpairs of the matrix
+within the block (Rayleigh, Ritz). The pairs are rough in the first steps and improve as the matrix
+settles, which is all that a search needs. If the block would be a large part of all vectors, all
+eigenpairs are computed.
+
+Everything is computed in float32, and nothing here is part of a proof.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import NamedTuple
+from collections.abc import Callable
+from functools import partial
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from projected_kmeans.blas_threads import strictly
 from projected_kmeans.certificates.semidefinite.proof import MatrixBound
-from projected_kmeans.certificates.semidefinite.top_eigenpairs import (
-    Eigenpairs,
-    Matrix,
-    TopEigenpairs,
-)
-from projected_kmeans.results import Floats, Labels
+from projected_kmeans.keys import CERTIFICATE, open_stream
+from projected_kmeans.results import Floats
 
-# Relaxation: a step goes this much farther than to X.
-RELAXATION = np.float32(1.6)
-# The penalty changes if one of the two residuals is more than this many times the other.
-BALANCE_LIMIT = 1.5
-# Numbers that are worked on at a time, so that they stay in the processor's cache: 256 kB.
-STRETCH_ENTRIES = 2**16
+Matrix = NDArray[np.float32]
+
+# Polynomials in the first step, in which nothing is known yet.
+FIRST_ROUNDS = 3
+# Vectors in the block for each one that is wanted, and how many more.
+BLOCK_SHARE = 1.25
+BLOCK_EXTRA = 6
+# All eigenpairs are computed if this many blocks have more vectors than there are rows.
+ALL_BLOCKS = 2.2
+# Steps of Lanczos' method that find the range of the eigenvalues.
+RANGE_STEPS = 12
+# The range in which the polynomial is small has at least this share of the range above it, or else
+# float32 could not hold what it is above.
+MIN_RANGE = 0.02
+# Added where a number may be 0 and must not.
+TINY = 1e-30
+
+# From vectors (n, m) to their products with the matrix.
+Product = Callable[[Matrix], Matrix]
 
 
 class Diverged(Exception):
     """Raised if the numbers of a search have become too large for float32."""
 
 
-class Factors(NamedTuple):
-    """X without q q^T as a product: vectors times diag(values) times their transpose.
+class Eigenpairs(NamedTuple):
+    """Eigenvalues in descending order (m,), and their eigenvectors, one a column (n, m).
 
-    Attributes
-    ----------
-    values : ndarray of float32 (m,)
-        The eigenvalues above 0, descending.
-    vectors : ndarray of float32 (n, m)
-        Their eigenvectors, one a column.
+    X without q q^T is vectors times diag(values) times their transpose.
     """
 
     values: Matrix
@@ -55,19 +67,8 @@ class Factors(NamedTuple):
 class PrimalStep:
     """Finds the nearest X, again and again.
 
-    Parameters
-    ----------
-    bound : MatrixBound
-        Of the part.
-    degree : int
-        Of the polynomials that find eigenpairs.
-
-    Attributes
-    ----------
-    gram : ndarray of float32 (n, n)
-        G divided by the penalty.
-    penalty : float
-        At first the mean of the k - 1 largest eigenvalues of G.
+    ``gram`` is G divided by the penalty, in float32. The penalty is at first the mean of the k - 1
+    largest eigenvalues of G.
     """
 
     def __init__(self, bound: MatrixBound, degree: int) -> None:
@@ -82,18 +83,18 @@ class PrimalStep:
         if self.penalty > 0:
             self.gram /= np.float32(self.penalty)
 
-    def project(self, matrix: Matrix) -> Factors:
+    def project(self, matrix: Matrix) -> Eigenpairs:
         """Return the nearest X to a symmetric matrix; raise `Diverged` if it is not finite."""
         values, vectors = self._decompose(matrix)
         clipped = clip_to_sum(values.astype(np.float64), self._trace)
         self._rank = max(1, int(np.count_nonzero(clipped)))
         kept = slice(0, self._rank)
-        return Factors(clipped[kept].astype(np.float32), vectors[:, kept])
+        return Eigenpairs(clipped[kept].astype(np.float32), vectors[:, kept])
 
-    def write(self, factors: Factors, out: Matrix) -> None:
+    def write(self, pairs: Eigenpairs, out: Matrix) -> None:
         """Write X into an array (n, n)."""
-        right = np.hstack([self._direction, factors.vectors])
-        left = np.hstack([self._direction, factors.vectors * factors.values])
+        right = np.hstack([self._direction, pairs.vectors])
+        left = np.hstack([self._direction, pairs.vectors * pairs.values])
         strictly(lambda: np.matmul(left, right.T, out=out))
 
     def rescale(self, factor: float) -> None:
@@ -119,23 +120,18 @@ class PrimalStep:
             return np.asarray(matrix - side * direction.T - direction * side.T)
 
         try:
-            found = self._search.find(multiply, make_dense, self._rank)
+            pairs = self._search.find(multiply, make_dense, self._rank)
         except np.linalg.LinAlgError:
             raise Diverged from None
-        if not np.isfinite(found.values).all():
+        if not np.isfinite(pairs.values).all():
             raise Diverged
-        return found
+        return pairs
 
 
 def clip_to_sum(values: Floats, total: float) -> Floats:
     """Return values less a number, clipped to [0, 1], so that they add up to a total.
 
     If there are fewer values than the total, all become 1.
-
-    Examples
-    --------
-    >>> clip_to_sum(np.array([3.0, 0.5, 0.25]), 1.5)
-    array([1.   , 0.375, 0.125])
     """
     points = np.sort(np.concatenate([values, values - 1]))[::-1]
     sums = np.clip(values - points[:, None], 0.0, 1.0).sum(axis=1)
@@ -143,57 +139,89 @@ def clip_to_sum(values: Floats, total: float) -> Floats:
     return clipped
 
 
-class Balance:
-    """Chooses the penalty's factor, so that X - Z and the change of Z stay of the same size.
+class TopEigenpairs:
+    """Finds eigenpairs again and again, each time for a matrix close to the one before.
 
-    Parameters
-    ----------
-    every : int
-        The penalty changes after every so many steps at most.
-    factor : float
-        By which it is raised or lowered.
+    The eigenpairs lag behind the matrix less if the degree of the polynomial is higher.
     """
 
-    def __init__(self, every: int, factor: float) -> None:
-        self._every, self._factor = every, factor
+    def __init__(self, n_rows: int, degree: int) -> None:
+        self._n_rows, self._degree = n_rows, degree
+        self._block: Matrix | None = None
+        self._lowest = self._cut = self._largest = 0.0
 
-    def is_due(self, step: int) -> bool:
-        """Return whether the penalty may change after a step."""
-        return step % self._every == 0
+    def find(
+        self, multiply: Product, make_dense: Callable[[], Matrix], n_wanted: int
+    ) -> Eigenpairs:
+        """Return the largest eigenpairs, at least as many as wanted if there are so many.
 
-    def choose_factor(self, primal: float, dual: float) -> float:
-        """Return by what to multiply the penalty.
-
-        Parameters
-        ----------
-        primal, dual : float
-            The squared norm of X - Z, and that of the change of Z.
+        The matrix is given by its products with vectors. It is made as a whole only if all
+        eigenpairs are computed.
         """
-        if max(primal, dual) <= BALANCE_LIMIT**2 * min(primal, dual):
-            return 1.0
-        return self._factor if primal > dual else 1 / self._factor
+        size = int(BLOCK_SHARE * n_wanted) + BLOCK_EXTRA
+        if ALL_BLOCKS * size > self._n_rows:
+            pairs = strictly(lambda: _decompose(make_dense()))
+            self._block = pairs.vectors[:, :size]
+            self._lowest, self._largest = float(pairs.values[-1]), float(pairs.values[0])
+            self._cut = float(pairs.values[min(size, self._n_rows) - 1])
+            return pairs
+        known = self._block is not None
+        block = self._resize(size)
+        if not known:
+            self._lowest, self._largest = strictly(lambda: _find_range(multiply, block[:, 0]))
+            self._cut = (self._lowest + self._largest) / 2
+        for _ in range(1 if known else FIRST_ROUNDS):
+            pairs = strictly(partial(self._improve, multiply, block))
+            block = pairs.vectors
+            self._cut, self._largest = float(pairs.values[-1]), float(pairs.values[0])
+        self._block = block
+        return pairs
+
+    def _resize(self, size: int) -> Matrix:
+        """Return the block with as many vectors as asked for; new ones are random."""
+        known = self._block if self._block is not None else np.empty((self._n_rows, 0), np.float32)
+        missing = size - known.shape[1]
+        if missing <= 0:
+            return known[:, :size]
+        stream = open_stream(0, CERTIFICATE, self._n_rows, size)
+        new = stream.normal(size=(self._n_rows, missing)) / np.sqrt(self._n_rows)
+        return np.hstack([known, new.astype(np.float32)])
+
+    def _improve(self, multiply: Product, block: Matrix) -> Eigenpairs:
+        """Return the eigenpairs within the block, after multiplying it by the polynomial."""
+        lowest = min(self._lowest, self._cut - MIN_RANGE * (self._largest - self._cut) - TINY)
+        middle, reach = np.float32((self._cut + lowest) / 2), np.float32((self._cut - lowest) / 2)
+
+        def stretch(vectors: Matrix) -> Matrix:
+            return np.asarray((multiply(vectors) - middle * vectors) / reach, dtype=np.float32)
+
+        before, now = block, stretch(block)
+        for _ in range(self._degree - 1):
+            before, now = now, 2 * stretch(now) - before
+        basis = np.linalg.qr(now)[0]
+        small = basis.T @ multiply(basis)
+        values, vectors = _decompose((small + small.T) / 2)
+        return Eigenpairs(values, basis @ vectors)
 
 
-def clustering_matrix(labels: Labels, roots: Floats) -> Matrix:
-    """Return the matrix Z of a clustering."""
-    masses = np.bincount(labels, roots * roots)
-    shares = (roots / np.sqrt(masses[labels])).astype(np.float32)
-    together = labels[:, None] == labels
-    return np.asarray(together * np.outer(shares, shares))
+def _decompose(matrix: NDArray[Any]) -> Eigenpairs:
+    values, vectors = np.linalg.eigh(matrix)
+    return Eigenpairs(values[::-1], np.ascontiguousarray(vectors[:, ::-1]))
 
 
-def stretches(n_rows: int) -> Iterator[slice]:
-    """Yield spans of rows of an n x n matrix that fit in the processor's cache."""
-    length = max(1, STRETCH_ENTRIES // n_rows)
-    for first in range(0, n_rows, length):
-        yield slice(first, first + length)
-
-
-def sum_squares(array: Matrix) -> float:
-    """Return the sum of squares."""
-    return float(np.einsum("ij,ij->", array, array))
-
-
-def only_finite(array: Matrix) -> Floats:
-    """Return an array in float64, with 0 in place of what float32 could not hold."""
-    return np.nan_to_num(array.astype(np.float64), nan=0.0, posinf=0.0, neginf=0.0)
+def _find_range(multiply: Product, start: Matrix) -> tuple[float, float]:
+    """Return the lowest and the largest eigenvalue, roughly (Lanczos)."""
+    vector = start[:, None] / np.linalg.norm(start)
+    last, length = np.zeros_like(vector), np.float32(0.0)
+    diagonal, sides = [], []
+    for _ in range(min(RANGE_STEPS, len(start))):
+        product = multiply(vector) - length * last
+        diagonal.append(float((vector.T @ product)[0, 0]))
+        product -= np.float32(diagonal[-1]) * vector
+        length = np.linalg.norm(product).astype(np.float32)
+        sides.append(float(length))
+        last, vector = vector, product / max(length, np.float32(TINY))
+    values = np.linalg.eigvalsh(
+        np.diag(diagonal) + np.diag(sides[:-1], 1) + np.diag(sides[:-1], -1)
+    )
+    return float(values[0]) - 0.3 * sides[-1], float(values[-1])

@@ -49,28 +49,15 @@ SLACK = 1 + 1e-8
 class MatrixBound:
     """The Gram matrix of one part, for which `prove` checks multipliers.
 
-    Parameters
-    ----------
-    rows : ProofRows
-        The rows, with weights above 0. The matrix takes 8 n^2 bytes, and a check twice as much.
-    n_clusters : int
-        k; clusterings into fewer clusters count, too.
-
-    Attributes
-    ----------
-    gram : ndarray of float64 (n, n)
-        G.
-    roots : ndarray of float64 (n,)
-        r.
-    total : float
-        The trace of G as computed: the inertia of one cluster.
+    The rows have weights above 0; clusterings into fewer than k clusters count, too. The matrix
+    takes 8 n^2 bytes, and a check twice as much.
     """
 
     def __init__(self, rows: ProofRows, n_clusters: int) -> None:
-        found = rows.row_gram()
-        self.gram, self._error, self._loss = found
+        self.gram, self._error, self._loss = rows.row_gram()
         self.roots: Floats = np.sqrt(rows.weights)
         self.n_clusters = n_clusters
+        # The trace of G as computed: the inertia of one cluster.
         self.total = math.fsum(np.diagonal(self.gram))
         self._to_original = rows.to_original
 
@@ -105,9 +92,9 @@ class MatrixBound:
         matrix -= np.outer(side, self.roots)
         matrix -= np.outer(self.roots, side)
         kept = min(self.n_clusters - 1, size)
-        found = find_eigenvalues(matrix)
-        top = np.maximum(found.values[size - kept :], 0.0)
-        margin = self._loss + at_share + math.sqrt(kept) * (error + found.error)
+        eigenvalues = find_eigenvalues(matrix)
+        top = np.maximum(eigenvalues.values[size - kept :], 0.0)
+        margin = self._loss + at_share + math.sqrt(kept) * (error + eigenvalues.error)
         terms = [self.total, -share, *(-top), -margin * SLACK, -UNDERFLOW]
         return math.fsum(terms) - 8 * ROUNDING * math.fsum(np.abs(terms))
 

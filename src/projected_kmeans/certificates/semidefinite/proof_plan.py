@@ -16,7 +16,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 
-from projected_kmeans.certificates.semidefinite.part_results import PartEffort
+from projected_kmeans.certificates.semidefinite.part import PartEffort
 
 # Seconds of a step for each pair of rows, with 10 clusters. Steps with cuts become slower, because
 # cuts become more: after 150 steps they take twice as long as at first.
@@ -61,18 +61,10 @@ ROW_COPIES = 4
 
 @dataclass(frozen=True)
 class ProofPlan:
-    """How all rows are proven.
+    """How all rows are proven."""
 
-    Attributes
-    ----------
-    part_rows : int
-        The most rows of a part; 0 proves all rows at once.
-    effort : PartEffort
-        The work for each part.
-    """
-
-    part_rows: int
-    effort: PartEffort
+    part_rows: int  # the most rows of a part; 0 proves all rows at once
+    effort: PartEffort  # for each part
 
     def predict_seconds(self, n_rows: int, n_clusters: int) -> float:
         """Return the seconds of all parts on one core."""
@@ -94,32 +86,12 @@ class ProofPlan:
 
 
 def plan_proof(
-    n_rows: int,
-    n_clusters: int,
-    *,
-    long: bool,
-    seconds: float = math.inf,
-    loss: float = math.inf,
+    n_rows: int, n_clusters: int, *, long: bool, seconds: float = math.inf, loss: float = math.inf
 ) -> ProofPlan | None:
-    """Return the tightest proof that the seconds allow; None if there is none.
+    """Return the tightest proof that some seconds of one core allow; None if there is none.
 
-    Parameters
-    ----------
-    n_rows, n_clusters : int
-        n and k.
-    long : bool
-        Whether to go on until gains end, rather than for some seconds.
-    seconds : float, default=inf
-        A limit, in seconds of one core.
-    loss : float, default=inf
-        What a trial deal has lost: its ratio less 1; infinity if none was made.
-
-    Examples
-    --------
-    >>> plan_proof(1797, 10, long=False)
-    ProofPlan(part_rows=612, effort=PartEffort(cuts=True, max_steps=50, goal=1.000001, round=False))
-    >>> plan_proof(10**7, 10, long=False) is None
-    True
+    ``long`` goes on until gains end, rather than for some seconds. ``loss`` is what a trial deal
+    has lost: its ratio less 1; infinity if none was made.
     """
     small = _smallest_parts(loss, LONG_LOSS if long else QUICK_LOSS)
     if long:
@@ -131,10 +103,11 @@ def plan_proof(
         limit = min(QUICK_MAX_SECONDS, max(QUICK_MIN_SECONDS, limit))
         whole_rows, steps = QUICK_WHOLE_ROWS, QUICK_STEPS
     if n_rows <= whole_rows:
-        found = _plan_whole(n_rows, n_clusters, min(seconds, whole))
-        is_enough = found is not None and found.effort.max_steps >= ENOUGH_STEPS
-        if found is not None and (long or is_enough or small > n_rows / 2):
-            return found
+        at_once = _plan_whole(n_rows, n_clusters, min(seconds, whole))
+        if at_once is not None:
+            is_enough = at_once.effort.max_steps >= ENOUGH_STEPS
+            if long or is_enough or small > n_rows / 2:
+                return at_once
     limit = min(seconds, limit)
     parts = ProofPlan(small, PartEffort(True, steps, GOAL, round=False))
     parts = parts.shorten(n_rows, n_clusters, limit)
@@ -155,30 +128,10 @@ def _smallest_parts(loss: float, allowed: float) -> int:
 def fit_memory(
     plan: ProofPlan, shape: tuple[int, int], n_threads: int, memory: int | None
 ) -> tuple[ProofPlan, int]:
-    """Return the plan and the number of threads that a number of bytes allows.
+    """Return the plan and the number of threads that a number of bytes allows; None is no limit.
 
     Fewer threads give the same proof, so that parts become smaller only if one thread alone would
     need more.
-
-    Parameters
-    ----------
-    plan : ProofPlan
-        What would be done with any memory.
-    shape : (int, int)
-        Of all rows.
-    n_threads : int
-        The number of threads that may be used.
-    memory : int or None
-        Bytes; None for no limit.
-
-    Examples
-    --------
-    >>> plan = ProofPlan(1000, PartEffort())
-    >>> same, n_threads = fit_memory(plan, (10_000, 50), 8, 200_000_000)
-    >>> same == plan, n_threads
-    (True, 3)
-    >>> fit_memory(plan, (10_000, 50), 8, 20_000_000)[0].part_rows
-    604
     """
     if memory is None:
         return plan, n_threads

@@ -1,4 +1,4 @@
-"""Bounds of sparse rows hold like those of dense rows, and rows are never made dense."""
+"""Rows for proofs stop between blocks; sparse ones are never made dense and have equal bounds."""
 
 from __future__ import annotations
 
@@ -13,10 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from projected_kmeans import ProjectedKMeans, certify, inertia, kmeans_lower_bound
-from projected_kmeans.certificates.dense_proof_rows import DenseProofRows
-from projected_kmeans.certificates.efforts import EFFORTS
 from projected_kmeans.certificates.lower_bounds import bound_inertia
-from projected_kmeans.certificates.sparse_proof_rows import SparseProofRows
+from projected_kmeans.certificates.proof_rows import DenseProofRows, SparseProofRows
+from projected_kmeans.certificates.prover import EFFORTS
 from projected_kmeans.running.deadlines import OutOfTime
 from projected_kmeans.running.monitor import Monitor
 from tests.support.layouts import seeds
@@ -88,7 +87,16 @@ def test_the_reach_is_that_of_dense_rows() -> None:
         assert rows.squares * rows.unit == pytest.approx(distances.sum(), rel=1e-9)
 
 
-def test_preparing_rows_checks_the_time() -> None:
+def test_preparing_dense_rows_stops_between_blocks() -> None:
+    """The four walks that find ranges, two means and norms check the time at every block."""
+    X = np.random.default_rng(0).normal(size=(700, 4))
+    for too_few in range(4):
+        with pytest.raises(OutOfTime):
+            DenseProofRows(X, None, Patience(too_few))
+    assert DenseProofRows(X, None, Patience(4)).shape == (700, 4)
+
+
+def test_preparing_sparse_rows_checks_the_time() -> None:
     """Without time no row is looked at."""
     with pytest.raises(OutOfTime):
         SparseProofRows(scipy.sparse.eye_array(3).tocsr(), None, Patience(0))
