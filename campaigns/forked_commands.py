@@ -176,10 +176,7 @@ def _serve(work: str, folder: Path) -> None:
     for name in IMPORTED:  # once, and not in each of the processes
         import_module(name)
     from projected_kmeans.running import checkpoint
-    from projected_kmeans.search import forecast
 
-    # Every process would time the machine, for a forecast that nobody reads.
-    forecast.measure_speed = lambda n_threads: forecast.Speed(1e9, 1e9)  # type: ignore[assignment]
     # All that can be stored is stored at once, so that interruptions meet as many states as exist.
     checkpoint.SECONDS_BETWEEN_WRITES = checkpoint.WORK_PER_WRITE = 0.0
     signal.signal(signal.SIGINT, signal.default_int_handler)

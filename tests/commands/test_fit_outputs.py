@@ -67,14 +67,14 @@ def test_bad_reports_are_refused_before_the_fit(call: Call, data: Path, tmp_path
     check_refusal(bad, "cannot be written")
 
 
-def test_the_live_page_shows_the_planned_seconds() -> None:
-    """While a fit runs, its live page knows the seconds that were planned."""
-    model, planned = ProjectedKMeans(3, random_state=0), list[float]()
+def test_the_live_page_follows_the_fit() -> None:
+    """While a fit runs, its live page knows the step, and another callback hears of it, too."""
+    model, steps = ProjectedKMeans(3, random_state=0), list[tuple[str, str]]()
     nowhere = FitOutputs(None, None, None, 1, False, None, 0, quiet=True, as_json=False)
     with nowhere.open_places("rows", 3, with_ids=False) as outputs:
         live = outputs.live
         assert live is not None
-        callback = outputs.listen(model, lambda state: planned.append(live.state()["planned"]))
+        callback = outputs.listen(lambda state: steps.append((state.step, live.state()["step"])))
         model.set_params(callback=callback).fit(ROWS)
-    assert planned
-    assert all(seconds > 0 for seconds in planned)
+    assert {told for told, _ in steps} >= {"check", "cluster"}
+    assert all(told == shown for told, shown in steps)

@@ -27,7 +27,7 @@ def test_a_document_describes_the_fit() -> None:
     assert set(document["versions"]) == {"python", "numpy", "scipy", "scikit-learn"}
     assert set(document["machine"]) == {"processors", "instruction_set"}
     assert document["plan"]["reason"] == model.approach_.reason
-    assert document["plan"]["seconds"] == pytest.approx(model.forecast_.total)
+    assert set(document["plan"]) == {"reason", "megabytes"}
 
 
 def test_a_stream_has_no_document() -> None:

@@ -115,12 +115,12 @@ def test_a_fit_has_nothing_pending() -> None:
     model = ProjectedKMeans(3, random_state=0).fit(ROWS)
     assert not model.has_pending_rows_
     assert model.cluster_stream() is model
-    computed = {"drift_", "forecast_", "has_pending_rows_", "mean_cosine_"}
+    computed = {"drift_", "has_pending_rows_", "mean_cosine_"}
     stored = set(vars(model)) | computed
     assert set(DOCUMENTED) - {"feature_names_in_"} <= stored
     again = pickle.loads(pickle.dumps(model))
     np.testing.assert_array_equal(again.labels_, model.labels_)
-    assert again.forecast_ == model.forecast_
+    assert again.approach_ == model.approach_
 
 
 def test_attributes_can_be_set() -> None:

@@ -36,7 +36,7 @@ def test_results_replace_the_diagram() -> None:
     assert shown.index("3 clusters of 60 rows") < shown.index("certificate=&#x27;spectral&#x27;")
     assert "sk-top-container" not in shown
     for text in (
-        "planned",
+        "seconds",
         "to_html",
         "no clustering into 3 groups can be",
         f"{model.inertia_:.6g}",
@@ -50,7 +50,7 @@ def test_a_loaded_model_shows_what_it_knows(tmp_path: Path) -> None:
     save_model(ProjectedKMeans(3, random_state=0).fit(ROWS), tmp_path)
     shown = show(load_model(tmp_path))
     assert "3 clusters<" in shown
-    assert "planned" not in shown
+    assert "seconds" not in shown
 
 
 def test_a_display_does_not_cluster_a_stream() -> None:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
 from projected_kmeans import ProjectedKMeans, as_row_source, plan_fit
+from projected_kmeans.estimator.fit_document import describe_fit
 from projected_kmeans.search.settings import Sizes
 from tests.support.blobs import draw_blobs
 from tests.support.stored_rows import SpyRows
@@ -42,7 +45,7 @@ def test_a_plan_reads_a_sample_of_a_source() -> None:
     spy = SpyRows(X)
     plan = plan_fit(spy, 4, random_state=0)
     expected = plan_fit(X, 4, random_state=0)
-    assert (plan.stored, expected.stored) == (True, False)
+    assert (plan.sizes.stored, expected.sizes.stored) == (True, False)
     assert plan.chosen.approach == expected.chosen.approach
     assert [one.inertia_change for one in plan.alternatives] == [
         one.inertia_change for one in expected.alternatives
@@ -51,7 +54,7 @@ def test_a_plan_reads_a_sample_of_a_source() -> None:
     blind = SpyRows(X)
     plan_fit(blind, 4, probe=False)
     assert blind.selected == blind.walked == []
-    assert "; rows are read in blocks of 64 MB" in plan.describe()
+    assert "; rows are read in blocks of 64 MiB" in plan.describe()
     assert "blocks" not in expected.describe()
 
 
@@ -61,15 +64,35 @@ def test_a_plan_under_a_limit_tells_what_it_takes() -> None:
     wide = plan_fit(as_row_source(rows), 20, probe=False, projection="sign")
     roomy = plan_fit(as_row_source(rows), 20, probe=False, projection="sign", memory_limit="1GB")
     tight = plan_fit(as_row_source(rows), 20, probe=False, projection="sign", memory_limit="200MB")
-    assert wide.chosen.memory.total_bytes is None
+    assert wide.chosen.memory.sketch_in_memory
+    assert wide.chosen.megabytes * 10**6 > 10**6 * 47 * 4  # the sketch
     assert roomy.chosen.memory.sketch_in_memory
     assert not tight.chosen.memory.sketch_in_memory
     assert tight.describe().endswith("the sketch lies in a temporary file")
     assert tight.chosen.memory.block_bytes < roomy.chosen.memory.block_bytes
     for plan, limit in ((roomy, 1e9), (tight, 2e8)):
-        assert plan.chosen.forecast.megabytes * 2**20 <= limit
-        assert plan.chosen.memory.total_bytes == pytest.approx(
-            plan.chosen.forecast.megabytes * 2**20
-        )
+        assert plan.chosen.megabytes * 10**6 <= limit
+        assert f"; {plan.chosen.megabytes:.3g} MB beyond the data" in plan.describe()
     with pytest.raises(ValueError, match="use at least"):
         plan_fit(as_row_source(rows), 20, probe=False, memory_limit="1MB")
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"memory_limit": "20MB"},
+        {"projection": None},
+        {"metric": "cosine", "max_cluster_size": 700},
+        {"certificate": "spectral", "memory_limit": "60MB"},
+    ],
+)
+@pytest.mark.parametrize("stored", [False, True])
+def test_a_plan_and_its_fit_tell_the_same_memory(options: dict[str, Any], stored: bool) -> None:
+    """Memory is counted once, before the first pass, so that both tell the same number."""
+    X = np.random.default_rng(0).normal(size=(2000, 200))
+    rows = as_row_source(X) if stored else X
+    planned = plan_fit(rows, 4, random_state=0, **options).chosen
+    model = ProjectedKMeans(4, random_state=0, **options).fit(rows)
+    told = describe_fit(model, X, name="rows")["plan"]
+    assert told == {"reason": planned.approach.reason, "megabytes": planned.megabytes}

@@ -22,7 +22,6 @@ from projected_kmeans import (
     plan_fit,
     target_dimension,
 )
-from projected_kmeans.search.forecast import Speed
 from projected_kmeans.search.settings import Settings
 from tests import reference
 from tests.support.blobs import assert_consistent, assert_same_fit, draw_blobs
@@ -410,21 +409,3 @@ def test_a_failed_fit_leaves_the_earlier_results() -> None:
     with pytest.raises(ValueError, match="NaN"):
         model.fit(np.full((40, 10), np.nan))
     assert all(getattr(model, name) is value for name, value in before.items())
-
-
-def test_a_fit_does_not_time_the_machine(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The forecast is computed when it is read, and says what a plan says."""
-    X, _ = draw_blobs(d=30)
-    measured: list[int] = []
-
-    def measure(n_threads: int = 0) -> Speed:
-        measured.append(n_threads)
-        return Speed(products=1e10, reads=1e10)
-
-    monkeypatch.setattr("projected_kmeans.search.forecast.measure_speed", measure)
-    model = ProjectedKMeans(3, random_state=0, n_threads=1).fit(X)
-    model.predict(X)
-    assert measured == []
-    planned = plan_fit(X, 3, probe=False, n_threads=1).chosen.forecast
-    assert model.forecast_ == planned
-    assert set(measured) == {1}

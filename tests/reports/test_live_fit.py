@@ -28,7 +28,7 @@ def test_stop_keeps_the_best_result() -> None:
 
     presser = threading.Thread(target=lambda: (seen.wait(), live.stop()))
     presser.start()
-    model.set_params(callback=live.listen(lambda: 1.0, press)).fit(ROWS)
+    model.set_params(callback=live.listen(press)).fit(ROWS)
     assert model.stopped_ == "callback"
     assert sorted(np.bincount(model.labels_).tolist()) == [20, 20, 20]
     assert live.state()["stopping"]
@@ -37,7 +37,7 @@ def test_stop_keeps_the_best_result() -> None:
 def test_the_line_stays_short() -> None:
     """Of many passes the plot keeps few, always with the first one; a restart begins a new plot."""
     live = LiveFit("rows", 3)
-    hear = live.listen(lambda: None)
+    hear = live.listen()
     for iteration in range(1, 3000):
         hear(FitState("cluster", 0, iteration, 3000, 5000.0 - iteration, iteration / 100))
     state = live.state()
@@ -65,19 +65,3 @@ def test_the_live_page_becomes_the_report() -> None:
         live.finish("<p>report</p>")
         assert caller.ask("")[1] == "<p>report</p>"
         assert json.loads(caller.ask("state")[1])["finished"]
-
-
-def test_the_page_does_not_wait_for_the_plan() -> None:
-    """While the planned seconds are computed, the page can ask for the state."""
-    live = LiveFit("rows", 3)
-    seen: list[object] = []
-
-    def planned() -> float:
-        asking = threading.Thread(target=lambda: seen.append(live.state()["step"]))
-        asking.start()
-        asking.join(60)
-        return 4.0
-
-    live.listen(planned)(FitState("seed", 0, 1, 5, None, 1.0))
-    assert seen == [None]
-    assert live.state()["planned"] == 4.0

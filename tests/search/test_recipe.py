@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from sklearn.cluster import KMeans
@@ -20,7 +22,8 @@ def test_a_recipe_has_its_map() -> None:
     """The map is fitted to the shape of the rows, with the dimensions of the approach."""
     settings = Settings(20, random_state=7, n_threads=2)
     recipe = resolve_recipe(settings, SIZES)
-    assert (recipe.key, recipe.n_threads, recipe.memory) == (7, 2, MemoryPlan())
+    assert (recipe.key, recipe.n_threads) == (7, 2)
+    assert recipe.memory == MemoryPlan(total_bytes=recipe.memory.total_bytes)
     assert isinstance(recipe.projection, SpectralProjection)
     approach = choose_approach(settings, SIZES)
     assert recipe.projection.n_components_ == approach.n_components
@@ -50,11 +53,12 @@ def test_candidates_of_polishing(candidates: int | str | None, near: int | None)
 
 def test_solvers_that_need_an_array_are_refused_on_dask() -> None:
     """Without a projection rows of workers cannot become one array."""
+    there = replace(SIZES, stored=True, distant=True)
     for solver in ("exact", KMeans(20)):
         settings = Settings(20, solver=solver, projection=None)
         with pytest.raises(ValueError, match="cannot work on rows of Dask's workers; use"):
-            resolve_recipe(settings, SIZES, stored=True, distant=True)
-        resolve_recipe(Settings(20, solver=solver), SIZES, stored=True, distant=True)
+            resolve_recipe(settings, there)
+        resolve_recipe(Settings(20, solver=solver), there)
 
 
 def test_the_map_of_the_caller_is_copied() -> None:

@@ -27,7 +27,6 @@ import projected_kmeans.commands.data
 import projected_kmeans.commands.fit_outputs  # noqa: F401 - imported once, before the processes are
 from projected_kmeans.commands.main import main
 from projected_kmeans.running import checkpoint
-from projected_kmeans.search import forecast
 
 
 def run(
@@ -48,8 +47,6 @@ def run(
         os.dup2(os.open(notes.with_suffix(".out"), os.O_WRONLY | os.O_CREAT), 1)
         # All that can be stored is stored at once, so that kills meet as many states as there are.
         checkpoint.SECONDS_BETWEEN_WRITES = checkpoint.WORK_PER_WRITE = 0.0
-        # Every process would time the machine, for a forecast that nobody reads.
-        forecast.measure_speed = lambda n_threads: forecast.Speed(1e9, 1e9)  # type: ignore[assignment]
         arm()
         try:
             main(arguments)

@@ -124,7 +124,8 @@ def choose_n_clusters(
         n_components=width if is_reduced else "auto",
     )
     rows, settings = _load_narrow(rows, settings)
-    recipe = resolve_recipe(settings, Sizes.of(rows, settings.n_clusters))
+    sizes = replace(Sizes.of(rows, settings.n_clusters), distant=False, keeps_rows=False)
+    recipe = resolve_recipe(settings, sizes)  # the sketch comes to this process in any case
     monitor = Monitor(callback, verbose=0)
     with open_storage(rows, recipe.memory) as storage:
         sketch = reduce_rows(recipe, storage.rows, opened.weights, Run(monitor)).sketch

@@ -284,7 +284,7 @@ def _fit_rows(
     from projected_kmeans.commands.terminal import show_progress
 
     with show_progress(quiet=outputs.quiet) as callback:
-        model.set_params(callback=outputs.listen(model, callback))
+        model.set_params(callback=outputs.listen(callback))
         model.fit(rows, sample_weight=weights, client=client)
     model.set_params(callback=None, checkpoint=None)
 

@@ -106,11 +106,11 @@ class FitOutputs:
                 click.echo(f"watch at {address} (Ctrl-C ends)", err=True)
             yield replace(self, live=live)
 
-    def listen(self, model: ProjectedKMeans, callback: Callback | None) -> Callback | None:
+    def listen(self, callback: Callback | None) -> Callback | None:
         """Return a callback that tells the live page, if there is one, and the given callback."""
         if self.live is None:
             return callback
-        return self.live.listen(lambda: float(model.forecast_.total), callback)
+        return self.live.listen(callback)
 
     def write(
         self,
@@ -226,8 +226,8 @@ def summarize_fit(document: dict[str, Any], files: Sequence[Path], report: str |
         "theorem 1": theorem and theorem["statement"],
         "iterations": f"{results['n_iter']} ({results['stopped']})",
         "seconds": f"{sum(seconds.values()):.3f} ({steps})",
-        "planned": f"{document['plan']['seconds']:.3g} s, {document['plan']['megabytes']:.3g} MB "
-        f"beyond the data: {document['plan']['reason']}",
+        "planned": f"{document['plan']['megabytes']:.3g} MB beyond the data: "
+        f"{document['plan']['reason']}",
         "report": report,
     }
     text = [f"{name:<14} {value}" for name, value in lines.items() if value is not None]

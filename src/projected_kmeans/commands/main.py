@@ -43,7 +43,7 @@ COMMANDS: Mapping[str, str] = MappingProxyType(
         "demo": "Compare with scikit-learn's k-means on built-in data.",
         "describe": "Tell what each cluster of MODEL is, for the rows of DATA.",
         "fit": "Cluster the rows of DATA.",
-        "plan": "Show what fit would do with DATA, and its cost in time and memory.",
+        "plan": "Show what fit would do with DATA, and its cost in memory.",
         "predict": "Label each row of DATA by the nearest center of MODEL.",
         "report": "Write the results of a fit as one HTML page.",
         "reproduce": "Run the paper's own experiments and print each result beside the paper's.",

@@ -48,11 +48,11 @@ from projected_kmeans.commands.options import (
 def plan(
     data: str, n_clusters: int, seed: int, probe: bool, as_json: bool, **parameters: Any
 ) -> None:
-    """Show what fit would do with DATA, and its cost in time and memory.
+    """Show what fit would do with DATA, and its cost in memory.
 
     The table shows the approach that fit would take, then the alternatives. For each it has the
-    seconds on this machine, the memory beyond the data, and how far the inertia is above that
-    without projection, measured on a sample of up to 4096 rows.
+    memory beyond the data, and how far the inertia is above that without projection, measured on a
+    sample of up to 4096 rows.
 
     Of a large file, and of any file with --memory-limit, only the sample is read. With
     --memory-limit, the memory shown is what counts against the limit.

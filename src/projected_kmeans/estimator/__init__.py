@@ -44,8 +44,6 @@ Why it is built so:
   they depend on, a type checker checks it, and no module imports the class that calls it.
 - A stream is clustered when a result is first read, because callers give many small blocks and ask
   rarely. The few attributes that do so are declared in the class as `FittedAttribute`.
-- ``forecast_`` is computed when it is read, because it times the machine for some milliseconds. A
-  fit that nobody asks for a forecast does not pay for one.
 - A model is stored without rows, labels and projection, because predictions compare rows with the
   centers in the original space. Numbers and text can be read by any program and, unlike a pickle,
   cannot run code when they are loaded.

@@ -186,13 +186,7 @@ def _draw_signs(
     check_parameters(settings)
     check_sizes(settings, *rows.shape)
     sizes = Sizes.of(rows, n_clusters)
-    recipe = resolve_recipe(
-        settings,
-        sizes,
-        stored=not rows.resident,
-        distant=rows.distant,
-        keeps_rows=rows.keeps_new_rows,
-    )
+    recipe = resolve_recipe(settings, sizes)
     recipe = replace(recipe, solve=open_solver(settings, recipe))
     return recipe, choose_approach(settings, sizes)
 

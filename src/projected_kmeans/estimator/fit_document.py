@@ -44,8 +44,7 @@ def describe_fit(
     Returns
     -------
     dict
-        Versions, machine, data, parameters, key, results, and the seconds of each step as measured
-        and as forecast.
+        Versions, machine, data, parameters, key, results, and the seconds of each step.
 
     Examples
     --------
@@ -56,7 +55,7 @@ def describe_fit(
     >>> describe_fit(model, X, name="squares")["data"]
     {'name': 'squares', 'shape': [4, 2], 'dtype': 'float64'}
     """
-    fitted, planned = read_fitted_model(model), model.forecast_
+    fitted = read_fitted_model(model)
     labels = np.asarray(model.labels_)
     sizes = np.bincount(labels[labels >= 0], minlength=len(fitted.centers))
     packages = ("numpy", "scipy", "scikit-learn")
@@ -92,9 +91,7 @@ def describe_fit(
         "seconds": {step: float(seconds) for step, seconds in model.timings_.items()},
         "plan": {
             "reason": model.approach_.reason,
-            "seconds": planned.total,
-            "megabytes": planned.megabytes,
-            "steps": {step: float(time) for step, time in planned.seconds.items()},
+            "megabytes": model._planned_bytes / 10**6,
         },
     }
 

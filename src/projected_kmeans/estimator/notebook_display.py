@@ -16,9 +16,7 @@ from projected_kmeans.estimator.fitted_model import FittedModel
 from projected_kmeans.result_tables import list_facts
 
 
-def show_html(
-    estimator: BaseEstimator, model: FittedModel | None, planned_seconds: float | None
-) -> str:
+def show_html(estimator: BaseEstimator, model: FittedModel | None) -> str:
     """Return an estimator as HTML.
 
     Parameters
@@ -29,17 +27,15 @@ def show_html(
     model : FittedModel or None
         Its results. None before the first fit, and for a stream that is not
         clustered yet: a display must not run a clustering.
-    planned_seconds : float or None
-        What the forecast said; None for a loaded model.
     """
     if model is None:
         return str(estimator_html_repr(estimator))
     parameters = f"<code>{escape(repr(estimator))}</code>"
     folded = f"<details><summary>Parameters</summary>{parameters}</details>"
-    return list_results(model, planned_seconds) + folded
+    return list_results(model) + folded
 
 
-def list_results(model: FittedModel, planned_seconds: float | None) -> str:
+def list_results(model: FittedModel) -> str:
     """Return the results of a fit as a short HTML table."""
     k, d = model.centers.shape
     rows = "" if model.labels is None else f" of {len(model.labels):,} rows"
@@ -56,8 +52,7 @@ def list_results(model: FittedModel, planned_seconds: float | None) -> str:
         lines["inertia"] += f" ({model.normalized_inertia:.4g} of the sum of squares)"
     if model.certificate is not None:
         lines["proven"] = model.certificate.describe()
-    if model.seconds is not None and planned_seconds is not None:
-        took = sum(model.seconds.values())
-        lines["seconds"] = f"{took:.3g}, {planned_seconds:.3g} planned"
+    if model.seconds is not None:
+        lines["seconds"] = f"{sum(model.seconds.values()):.3g}"
         lines["report"] = "model.to_html(X, 'report.html')"
     return list_facts(lines)

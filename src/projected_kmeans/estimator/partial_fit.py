@@ -22,8 +22,8 @@ from projected_kmeans.streaming.row_stream import RowStream
 
 # What a stream takes over from the fit of the rows that it keeps. Inertia is corrected afterwards.
 STREAM_ATTRIBUTES = (
-    "_forecast",
     "_center_weights",
+    "_planned_bytes",
     "_projection_name",
     "_sum_of_squares",
     "_total_inertia",

@@ -1,4 +1,4 @@
-"""The plan of a fit: what it would do with some rows, its cost, and the alternatives.
+"""The plan of a fit: what it would do with some rows, its memory, and the alternatives.
 
 Measures what each alternative loses on a sample of the rows; it clusters nothing else.
 """
@@ -24,9 +24,8 @@ from projected_kmeans.projections.map_protocol import MapTransformer
 from projected_kmeans.projections.maps import MAPS
 from projected_kmeans.result_tables import ResultTable
 from projected_kmeans.search.approach import Approach, choose_approach
-from projected_kmeans.search.forecast import Forecast, forecast_fit
 from projected_kmeans.search.memory_plan import MemoryPlan
-from projected_kmeans.search.recipe import Recipe, resolve_recipe
+from projected_kmeans.search.recipe import resolve_recipe
 from projected_kmeans.search.settings import Settings, Sizes, check_parameters
 from projected_kmeans.sources.protocol import RowSource
 
@@ -47,18 +46,16 @@ class Option:
     ----------
     approach : Approach
         What would be done.
-    forecast : Forecast
-        Seconds of each step on this machine, and memory. With ``memory_limit``, the memory is what
-        counts against that limit.
     memory : MemoryPlan
-        The size of blocks that are read, and whether the sketch is kept in a temporary file.
+        What the fit takes beyond its rows (``total_bytes``; with ``memory_limit``, what counts
+        against that limit), the size of blocks that are read, and whether the sketch is kept in a
+        temporary file.
     inertia_change : float or None
         Inertia on a sample of the rows, divided by the inertia without projection, minus 1. It is
         negative if the inertia was lower. None if it was not measured.
     """
 
     approach: Approach
-    forecast: Forecast
     memory: MemoryPlan
     inertia_change: float | None
 
@@ -66,6 +63,11 @@ class Option:
     def name(self) -> str:
         """The name of the map, or "none"."""
         return self.approach.projection or "none"
+
+    @property
+    def megabytes(self) -> float:
+        """Memory beyond the rows, in units of 10**6 bytes, as ``memory_limit`` counts them."""
+        return self.memory.total_bytes / 10**6
 
 
 @dataclass(frozen=True, repr=False)
@@ -75,9 +77,7 @@ class Plan:
     Attributes
     ----------
     sizes : Sizes
-        Numbers of rows, columns and clusters, and the size of an entry.
-    stored : bool
-        Whether rows are read block by block.
+        Numbers of rows, columns and clusters, the size of an entry, and where the rows are.
     chosen : Option
         What ``fit`` would do.
     alternatives : tuple of Option
@@ -95,7 +95,6 @@ class Plan:
     """
 
     sizes: Sizes
-    stored: bool
     chosen: Option
     alternatives: tuple[Option, ...]
     sample_rows: int
@@ -103,18 +102,18 @@ class Plan:
 
     def describe(self) -> str:
         """Return the plan as a sentence."""
-        way, cost = self.chosen.approach, self.chosen.forecast
+        way = self.chosen.approach
         where = f"in {way.n_components} dimensions ({way.projection or 'no projection'})"
         change = self.chosen.inertia_change
         told = "" if change is None else f", inertia {100 * change:+.2g} %"
         memory = self.chosen.memory
-        if self.stored:
-            told += f"; rows are read in blocks of {memory.block_bytes / 2**20:.3g} MB"
+        if self.sizes.stored and not self.sizes.distant:
+            told += f"; rows are read in blocks of {memory.block_bytes / 2**20:.3g} MiB"
         if not memory.sketch_in_memory:
             told += "; the sketch lies in a temporary file"
         return (
-            f"cluster {where}, as {way.reason}; about {cost.total:.2g} s and "
-            f"{cost.megabytes:.3g} MB beyond the data{told}"
+            f"cluster {where}, as {way.reason}; {self.chosen.megabytes:.3g} MB beyond the data"
+            f"{told}"
         )
 
     def tabulate(self) -> ResultTable:
@@ -126,7 +125,7 @@ class Plan:
                 f"; inertia against no projection on {self.sample_rows:,} rows in "
                 f"{self.sample_clusters:,} clusters"
             )
-        heads = ("projection", "t", "restarts", "polish", "seconds", "MB", "inertia")
+        heads = ("projection", "t", "restarts", "polish", "MB", "inertia")
         options = (self.chosen, *self.alternatives)
         return ResultTable(title, heads, tuple(map(_list_cells, options)), marked=0)
 
@@ -154,7 +153,7 @@ def plan_fit(
         ``inertia_change`` is None and no entry of X is read.
     **parameters : optional
         Parameters of `ProjectedKMeans`. With ``on_missing="skip"`` rows of the sample that have a
-        hole are left out; costs are those of all rows, as holes are only known after all are read.
+        hole are left out; memory is that of all rows, as holes are only known after all are read.
 
     Returns
     -------
@@ -176,9 +175,8 @@ def plan_fit(
     settings = Settings.of(model.get_params(deep=False))
     check_parameters(settings)
     rows = open_input(model, X, reset=True)
-    stored = not (rows.resident or rows.distant)
     sizes = Sizes.of(rows, model.n_clusters)
-    recipe = resolve_recipe(settings, sizes, stored=stored)
+    recipe = resolve_recipe(settings, sizes)
     sample: Any = np.empty((0, sizes.n_columns))
     learnt = None
     if probe:
@@ -189,39 +187,32 @@ def plan_fit(
             learnt = recipe.projection
             learnt.learn(open_blocks(sample), None)
     chosen = choose_approach(settings, sizes, learnt)
-    tried = [(settings, recipe, chosen), *_list_alternatives(settings, sizes, chosen, stored)]
-    ways = [approach for _, _, approach in tried]
+    tried = [(chosen, recipe.memory), *_list_alternatives(settings, sizes, chosen)]
+    ways = [approach for approach, _ in tried]
     n_few = min(model.n_clusters, max(1, sample.shape[0] // ROWS_PER_PROBE_CLUSTER))
     changes = _measure_changes(model, sample, n_few, ways) if probe else [None] * len(ways)
     options = [
-        Option(approach, _forecast(other, sizes, each), each.memory, change)
-        for (other, each, approach), change in zip(tried, changes, strict=True)
+        Option(approach, memory, change)
+        for (approach, memory), change in zip(tried, changes, strict=True)
     ]
-    return Plan(sizes, stored, options[0], tuple(options[1:]), sample.shape[0], n_few)
+    return Plan(sizes, options[0], tuple(options[1:]), sample.shape[0], n_few)
 
 
 def _list_cells(option: Option) -> tuple[str, ...]:
-    way, cost, change = option.approach, option.forecast, option.inertia_change
+    way, change = option.approach, option.inertia_change
     return (
         option.name,
         str(way.n_components),
         str(way.n_init),
         str(way.polish_iter),
-        f"{cost.total:.3g}",
-        f"{cost.megabytes:.3g}",
+        f"{option.megabytes:.3g}",
         "" if change is None else f"{100 * change:+.2f} %",
     )
 
 
-def _forecast(settings: Settings, sizes: Sizes, recipe: Recipe) -> Forecast:
-    """Return the cost of a recipe; with a memory limit, its memory is what counts against it."""
-    cost, counted = forecast_fit(settings, sizes), recipe.memory.total_bytes
-    return cost if counted is None else replace(cost, megabytes=counted / 2**20)
-
-
 def _list_alternatives(
-    settings: Settings, sizes: Sizes, chosen: Approach, stored: bool
-) -> list[tuple[Settings, Recipe, Approach]]:
+    settings: Settings, sizes: Sizes, chosen: Approach
+) -> list[tuple[Approach, MemoryPlan]]:
     """Return what other maps, with fewer dimensions than columns, would be."""
     found = []
     for name in ALTERNATIVES:
@@ -229,12 +220,12 @@ def _list_alternatives(
             continue
         other = replace(settings, projection=name, n_components="auto")
         try:
-            recipe = resolve_recipe(other, sizes, stored=stored)
+            memory = resolve_recipe(other, sizes).memory
         except ValueError:  # the memory limit is too small for this map
             continue
         approach = choose_approach(other, sizes)
         if name is None or approach.n_components < sizes.n_columns:
-            found.append((other, recipe, approach))
+            found.append((approach, memory))
     return found
 
 

@@ -10,7 +10,6 @@ import math
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import partial
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -69,7 +68,6 @@ from projected_kmeans.results import FitState, Floats
 from projected_kmeans.running.interrupts import catch_interrupts
 from projected_kmeans.running.monitor import Monitor
 from projected_kmeans.search.approach import Approach, choose_approach
-from projected_kmeans.search.forecast import Forecast, forecast_fit
 from projected_kmeans.search.levels import search_original, search_sketch
 from projected_kmeans.search.recipe import Recipe, resolve_recipe
 from projected_kmeans.search.reduction import reduce_rows
@@ -275,9 +273,6 @@ class ProjectedKMeans(
         Dimensions of the sketch.
     approach_ : Approach
         The value that each "auto" was replaced by, and the reason.
-    forecast_ : Forecast
-        Seconds of each step and memory that the fit was expected to take. It is computed when it
-        is read, because that times this machine for a few milliseconds, once in a process.
     projection_ : transformer or None
         The fitted map.
     key_ : int
@@ -385,7 +380,7 @@ class ProjectedKMeans(
     trimmed_rows_ = FittedAttribute[NDArray[Any]](not_of_streams=NO_TRIM)
     trim_distance_ = FittedAttribute[float](not_of_streams=NO_TRIM)
     missing_rows_ = FittedAttribute[NDArray[Any]](not_of_streams=NO_MISSING)
-    _forecast = FittedAttribute[Callable[[], Forecast]]()
+    _planned_bytes = FittedAttribute[int]()
     _projection_name = FittedAttribute[str | None]()
     _total_inertia = FittedAttribute[float]()
     _sum_of_squares = FittedAttribute[float]()
@@ -503,8 +498,6 @@ class ProjectedKMeans(
         sizes, proofs = Sizes.of(rows, self.n_clusters), list_proofs(settings)
         recipe = _resolve(settings, sizes, rows, weights)
         monitor = Monitor(self.callback, self.verbose, self.time_budget)
-        # Set before the work, because a live page shows the forecast while the fit runs.
-        self._forecast = partial(forecast_fit, settings, sizes)
         with (
             catch_interrupts(monitor.interrupt),
             open_run(vars(settings), recipe, rows, weights, monitor) as run,
@@ -993,11 +986,6 @@ class ProjectedKMeans(
         )
 
     @property
-    def forecast_(self) -> Forecast:
-        """Seconds of each step and memory that the fit was expected to take on this machine."""
-        return self._forecast()
-
-    @property
     def mean_cosine_(self) -> float | None:
         """The mean cosine between rows and their centers; None unless the metric is "cosine"."""
         inertia = self.normalized_inertia_  # not there before a fit
@@ -1060,6 +1048,7 @@ class ProjectedKMeans(
         self.missing_rows_, self.n_samples_seen_ = holes.rows, rows.shape[0]
         self.cluster_centers_ = polished.centers.astype(compute_type(rows.dtype), copy=False)
         self.n_components_ = sketched.centers.shape[1]
+        self._planned_bytes = recipe.memory.total_bytes
         self.inertia_ = polished.inertia
         self.certificate_, self.gamma_ = finished.certificate, sketched.gamma
         self.trimmed_rows_ = holes.find(finished.trimmed)
@@ -1079,9 +1068,8 @@ class ProjectedKMeans(
 
     def _repr_html_inner(self) -> str:
         if self.has_pending_rows_ or not self.__sklearn_is_fitted__():
-            return show_html(clone(self), None, None)  # a clone has no results to compute
-        planned = self.forecast_.total if "_forecast" in vars(self) else None
-        return show_html(self, read_fitted_model(self), planned)
+            return show_html(clone(self), None)  # a clone has no results to compute
+        return show_html(self, read_fitted_model(self))
 
     def _repr_mimebundle_(self, **options: Any) -> dict[str, str]:
         bundle = {"text/plain": repr(self)}
@@ -1098,7 +1086,6 @@ class ProjectedKMeans(
         unset = list_unset_attributes(self)
         # Properties that read an unset attribute.
         unset |= {"_n_features_out"} if "cluster_centers_" in unset else set()
-        unset |= {"forecast_"} if "_forecast" in unset else set()
         unset |= {"mean_cosine_"} if "normalized_inertia_" in unset else set()
         unset |= set() if self.__sklearn_is_fitted__() else {"drift_"}
         return sorted(set(object.__dir__(self)) - unset)
@@ -1139,14 +1126,7 @@ def _resolve(settings: Settings, sizes: Sizes, rows: BlockSource, weights: Float
         )
     if settings.solver == "sdp":
         check_proof_size(rows.shape[0])
-    recipe = resolve_recipe(
-        settings,
-        sizes,
-        stored=not rows.resident,
-        distant=rows.distant,
-        keeps_rows=rows.keeps_new_rows,
-        limits=limits,
-    )
+    recipe = resolve_recipe(settings, sizes, limits=limits)
     if settings.solver not in ("auto", "lloyd", "hartigan"):
         recipe = replace(recipe, solve=open_solver(settings, recipe))
     if rows.keeps_new_rows:

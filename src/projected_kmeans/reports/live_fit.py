@@ -32,15 +32,15 @@ class LiveFit:
     Examples
     --------
     >>> live = LiveFit("rows.npy", 3)
-    >>> listen = live.listen(lambda: 4.0)
+    >>> listen = live.listen()
     >>> listen(FitState("cluster", 0, 5, 300, 12.5, 1.0))
     False
     >>> live.stop()
     >>> listen(FitState("cluster", 0, 6, 300, 12.0, 1.1))
     True
     >>> state = live.state()
-    >>> state["inertia"], state["planned"], state["stopping"], state["finished"]
-    (12.0, 4.0, True, False)
+    >>> state["inertia"], state["stopping"], state["finished"]
+    (12.0, True, False)
     """
 
     def __init__(self, name: str, n_clusters: int) -> None:
@@ -50,7 +50,6 @@ class LiveFit:
         )
         self._state: FitState | None = None
         self._began = 0.0
-        self._planned: float | None = None
         self._line: list[float] = []
         self._run: tuple[str, int] | None = None
         self._stride, self._skipped = 1, 0
@@ -58,24 +57,12 @@ class LiveFit:
         self._page: str | None = None
 
     def listen(
-        self,
-        planned: Callable[[], float | None],
-        also: Callable[[FitState], object] | None = None,
+        self, also: Callable[[FitState], object] | None = None
     ) -> Callable[[FitState], bool]:
-        """Return a callback for the estimator.
-
-        Parameters
-        ----------
-        planned : callable
-            Returns the seconds that were planned, or None if there is no plan yet.
-        also : callable, optional
-            Another callback, called with the same states. If it returns true, the fit stops too.
-        """
+        """Return a callback for the estimator; ``also`` is another one, which may stop the fit."""
 
         def hear(state: FitState) -> bool:
-            seconds = planned()  # may take long, and the page waits for the lock
             with self._lock:
-                self._planned = seconds
                 self._note(state)
                 stop = self._stopping
             return bool(also is not None and also(state)) or stop
@@ -106,7 +93,6 @@ class LiveFit:
                 "total": state.total,
                 "inertia": state.inertia,
                 "seconds": state.seconds,
-                "planned": self._planned,
                 "step_left": self._step_left(state),
                 "line": list(self._line),
                 **known,

@@ -58,7 +58,7 @@ def write_answer(report: Report) -> str:
     if cosine is not None:
         share = f"with a mean cosine of {cosine:.3f} to the centers"
     told.append(f"The inertia is {write_number(results.inertia, 5)}, " + (proof or share))
-    took = f"{write_seconds(_planned_work(facts))} ({write_seconds(facts.plan.seconds)} planned)"
+    took = write_seconds(_sum_work(facts))
     proving = facts.seconds.get("certify")
     if proving is not None:
         took += f", and the certificate another {write_seconds(proving)}"
@@ -112,8 +112,8 @@ def describe_cards(report: Report) -> list[Card]:
 
 def _describe_work(facts: FitFacts) -> list[Card]:
     """Return the time of the fit, and of another program."""
-    took = _planned_work(facts)
-    cards = [Card("Time", write_seconds(took), f"{write_seconds(facts.plan.seconds)} planned")]
+    took = _sum_work(facts)
+    cards = [Card("Time", write_seconds(took), "from the check to the last labels")]
     if facts.original is not None:
         other = sum(facts.original.seconds.values())
         times = f"{other / took:.1f} {TIMES}" if took > 0 else DASH
@@ -149,8 +149,8 @@ def _write_proof(certificate: CertificateFacts | None) -> str:
     return f"{within} with a probability of {100 * certificate.confidence:g} %"
 
 
-def _planned_work(facts: FitFacts) -> float:
-    """Return the seconds of all steps that the plan includes; the certificate is not one."""
+def _sum_work(facts: FitFacts) -> float:
+    """Return the seconds of all steps but the certificate."""
     return sum(time for step, time in facts.seconds.items() if step != "certify")
 
 

@@ -29,13 +29,11 @@ RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 class Step(NamedTuple):
-    """A step of the fit, with its seconds and the lengths of its bars in percent."""
+    """A step of the fit, with its seconds and the length of its bar in percent."""
 
     name: str
     seconds: float
-    planned: float | None
     width: float
-    planned_width: float
 
 
 def write_number(value: float, digits: int) -> str:
@@ -165,19 +163,12 @@ def write_plan_note(report: Report) -> str:
 
 
 def describe_steps(facts: FitFacts) -> list[Step]:
-    """Return the steps with the seconds that they took and that were planned."""
-    planned = facts.plan.steps
-    names = list(facts.seconds)
-    if planned is not None:
-        names += [name for name, time in planned.items() if name not in facts.seconds and time > 0]
-    longest = max([*facts.seconds.values(), *(planned or {}).values(), 1e-9])
-    found = []
-    for name in names:
-        seconds = facts.seconds.get(name, 0.0)
-        plan = None if planned is None else planned.get(name, 0.0)
-        widths = (100 * seconds / longest, 100 * (plan or 0.0) / longest)
-        found.append(Step(name, seconds, plan, round(widths[0], 2), round(widths[1], 2)))
-    return found
+    """Return the steps with the seconds that they took."""
+    longest = max([*facts.seconds.values(), 1e-9])
+    return [
+        Step(name, seconds, round(100 * seconds / longest, 2))
+        for name, seconds in facts.seconds.items()
+    ]
 
 
 def write_snippet(facts: FitFacts) -> str:

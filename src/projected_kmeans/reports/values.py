@@ -82,12 +82,10 @@ class ResultFacts:
 
 @dataclass(frozen=True)
 class PlanFacts:
-    """The plan of a fit: seconds in all, seconds of each step if they were stored, and memory."""
+    """The plan of a fit: why in so many dimensions, and memory beyond the rows."""
 
     reason: str
-    seconds: Seconds
     megabytes: NotNegative
-    steps: dict[str, Seconds] | None = None
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
 """PLAN: what a fit will do: the meaning of every "auto", decided once before the first pass.
 
 Sizes decide, and of the rows only what the map has learnt: how much of their variance it keeps. So
-the same call does the same work on every machine. `forecast.py` says what an approach costs.
+the same call does the same work on every machine.
 """
 
 from __future__ import annotations

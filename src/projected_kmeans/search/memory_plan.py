@@ -6,7 +6,8 @@ Counts from sizes; the only count there is. No result depends on it, only time a
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from typing import NamedTuple
 
 from projected_kmeans.blocks.memory_blocks import BLOCK_BYTES
 from projected_kmeans.blocks.stored_blocks import BLOCKS_HELD
@@ -47,19 +48,13 @@ KERNEL_BYTES, KERNEL_ROW_BYTES = 16, 100
 DIRECTION_MATRICES = 3
 
 
-@dataclass(frozen=True)
-class FitBytes:
-    """Bytes that a fit takes beyond the rows themselves."""
+class FitBytes(NamedTuple):
+    """Bytes that a fit takes beyond the rows themselves; their sum if the sketch is in memory."""
 
     tables: int  # centers in the original space, their sums, and matrices to find directions
     state: int  # what is kept of every row, and weights
     sketch: int  # that of all rows; of sparse rows without a map, the sketch to seed on
     subsample: int  # the largest sample of the sketch with its state; rows seeded or divided
-
-    @property
-    def total(self) -> int:
-        """All of it, if the sketch stays in memory."""
-        return self.tables + self.state + self.sketch + self.subsample
 
 
 def count_bytes(sizes: Sizes, approach: Approach, n_components: int, *, limited: bool) -> FitBytes:
@@ -108,14 +103,12 @@ def _count_direction_bytes(sizes: Sizes, approach: Approach, t: int) -> int:
     return matrices + hashed_rows * n_hashed * sizes.sketch_itemsize
 
 
-def _count_selected_bytes(
-    sizes: Sizes, approach: Approach, t: int, *, stored: bool, needs_all: bool
-) -> int:
+def _count_selected_bytes(sizes: Sizes, approach: Approach, t: int, *, needs_all: bool) -> int:
     """Return the bytes of rows that are in memory at once, mostly to learn a map.
 
-    Rows that are in memory anyway, because they are not ``stored``, are not counted.
+    Rows that are in memory anyway, because they are not stored, are not counted.
     """
-    all_rows = sizes.data_bytes if stored else 0
+    all_rows = sizes.data_bytes if sizes.stored else 0
     if needs_all or approach.projection in ("columns", "transformer"):
         return all_rows
     if approach.projection != "svd":
@@ -130,7 +123,7 @@ def _count_selected_bytes(
 
 @dataclass(frozen=True)
 class MemoryPlan:
-    """What keeps a fit within its limit.
+    """What a fit takes, and what keeps it within its limit.
 
     A sketch that does not stay in the memory of this process lies in a file or, with a Dask
     cluster, on the workers.
@@ -139,7 +132,8 @@ class MemoryPlan:
     block_bytes: int = BLOCK_BYTES
     sketch_in_memory: bool = True
     max_selected: int | None = None  # bytes of rows that may be brought into memory at once
-    total_bytes: int | None = None  # all that is counted, at its peak; None without a limit
+    # What a fit takes beyond its rows; with a limit, all that counts against it, at its peak.
+    total_bytes: int = 0
     left_bytes: int | None = None  # what is left for a certificate, at least a 32nd of the limit
 
 
@@ -147,41 +141,38 @@ def plan_memory(
     settings: Settings,
     sizes: Sizes,
     *,
-    stored: bool,
-    distant: bool = False,
-    keeps_rows: bool = False,
     needs_all: bool = False,
 ) -> MemoryPlan:
     """Return what keeps a fit within its limit of memory; raise if nothing does.
 
-    Rows are ``stored`` if they are read block by block, and ``distant`` if Dask computes them;
-    without a limit, their sketch may then take half of the memory that is available here. With
-    ``keeps_rows`` there is a cluster, whose workers can keep the sketch and all that has an entry
-    for each row; a sketch of more than 64 MiB then stays with them. ``needs_all`` says that
-    something needs all rows at once.
+    Without a limit, the sketch of distant rows may take half of the memory that is available here.
+    If the workers of a cluster can keep the sketch and all that has an entry for each row, a sketch
+    of more than 64 MiB stays with them. ``needs_all`` says that something needs all rows at once.
     """
+    approach, limited = choose_approach(settings, sizes), limits_sizes(settings)
+    stored, distant, keeps_rows = sizes.stored, sizes.distant, sizes.keeps_rows
+    usual = sum(count_bytes(sizes, approach, approach.n_components, limited=limited))
     if settings.memory_limit is None and not (distant or keeps_rows):
-        return MemoryPlan()
-    allowed = parse_memory(settings.memory_limit)
-    approach, t = choose_approach(settings, sizes), count_largest(settings, sizes)
-    counted = count_bytes(sizes, approach, t, limited=limits_sizes(settings))
+        return MemoryPlan(total_bytes=usual)
+    allowed, t = parse_memory(settings.memory_limit), count_largest(settings, sizes)
+    counted = count_bytes(sizes, approach, t, limited=limited)
     stays = keeps_rows and counted.sketch > MAX_SKETCH_BYTES
     if allowed is None:
         fits = not distant or 2 * counted.sketch <= available_memory()
-        return MemoryPlan(sketch_in_memory=fits and not stays)
+        return MemoryPlan(sketch_in_memory=fits and not stays, total_bytes=usual)
     # The sketch stays in memory if the limit is twice what it takes with the state of its rows.
     is_projected = approach.projection is not None
     roomy = 2 * is_projected * (counted.sketch + STATE_BYTES_PER_ROW * sizes.n_rows)
     in_memory = allowed >= roomy and not stays
     if keeps_rows and works_there(settings, approach) and not (is_projected and in_memory):
-        counted = replace(counted, state=0)
+        counted = counted._replace(state=0)
     spherical = settings.metric == "cosine"
     min_block = 0 if distant else max(MIN_BLOCK_BYTES, sizes.data_bytes // sizes.n_rows)
-    selected = _count_selected_bytes(sizes, approach, t, stored=stored, needs_all=needs_all)
+    selected = _count_selected_bytes(sizes, approach, t, needs_all=needs_all)
     # The peak is either while a map learns from the selected rows, or later, while the search holds
     # a few blocks, and the sketch if that is in memory (index 1) and not in a file (index 0).
     learning = counted.tables + selected * (2 if spherical else 1) + 2 * min_block
-    steady = counted.total - counted.sketch, counted.total
+    steady = sum(counted) - counted.sketch, sum(counted)
     n_blocks = 0 if distant else BLOCKS_HELD + spherical
     held = n_blocks, n_blocks if stored else 0
     minimum = [max(steady[place] + held[place] * min_block, learning) for place in (0, 1)]
@@ -197,7 +188,7 @@ def plan_memory(
     total_bytes = max(steady[in_memory] + held[in_memory] * block_bytes, learning)
     max_selected = allowed - counted.tables - 2 * min_block
     left_bytes = max(allowed - total_bytes, allowed // 32)
-    return MemoryPlan(block_bytes, in_memory, max_selected, total_bytes, left_bytes)
+    return MemoryPlan(block_bytes, in_memory, max_selected, int(total_bytes), left_bytes)
 
 
 def works_there(settings: Settings, approach: Approach) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from numpy.typing import ArrayLike
@@ -50,27 +50,21 @@ def resolve_recipe(
     settings: Settings,
     sizes: Sizes,
     *,
-    stored: bool = False,
-    distant: bool = False,
-    keeps_rows: bool = False,
     limits: SizeLimits | None = None,
 ) -> Recipe:
-    """Return the recipe for rows of this size; `plan_memory` says where they can lie."""
+    """Return the recipe for rows of this size."""
     key, solver = resolve_key(settings.random_state), settings.solver
     name = solver if isinstance(solver, str) else name_solver(solver)
     takes_array = solver == "exact" or not isinstance(solver, str)
     gathers = takes_array and choose_map(settings, sizes).name is None
-    if gathers and distant:
+    if gathers and sizes.distant:
         raise ValueError(
             f"the solver {name} cannot work on rows of Dask's workers; use a projection, whose "
             "sketch lies in this process, or solver='lloyd'"
         )
     memory = plan_memory(
         settings,
-        sizes,
-        stored=stored,
-        distant=distant,
-        keeps_rows=keeps_rows and not takes_array,
+        replace(sizes, keeps_rows=sizes.keeps_rows and not takes_array),
         needs_all=bool(list_proofs(settings)) or callable(settings.init) or gathers,
     )
     if takes_array and not gathers and not memory.sketch_in_memory:

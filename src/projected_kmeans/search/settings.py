@@ -54,18 +54,22 @@ ROUNDING = 1 + 1e-12
 
 @dataclass(frozen=True)
 class Sizes:
-    """How large a job is: all that planning knows about the rows."""
+    """How large a job is, and where its rows are: all that planning knows about the rows."""
 
     n_rows: int
     n_columns: int
     n_clusters: int
     itemsize: int  # bytes of an entry
     n_nonzeros: int | None = None  # stored entries of sparse rows; None for dense rows
+    stored: bool = False  # rows are not in the memory of this process
+    distant: bool = False  # Dask computes the rows
+    keeps_rows: bool = False  # there is a cluster, whose workers can keep what a fit makes of rows
 
     @classmethod
     def of(cls, rows: BlockSource, n_clusters: int) -> Sizes:
         """Return the sizes of clustering these rows."""
-        return cls(*rows.shape, n_clusters, rows.dtype.itemsize, rows.nnz)
+        size = (*rows.shape, n_clusters, rows.dtype.itemsize, rows.nnz)
+        return cls(*size, not rows.resident, rows.distant, rows.keeps_new_rows)
 
     @property
     def sparse(self) -> bool:

@@ -30,10 +30,8 @@ function show(state) {
   if (state.inertia !== null) {
     put("inertia", brief(state.inertia), state.step === "cluster" ? "on the sketch" : "original columns");
   }
-  put("seconds", time(state.seconds), state.planned === null ? "" : `${time(state.planned)} planned`);
-  const rest = state.planned === null ? null : state.planned - state.seconds;
-  put("left", rest === null ? "–" : rest > 0 ? `about ${time(rest)}` : "soon",
-    state.step_left === null ? "" : `this step at most ${time(state.step_left)}`);
+  put("seconds", time(state.seconds), "");
+  put("left", state.step_left === null ? "–" : `at most ${time(state.step_left)}`, "");
   const status = state.stopping ? "Stopping after the current pass; the best result is kept."
     : `The fit is ${names[state.step] || state.step}.`;
   if (find("status").textContent !== status) find("status").textContent = status;
