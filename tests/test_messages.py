@@ -19,6 +19,19 @@ def test_any_text_becomes_one_printable_line(odd: str) -> None:
     assert line.endswith("after")
 
 
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("k=0 is too small;\n use at least 1", "k=0 is too small; use at least 1"),
+        ("\x1b[2Jgnd\x00", "\\x1b[2Jgnd\\x00"),
+        ("0123456789" * 9, "012345 ... 6789"),
+    ],
+)
+def test_what_becomes_of_a_text(text: str, line: str) -> None:
+    """A line break is a space, other characters are written out, and a long text is cut."""
+    assert one_line(text, 40 if len(text) < 90 else 15) == line
+
+
 def test_printable_text_is_not_changed() -> None:
     """Letters of any language stay, and so do the spaces of a path."""
     text = "/data/two  spaces/Größe 大小.npy is empty; fill it"

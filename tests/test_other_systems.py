@@ -21,8 +21,7 @@ import pytest
 from projected_kmeans import ProjectedKMeans, open_rows
 from projected_kmeans.blocks.stored_blocks import StoredBlocks, release
 from projected_kmeans.commands import data
-from projected_kmeans.file_locks import Locked, try_lock
-from projected_kmeans.output_files import sync_folder
+from projected_kmeans.output_files import Locked, sync_folder, try_lock
 from projected_kmeans.paper.experiments import experiment
 from projected_kmeans.search import memory_plan
 from projected_kmeans.search import storage as sketch_file

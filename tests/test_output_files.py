@@ -15,8 +15,8 @@ import numpy as np
 import pytest
 
 from projected_kmeans import output_files
-from projected_kmeans.file_locks import Locked
 from projected_kmeans.output_files import (
+    Locked,
     open_output_folder,
     write_array,
     write_atomically,

@@ -19,28 +19,19 @@ BREAKS = re.compile(r"\s*[^\S ]\s*")
 
 
 def one_line(text: str, longest: int = MAX_SENTENCE) -> str:
-    r"""Return a text as one line of printable characters, cut in the middle if it is long.
+    """Return a text as one line of printable characters.
 
-    Parameters
-    ----------
-    text : str
-        Any text.
-    longest : int, default=1000
-        How many characters to return at most. A longer text loses its middle, because a sentence
-        begins with what is wrong and ends with what to do.
-
-    Examples
-    --------
-    >>> one_line("k=0 is too small;\n use at least 1")
-    'k=0 is too small; use at least 1'
-    >>> print(one_line("\x1b[2Jgnd\x00"))
-    \x1b[2Jgnd\x00
-    >>> one_line("0123456789" * 9, longest=15)
-    '012345 ... 6789'
+    A long text loses its middle, because a sentence begins with what is wrong and ends with what to
+    do.
     """
     line = BREAKS.sub(" ", text).strip()
     if not line.isprintable():
-        line = "".join(one if one.isprintable() else _escape(one) for one in line)
+        line = "".join(
+            character
+            if character.isprintable()
+            else character.encode("unicode_escape").decode("ascii")
+            for character in line
+        )
     if len(line) <= longest:
         return line
     left = longest - len(CUT)
@@ -48,47 +39,13 @@ def one_line(text: str, longest: int = MAX_SENTENCE) -> str:
 
 
 def first_line(error: BaseException) -> str:
-    r"""Return what an error says first, without its full stop and cut if it quotes a whole file.
-
-    Parameters
-    ----------
-    error : BaseException
-        What another package raised.
-
-    Examples
-    --------
-    >>> first_line(ValueError("no such column.\nSee the manual."))
-    'no such column'
-    >>> first_line(IndexError())
-    'IndexError'
-    """
+    """Return what an error says first, without its full stop and cut if it quotes a whole file."""
     lines = [line for line in str(error).splitlines() if line.strip()]
     line = (one_line(lines[0]) if lines else "").rstrip(".") or type(error).__name__
     return line if len(line) <= MAX_REASON else f"{line[:MAX_REASON]}..."
 
 
 def suggest(word: str, known: Iterable[str], otherwise: str) -> str:
-    """Return "did you mean ...?" with the nearest known word, or other advice if none is near.
-
-    Parameters
-    ----------
-    word : str
-        The word that was typed.
-    known : iterable of str
-        The words that it could have been.
-    otherwise : str
-        The advice if none of them is near.
-
-    Examples
-    --------
-    >>> suggest("hieght", ["width", "height"], "choose among width, height")
-    "did you mean 'height'?"
-    >>> suggest("depth", ["size", "colour"], "choose among size, colour")
-    'choose among size, colour'
-    """
+    """Return "did you mean ...?" with the nearest known word, or other advice if none is near."""
     near = get_close_matches(word, list(known), n=1)
     return f"did you mean {near[0]!r}?" if near else otherwise
-
-
-def _escape(character: str) -> str:
-    return character.encode("unicode_escape").decode("ascii")

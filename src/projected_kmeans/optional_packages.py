@@ -12,22 +12,7 @@ class MissingExtra(ValueError, ImportError):
 
 
 def load_extra(module: str, extra: str, what: str) -> Any:
-    """Return a module of an optional package, or raise with the command that installs it.
-
-    Parameters
-    ----------
-    module : str
-        The module to import, such as "pyarrow.parquet".
-    extra : str
-        The extra of projected_kmeans that installs its package.
-    what : str
-        What needs it, as the subject of the error.
-
-    Examples
-    --------
-    >>> load_extra("json", "none", "this example").dumps([1])
-    '[1]'
-    """
+    """Return a module, or raise that `what` needs it, with the command that installs its extra."""
     try:
         return importlib.import_module(module)
     except ImportError as error:
@@ -39,21 +24,14 @@ def load_extra(module: str, extra: str, what: str) -> Any:
 
 
 def install_command(extra: str) -> str:
-    """Return the command that installs the packages of an extra, also beside a checkout.
-
-    Examples
-    --------
-    >>> install_command("hdf5")
-    "pip install 'h5py>=3.10'"
-    """
+    """Return the command that installs the packages of an extra, also beside a checkout."""
     try:
         listed = importlib.metadata.requires("projected_kmeans") or []
     except importlib.metadata.PackageNotFoundError:
         listed = []
-    found = [one.partition(";") for one in listed]
     wanted = [
         name.strip()
-        for name, _, marker in found
+        for name, _, marker in (requirement.partition(";") for requirement in listed)
         if "".join(marker.split()).replace('"', "'") == f"extra=='{extra}'"
     ]
     if not wanted:

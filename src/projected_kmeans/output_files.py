@@ -18,13 +18,12 @@ import stat
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from enum import Enum
 from pathlib import Path
 from typing import Any, BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
-
-from projected_kmeans.file_locks import Locked, try_lock
 
 # The file that lists temporary files of a group whose renaming has begun; see `output_group`.
 JOURNAL = ".projected-kmeans-commit.json"
@@ -34,6 +33,33 @@ TEMPORARY = re.compile(r"\.projected-kmeans-[0-9a-f]{16}\.tmp")
 CANNOT_SYNC = (errno.EINVAL, errno.EBADF, errno.ENOTSUP, errno.EACCES)
 
 
+class Locked(Enum):
+    """What became of the wish for a lock."""
+
+    HELD = "the lock is ours"
+    BUSY = "another process holds the lock"
+    UNSUPPORTED = "the file system has no locks"
+
+
+def try_lock(descriptor: int, *, shared: bool = False) -> Locked:
+    """Ask for the lock of an open file or folder, and do not wait for it.
+
+    Closing the descriptor of the file, or the end of the process, releases the lock. filelock would
+    leave a second file beside each, and has no shared locks of a folder.
+    """
+    try:
+        import fcntl
+    except ImportError:  # Windows
+        return Locked.UNSUPPORTED
+    try:
+        fcntl.flock(descriptor, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return Locked.BUSY
+    except OSError:  # ENOLCK, EOPNOTSUPP, ENOSYS; NFS gives EBADF for a folder
+        return Locked.UNSUPPORTED
+    return Locked.HELD
+
+
 def write_atomically(path: str | os.PathLike[str], write: Callable[[BinaryIO], object]) -> None:
     """Write a file through a temporary one beside it: readers see the old content or the new.
 
@@ -41,14 +67,6 @@ def write_atomically(path: str | os.PathLike[str], write: Callable[[BinaryIO], o
     A pipe or a device is written to directly.
 
     If ``write`` raises, the file at the path is unchanged.
-
-    Examples
-    --------
-    >>> import pathlib, tempfile
-    >>> file = pathlib.Path(tempfile.mkdtemp()) / "greeting.txt"
-    >>> write_atomically(file, lambda handle: handle.write(b"hello"))
-    >>> file.read_text()
-    'hello'
     """
     path = Path(path)
     try:
@@ -103,16 +121,7 @@ def stage_file(path: Path, write: Callable[[BinaryIO], object]) -> Iterator[Stag
 
 
 def write_json(path: str | os.PathLike[str], document: Mapping[str, Any]) -> None:
-    """Write a document as indented JSON, atomically; NaN and infinity are refused.
-
-    Examples
-    --------
-    >>> import pathlib, tempfile
-    >>> file = pathlib.Path(tempfile.mkdtemp()) / "result.json"
-    >>> write_json(file, {"seconds": 0.5})
-    >>> json.loads(file.read_text())
-    {'seconds': 0.5}
-    """
+    """Write a document as indented JSON, atomically; NaN and infinity are refused."""
     content = encode_json(document)
     write_atomically(path, lambda handle: handle.write(content))
 
@@ -124,16 +133,7 @@ def encode_json(document: Mapping[str, Any]) -> bytes:
 
 
 def write_array(path: str | os.PathLike[str], array: NDArray[Any]) -> None:
-    """Write an array of numbers as ``.npy``, atomically; Python objects are refused.
-
-    Examples
-    --------
-    >>> import pathlib, tempfile
-    >>> file = pathlib.Path(tempfile.mkdtemp()) / "labels.npy"
-    >>> write_array(file, np.array([0, 1]))
-    >>> np.load(file)
-    array([0, 1])
-    """
+    """Write an array of numbers as ``.npy``, atomically; Python objects are refused."""
     write_atomically(path, lambda handle: save_array(handle, array))
 
 
@@ -175,17 +175,9 @@ def open_output_folder(path: str | os.PathLike[str]) -> Iterator[Path]:
 
     The folder may exist. Temporary files that killed processes left there are removed. If the
     work inside fails, the folders that were created here and are still empty are removed again.
-
-    Examples
-    --------
-    >>> import pathlib, tempfile
-    >>> with open_output_folder(pathlib.Path(tempfile.mkdtemp()) / "a" / "b") as folder:
-    ...     write_json(folder / "result.json", {})
-    >>> [file.name for file in folder.iterdir()]
-    ['result.json']
     """
     folder = Path(path)
-    created = [one for one in (folder, *folder.parents) if not one.exists()]
+    created = [level for level in (folder, *folder.parents) if not level.exists()]
     try:
         try:
             folder.mkdir(parents=True, exist_ok=True)
@@ -196,9 +188,9 @@ def open_output_folder(path: str | os.PathLike[str]) -> Iterator[Path]:
             raise cannot_write(folder, error) from error
         yield folder
     except BaseException:
-        for one in created:
+        for level in created:
             with suppress(OSError):  # a folder that is not empty stays, because rmdir refuses it
-                one.rmdir()
+                level.rmdir()
         raise
 
 

@@ -22,24 +22,31 @@ from __future__ import annotations
 import json
 import os
 import re
+import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO
 
-from projected_kmeans.file_locks import hold_folder
 from projected_kmeans.output_files import (
     JOURNAL,
     TEMPORARY,
     Hashing,
+    Locked,
     StagedFile,
     cannot_write,
     encode_json,
     remove_abandoned,
     stage_file,
     sync_folder,
+    try_lock,
 )
+
+# Wait at most 60 s for the lock of a folder. A process that holds it so long has been stopped, and
+# a result must not wait for it: checksums still tell files of two fits apart.
+MAX_WAIT = 60.0
+SECONDS_BETWEEN_TRIES = 0.01
 
 
 @dataclass(frozen=True)
@@ -127,18 +134,7 @@ class GroupWriter:
 
 @contextmanager
 def replace_group(folder: str | os.PathLike[str]) -> Iterator[GroupWriter]:
-    """Replace files of a folder together, at the end of the block; none if the block raises.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> folder = Path(tempfile.mkdtemp())
-    >>> with replace_group(folder) as group:
-    ...     group.add("a.txt", lambda handle: handle.write(b"one"))
-    ...     group.add("b.txt", lambda handle: handle.write(b"two"))
-    >>> sorted(file.name for file in folder.iterdir())
-    ['a.txt', 'b.txt']
-    """
+    """Replace files of a folder together, at the end of the block; none if the block raises."""
     folder = Path(folder)
     with hold_folder(folder), ExitStack() as stack:
         try:
@@ -156,12 +152,6 @@ def read_group(folder: str | os.PathLike[str]) -> Iterator[GroupReader]:
     """Hold a folder for reading: no group in it is replaced inside the block.
 
     A replacement there that a kill has interrupted is finished first.
-
-    Examples
-    --------
-    >>> with read_group("nowhere") as group:
-    ...     print(group.find("model.json").exists())
-    False
     """
     folder = Path(folder)
     if (folder / JOURNAL).exists():
@@ -205,3 +195,26 @@ def _read_journal(folder: Path) -> _Journal:
     except (OSError, ValueError, TypeError, KeyError, RecursionError):
         pass
     return _Journal()
+
+
+@contextmanager
+def hold_folder(folder: Path, *, shared: bool = False) -> Iterator[None]:
+    """Hold the lock of a folder; wait for it for at most a minute, then go on without it.
+
+    Nothing is written for the lock: it is that of the folder itself. A folder that does not exist,
+    or whose file system has no locks, is not locked.
+
+    Readers share a lock; a writer holds it alone.
+    """
+    try:
+        descriptor = os.open(folder, os.O_RDONLY)
+    except OSError:  # what reads or writes there next tells why
+        yield
+        return
+    try:
+        end = time.monotonic() + MAX_WAIT
+        while try_lock(descriptor, shared=shared) is Locked.BUSY and time.monotonic() < end:
+            time.sleep(SECONDS_BETWEEN_TRIES)
+        yield
+    finally:
+        os.close(descriptor)

@@ -12,12 +12,6 @@ class ThreadPool(ThreadPoolExecutor):
     process may have no more of them. Python's own pool then fails, and only sometimes: it starts a
     thread when it has none that waits, which depends on how fast the others are. Here, the threads
     that did start do the work. A pool without any thread fails, as Python's does.
-
-    Examples
-    --------
-    >>> with ThreadPool(4) as pool:
-    ...     list(pool.map(abs, [-3, 2]))
-    [3, 2]
     """
 
     def _adjust_thread_count(self) -> None:

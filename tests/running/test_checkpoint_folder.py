@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from projected_kmeans.file_locks import Locked
+from projected_kmeans.output_files import Locked
 from projected_kmeans.running import checkpoint_folder
 from projected_kmeans.running.checkpoint_folder import CheckpointFolder, open_checkpoint_folder
 from projected_kmeans.running.part_files import Part

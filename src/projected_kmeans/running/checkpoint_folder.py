@@ -16,8 +16,13 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from projected_kmeans.documents import quote
-from projected_kmeans.file_locks import Locked, try_lock
-from projected_kmeans.output_files import TEMPORARY, cannot_write, open_output_folder
+from projected_kmeans.output_files import (
+    TEMPORARY,
+    Locked,
+    cannot_write,
+    open_output_folder,
+    try_lock,
+)
 from projected_kmeans.running.part_files import DamagedPart, Part, read_part, write_part
 
 # The part that describes the run, and the file that a process locks while it uses the folder.
