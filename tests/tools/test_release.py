@@ -15,7 +15,7 @@ ROOT = Path(__file__).parents[2]
 WORKFLOWS = ROOT / ".github" / "workflows"
 
 
-@pytest.mark.parametrize("name", ["checks.yml", "release.yml"])
+@pytest.mark.parametrize("name", ["checks.yml", "nightly.yml", "release.yml"])
 def test_every_step_of_a_workflow_is_a_make_target(name: str) -> None:
     """What a workflow runs is a target of the Makefile, so that anybody can run it."""
     text = (WORKFLOWS / name).read_text()
