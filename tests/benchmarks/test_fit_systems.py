@@ -19,7 +19,7 @@ ABSENT = peers.load_peers()
     ("name", "effort"), [(name, effort) for name in SYSTEMS for effort in SYSTEMS[name].efforts]
 )
 def test_systems_partition_all_rows(name: str, effort: str) -> None:
-    """Every system with every effort labels every row of what it takes."""
+    """Every system with every effort labels all rows, at lower inertia than labels by chance."""
     system = SYSTEMS[name]
     if system.package in ABSENT:
         pytest.skip(ABSENT[system.package])
@@ -29,7 +29,9 @@ def test_systems_partition_all_rows(name: str, effort: str) -> None:
         fitted = system.fit(rows, 5, system.efforts[effort], 1)
     assert fitted.labels.shape == (rows.shape[0],)
     assert set(np.unique(fitted.labels)) <= set(range(5))
-    assert data_sets.measure_partition(rows, fitted.labels) < 1
+    by_chance = np.random.default_rng(0).integers(5, size=rows.shape[0])
+    reached = data_sets.measure_partition(rows, fitted.labels)
+    assert reached < 0.995 * data_sets.measure_partition(rows, by_chance)
 
 
 @pytest.mark.parametrize("name", [name for name in SYSTEMS if SYSTEMS[name].sparse])
