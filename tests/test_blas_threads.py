@@ -19,10 +19,7 @@ import scipy.linalg
 from numpy.typing import NDArray
 from threadpoolctl import ThreadpoolController, threadpool_limits
 
-from projected_kmeans import (
-    ProjectedKMeans,
-    blas_threads,
-)
+from projected_kmeans import ProjectedKMeans, _native, blas_threads
 from projected_kmeans.blas_threads import (
     Libraries,
     _let_any_thread_set_limits,
@@ -32,7 +29,6 @@ from projected_kmeans.blas_threads import (
     one_blas_thread,
     strictly,
 )
-from projected_kmeans.projections import principal_directions
 
 BLAS = ThreadpoolController().select(user_api="blas")
 
@@ -213,7 +209,7 @@ def test_every_thread_limits_a_blas_on_openmp(
 
         return seen_function
 
-    for module, name in ((np, "matmul"), (principal_directions, "_multiply_signs")):
+    for module, name in ((np, "matmul"), (_native, "sign_product")):
         monkeypatch.setattr(module, name, see_before(getattr(module, name)))
     multiply_rows(X, X.T[:, :50], 3)
     multiply_by_transpose(X, 3)

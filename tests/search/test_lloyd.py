@@ -19,7 +19,7 @@ from projected_kmeans.blocks.element_types import compute_type
 from projected_kmeans.blocks.tasks import Task
 from projected_kmeans.passes.nearest import NearestSearch
 from projected_kmeans.passes.problem import Problem
-from projected_kmeans.passes.sums import ClusterSums
+from projected_kmeans.passes.sums import GridSums
 from projected_kmeans.results import Clustering, Labels
 from projected_kmeans.search.lloyd import Lloyd, LloydState, choose_refills, run_lloyd
 from tests import reference
@@ -448,13 +448,13 @@ def test_a_pass_that_looks_too_far_is_taken_back() -> None:
 def test_later_passes_add_only_the_rows_that_moved(monkeypatch: pytest.MonkeyPatch) -> None:
     """All rows are summed in the first pass only; sums then follow the labels before each pass."""
     begun: list[bool] = []
-    adding = ClusterSums.adding
+    adding = GridSums.adding
 
-    def note(sums: ClusterSums, labels: Labels, before: Labels | None = None) -> Task:
+    def note(sums: GridSums, labels: Labels, before: Labels | None = None) -> Task:
         begun.append(before is None)
         return adding(sums, labels, before)
 
-    monkeypatch.setattr(ClusterSums, "adding", note)
+    monkeypatch.setattr(GridSums, "adding", note)
     X = np.random.default_rng(0).normal(size=(500, 3))
     found = run_lloyd(make_problem(X), X[:6].copy(), max_iter=8)
     assert found.n_iter == 8

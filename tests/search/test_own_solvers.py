@@ -12,6 +12,7 @@ from sklearn.cluster import DBSCAN, AgglomerativeClustering, KMeans
 from projected_kmeans.search.own_solvers import (
     check_own_solver,
     check_weighted_solver,
+    name_solver,
     run_own_solver,
 )
 from tests.support.normal_rows import draw_normal_rows
@@ -28,6 +29,12 @@ class Silent(BaseEstimator):
     def fit(self, X: Any) -> Silent:
         """Do nothing."""
         return self
+
+
+def test_solvers_have_names() -> None:
+    """A name is itself; an estimator is named by its class, a function by its own name."""
+    named = [name_solver(solver) for solver in ("lloyd", KMeans(3), np.argmin)]
+    assert named == ["lloyd", "KMeans", "argmin"]
 
 
 def test_an_estimator_is_cloned_and_seeded() -> None:

@@ -11,7 +11,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Annotated, Any, NamedTuple, Protocol
+from typing import Annotated, Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -189,7 +189,7 @@ class NearestSearch:
         self._bounded, self._n_bounded = self._may_bound, 0
         self._upper = self._lower = np.empty(0, dtype=np.uint16)
         self._centers: Floats = np.empty((0, 0))
-        self._choose_quantum(0.0)
+        self._quantum, self.keeps_bounds = 0.0, False
 
     def keep_lists(self) -> None:
         """Let lists of near centers stay from the next pass on, with bounds."""
@@ -317,7 +317,7 @@ class NearestSearch:
         padded = np.append(drifts, np.uint16(0))
         group_drifts[: len(self._groups)] = padded[self._groups].max(axis=1)
         counted = np.zeros(1, dtype=np.int64)
-        limits = _Limits(self._groups, drifts, group_drifts, self._quantum, keep_ties)
+        limits = self._groups, drifts, group_drifts, self._quantum, keep_ties
         frame = self._frame(centers)
         kernel = partial(_assign_bounded, frame, centers, limits, self._problem.n_threads)
         uses = (update(labels), update(self._upper), update(self._lower), add(counted))
@@ -332,16 +332,6 @@ class NearestSearch:
             self._upper = self._lower = np.empty(0, dtype=np.uint16)
 
 
-class _Limits(NamedTuple):
-    """What the kernel needs to see which centers are too far; its arguments in their order."""
-
-    groups: NDArray[np.int32]
-    drifts: NDArray[np.uint16]
-    group_drifts: NDArray[np.uint16]
-    quantum: float
-    keep_ties: bool
-
-
 def _add_up(frame: Frame, block: Block, total: Floats) -> None:
     total[0] += float(np.sum(frame.undo(block.rows)))
 
@@ -349,7 +339,7 @@ def _add_up(frame: Frame, block: Block, total: Floats) -> None:
 def _assign_bounded(
     frame: Frame,
     centers: Floats,
-    limits: _Limits,
+    limits: tuple[NDArray[Any], NDArray[Any], NDArray[Any], float, bool],
     n_threads: int,
     block: Block,
     labels: Labels,

@@ -294,7 +294,7 @@ class Problem(SummedRows):
 
     def open_sums(self, references: References) -> ClusterSums:
         """Return sums over clusters that can be kept up to date over many passes."""
-        return ClusterSums(self, references)
+        return ClusterSums.open(self, references)
 
     def sum(self, labels: Labels, references: References) -> Moments:
         """Return the sums over the rows of every cluster; see `ClusterSums`."""

@@ -1,6 +1,6 @@
 """Exact sums over the rows of each cluster, accurate for whatever rows there are.
 
-`ClusterSums` takes the sums in the cheapest of three ways:
+`ClusterSums` are taken in the cheapest of three ways:
 
 - `GridSums` adds all rows on a grid that serves all clusters. Whether the grid is fine enough is
   known after the sums.
@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import partial
@@ -96,7 +97,7 @@ class SummedRows:
     spherical: bool = False
 
 
-class ClusterSums:
+class ClusterSums(ABC):
     """Exact sums over the rows of every cluster, kept up to date while labels change.
 
     Sums are of x - r, where r is the reference point of the cluster. They lose no digits if r lies
@@ -106,23 +107,24 @@ class ClusterSums:
     def __init__(self, rows: SummedRows, references: References) -> None:
         self.references, self._rows = references, rows
         self._labels: Labels = np.empty(0, np.int32)  # added last, for sums that are taken again
+        # Whether to keep the sums from one step to the next.
+        self.is_small = len(references) * rows.source.shape[1] < MAX_KEPT
+
+    @staticmethod
+    def open(rows: SummedRows, references: References) -> ClusterSums:
+        """Return sums without rows so far, of the kind that suits the rows."""
         n_numbers = len(references) * rows.source.shape[1]
-        self.is_small = n_numbers < MAX_KEPT  # whether to keep the sums from one step to the next
-        self._sums: GridSums | ClusterwiseSums
         if rows.source.resident and rows.source.sparse and n_numbers >= MIN_WIDE_SIZE:
-            self._sums = ClusterwiseSums(rows, references)
-        else:
-            # The array itself, because Lloyd's method asks whether moments are about it.
-            points = references if isinstance(references, np.ndarray) else references[:]
-            n_rows = float(rows.source.shape[0])
-            counts = None if rows.weights is None else np.full(len(points), n_rows)
-            self._sums = GridSums(rows, points, open_grid(rows, points), counts)
+            return ClusterwiseSums(rows, references)
+        # The array itself, because Lloyd's method asks whether moments are about it.
+        points = references if isinstance(references, np.ndarray) else references[:]
+        n_rows = float(rows.source.shape[0])
+        counts = None if rows.weights is None else np.full(len(points), n_rows)
+        sums = GridSums(rows, points, open_grid(rows, points), counts)
+        sums.references = references
+        return sums
 
-    def update(self, labels: Labels, before: Labels | None = None) -> Moments:
-        """Walk over the rows and bring the sums up to date with labels; see `adding`."""
-        self._rows.source.walk(self.adding(labels, before))
-        return self.moments()
-
+    @abstractmethod
     def adding(self, labels: Labels, before: Labels | None = None) -> Task:
         """Return the task that adds the rows of a block, or moves rows whose label changed.
 
@@ -130,15 +132,25 @@ class ClusterSums:
         the same bits as adding all rows anew. The labels must stay as they are until `moments` was
         called.
         """
-        self._labels = labels
-        return self._sums.adding(labels, before)
+
+    @abstractmethod
+    def take(self, *, last: bool = False) -> Moments:
+        """Return the sums of the rows added so far, with what the grid can have taken away.
+
+        They may not be accurate. If they are the ``last``, no rows can be added afterwards.
+        """
+
+    def update(self, labels: Labels, before: Labels | None = None) -> Moments:
+        """Walk over the rows and bring the sums up to date with labels; see `adding`."""
+        self._rows.source.walk(self.adding(labels, before))
+        return self.moments()
 
     def moments(self) -> Moments:
         """Return the sums of the rows added so far.
 
         They are about other references, near the means, if the rows had to be summed again.
         """
-        moments = self._sums.moments()
+        moments = self.take()
         if moments.accurate:
             return moments
         return CarefulSums(self._rows, self._labels).about_means(self.references[:])
@@ -149,7 +161,7 @@ class ClusterSums:
         They are about the given references in any case. Their inertia about means may have lost
         digits. No rows can be added afterwards.
         """
-        moments = self._sums.moments(last=True)
+        moments = self.take(last=True)
         if moments.error_about_references <= TOLERANCE * moments.inertia_about_references:
             return moments
         return CarefulSums(self._rows, self._labels).about(self.references[:])
@@ -209,7 +221,7 @@ def open_grid(rows: SummedRows, references: References) -> MomentGrid:
     return grid
 
 
-class GridSums:
+class GridSums(ClusterSums):
     """Sums over the rows of every cluster on given grids: exact, so that they merge in any order.
 
     ``counts`` (k,) are the numbers of rows that clusters have at most; None if these are the mass,
@@ -230,27 +242,26 @@ class GridSums:
         columns: Columns | None = None,
         lost: Floats | None = None,
     ) -> None:
+        super().__init__(rows, references)
         if references.size >= MANY_SUMS:
             _native.release_memory()
         self.offsets = np.zeros((2, *references.shape))  # coarse and fine sums of w (x - r)
         # The sums of w in two parts, and of w ||x - r||^2 in three.
         self.totals = np.zeros((3, len(references), 2))
-        self._rows, self._references, self._counts, self._grid = rows, references, counts, grid
+        self._points, self._counts, self._grid = references, counts, grid
         self._dense, self._keeps_sparse = dense, rows.source.sparse and not dense
         self._columns = columns or Columns(None, references.shape[1])
         self._lost = grid.lose(weighted=rows.weights is not None) if lost is None else lost
 
     def adding(self, labels: Labels, before: Labels | None = None) -> Task:
         """Return the task that adds the rows of a block, or moves rows whose label changed."""
+        self._labels = labels
         uses = (read(before), read(self._rows.weights), read(labels))
-        kernel = partial(_add_rows, self._references, self._grid, self._rows.n_threads, self._dense)
+        kernel = partial(_add_rows, self._points, self._grid, self._rows.n_threads, self._dense)
         return Task(kernel, (add(self.offsets), add(self.totals), *uses))
 
-    def moments(self, *, last: bool = False) -> Moments:
-        """Return the sums of the rows added so far, with what the grid can have taken away.
-
-        If they are the ``last``, no rows can be added afterwards, which saves a copy of the sums.
-        """
+    def take(self, *, last: bool = False) -> Moments:
+        """Return the sums; if they are the ``last``, a copy of them is saved."""
         mass = self.totals[0, :, 0] + self.totals[1, :, 0]
         parts, (high, low), lost = self.totals[:, :, 1], self.offsets, None
         if high.size >= MANY_SUMS:
@@ -269,7 +280,7 @@ class GridSums:
         if self._keeps_sparse and self._rows.weights is not None:
             self._add_weighted_zeros(mass, offsets, squares, errors)
         spherical, sums = self._rows.spherical, (mass, offsets, squares, errors)
-        return Moments(self._references, *sums, self._columns, spherical, lost)
+        return Moments(self._points, *sums, self._columns, spherical, lost)
 
     def _add_zeros(self, cluster: int, mass: float, offsets: Floats, parts: Floats) -> None:
         """Write the offsets of a cluster of sparse rows without weights, and add to its squares.
@@ -310,7 +321,7 @@ class GridSums:
         Left out are columns without zeros, and those in which the reference is 0: most of them if
         it is a sparse row.
         """
-        reference, magic = self._references[cluster], self._grid.magic
+        reference, magic = self._points[cluster], self._grid.magic
         magic = magic[cluster % len(magic)]  # a single row serves all clusters
         columns = np.flatnonzero(reference)
         columns = columns[magic[columns] > 0]
@@ -346,7 +357,7 @@ def _dense_pieces(rows: Any) -> Iterator[tuple[slice, NDArray[Any]]]:
         yield place, piece if isinstance(piece, np.ndarray) else piece.toarray()
 
 
-class ClusterwiseSums:
+class ClusterwiseSums(ClusterSums):
     """Sums over the rows of every cluster, a few clusters at a time, for wide sparse rows.
 
     The sums of k clusters in d columns, on two grids and with their reference points, take 24 k d
@@ -356,20 +367,17 @@ class ClusterwiseSums:
     the bits of `GridSums`.
     """
 
-    def __init__(self, rows: SummedRows, references: References) -> None:
-        self._rows, self._references = rows, references
-
     def adding(self, labels: Labels, before: Labels | None = None) -> Task:
         """Return a task that does nothing: rows are summed when all of them have their labels."""
         self._labels = labels
         return Task(_do_nothing)
 
-    def moments(self, *, last: bool = False) -> Moments:
-        """Return the sums over the rows of every cluster. They may not be accurate."""
-        k, n_columns = len(self._references), self._rows.source.shape[1]
+    def take(self, *, last: bool = False) -> Moments:
+        """Return the sums over the rows of every cluster, a few clusters at a time."""
+        k, n_columns = len(self.references), self._rows.source.shape[1]
         order = np.argsort(self._labels, kind="stable")
         ends = np.concatenate([[0], np.cumsum(np.bincount(self._labels, minlength=k))])
-        grid = open_grid(self._rows, self._references)
+        grid = open_grid(self._rows, self.references)
         lost = grid.lose(weighted=self._rows.weights is not None)
         means, parts = np.zeros((k, n_columns)), list[dict[str, Any]]()
         lost_by_rows: tuple[float, float] | None = None
@@ -382,7 +390,7 @@ class ClusterwiseSums:
             lost_by_rows = part.lost
         known = {name: np.concatenate([p[name] for p in parts], axis=-1) for name in KEPT_NUMBERS}
         moments = Moments(
-            self._references,
+            self.references,
             known.pop("mass"),
             np.empty((0, 0)),
             known.pop("squares"),
@@ -426,13 +434,13 @@ class ClusterwiseSums:
             lost=lost,
         )
         source.walk(sums.adding(self._labels[indices] - np.int32(group.start)))
-        return sums.moments()
+        return sums.take()
 
     def _select_points(self, group: slice) -> Any:
         """Return reference points as CSR rows of float64."""
-        if not isinstance(self._references, np.ndarray):
-            return self._references.select(group)
-        points = self._references[group]
+        if not isinstance(self.references, np.ndarray):
+            return self.references.select(group)
+        points = self.references[group]
         columns = [np.flatnonzero(point) for point in points]
         values = np.concatenate([point[own] for point, own in zip(points, columns, strict=True)])
         starts = np.cumsum([0, *map(len, columns)])
@@ -514,7 +522,7 @@ class CarefulSums:
         dense = rows.source.sparse and rows.weights is not None
         sums = GridSums(rows, references, grid, counts, dense=dense)
         rows.source.walk(sums.adding(self.labels))
-        moments = sums.moments()
+        moments = sums.take()
         if scale is None:
             return moments
         least = references.shape[1] * SMALLEST * (moments.squares > 0)

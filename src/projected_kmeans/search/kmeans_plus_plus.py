@@ -120,8 +120,7 @@ class SeedDistances:
         zero = np.zeros((1, source.shape[1]))
         self.scale = Frame.around(zero, self.dtype, problem.ranges).scale / 2
         self.values = np.full(source.shape[0], np.inf, dtype=self.dtype)
-        weights, self.n_threads = problem.weights, problem.n_threads
-        self.mass = np.ones(source.shape[0]) if weights is None else weights
+        self.mass, self.n_threads = mass_of(problem), problem.n_threads
 
     def lower(self, rows: Indices) -> None:
         """Add centers: lower the distances of all rows to them, in one pass."""

@@ -49,13 +49,7 @@ MOMENTUM = 0.9
 
 
 def first_of_lowest(values: list[float]) -> int:
-    """Return the index of the lowest value; of values that are equal up to rounding, the first.
-
-    Examples
-    --------
-    >>> first_of_lowest([3.0, 2.0 + 1e-15, 2.0])
-    1
-    """
+    """Return the index of the lowest value; of values that are equal up to rounding, the first."""
     least = min(values)
     return next(i for i, value in enumerate(values) if value * (1 - 1e-12) <= least)
 

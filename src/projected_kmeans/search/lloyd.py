@@ -78,18 +78,6 @@ class Lloyd:
     lowest. Then its labels are those of ``predict``, and ``settled_at`` are these centers, until a
     further pass begins; the history tells the inertia about them.
 
-    Examples
-    --------
-    >>> from projected_kmeans.blocks.column_scan import scan_columns
-    >>> from projected_kmeans.blocks.memory_blocks import ArrayBlocks
-    >>> rows = ArrayBlocks(np.array([[0.0], [1.0], [5.0], [6.0]]))
-    >>> lloyd = Lloyd(Problem(rows, scan_columns(rows)), np.array([[0.0], [1.0]]), max_iter=10)
-    >>> while lloyd.step():
-    ...     print(lloyd.inertia, lloyd.centers.ravel())
-    14.0 [0. 4.]
-    1.0 [0.5 5.5]
-    >>> lloyd.converged, lloyd.result().labels
-    (True, array([0, 0, 1, 1], dtype=int32))
     """
 
     def __init__(

@@ -52,14 +52,7 @@ def check_own_solver(solver: Any) -> None:
 
 
 def name_solver(solver: str | OwnSolver) -> str:
-    """Return a name as it is, and else the name of an estimator's class or of a function.
-
-    Examples
-    --------
-    >>> from sklearn.cluster import KMeans
-    >>> name_solver("lloyd"), name_solver(KMeans(3)), name_solver(np.argmin)
-    ('lloyd', 'KMeans', 'argmin')
-    """
+    """Return a name as it is, and else the name of an estimator's class or of a function."""
     if isinstance(solver, str):
         return solver
     return type(solver).__name__ if isinstance(solver, Clusterer) else name_function(solver)

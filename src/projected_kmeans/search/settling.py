@@ -133,8 +133,20 @@ def _settle_once(
 def _describe_settled(
     problem: Problem, found: Clustering, sums: ClusterSums, centers: Floats, labels: Labels
 ) -> _Settled:
-    """Return labels of the nearest centers with the inertia about these, from sums over them."""
-    moments, inertia, error = _measure_about(problem, sums, centers, labels)
+    """Return labels of the nearest centers with the inertia about these, from sums over them.
+
+    Rows are summed again if the sums are too far from the centers to tell it.
+    """
+    moments = sums.moments()
+    if moments.references is centers:
+        inertia, error = moments.inertia_about_references, moments.error_about_references
+    else:
+        inertia, error = moments.inertia_about(centers)
+    if not error <= TOLERANCE * inertia:
+        anew = problem.open_sums(centers)
+        problem.source.walk(anew.adding(labels))
+        moments = anew.about_references()
+        inertia, error = moments.inertia_about_references, moments.error_about_references
     settled = replace(
         found,
         labels=labels,
@@ -145,27 +157,7 @@ def _describe_settled(
         inertia_error=error,
         settled=True,
     )
-    follows = sums if moments.references is sums.references else None
-    return _Settled(settled, moments, follows)
-
-
-def _measure_about(
-    problem: Problem, sums: ClusterSums, centers: Floats, labels: Labels
-) -> tuple[Moments, float, float]:
-    """Return sums, the inertia about the centers and its error; sum rows again if need be."""
-    moments = sums.moments()
-    if moments.references is centers:
-        inertia, error = moments.inertia_about_references, moments.error_about_references
-        if error <= TOLERANCE * inertia:
-            return moments, inertia, error
-    else:
-        inertia, error = moments.inertia_about(centers)
-        if error <= TOLERANCE * inertia:
-            return moments, inertia, error
-    sums = problem.open_sums(centers)
-    problem.source.walk(sums.adding(labels))
-    moments = sums.about_references()
-    return moments, moments.inertia_about_references, moments.error_about_references
+    return _Settled(settled, moments, sums if moments.references is sums.references else None)
 
 
 def _fill_lost(problem: Problem, settled: Clustering, search: Search) -> Clustering:
@@ -234,12 +226,7 @@ def lift_labels(
     return Lift(replace(lifted, centers=centers), kept, moments if wide or kept else None)
 
 
-def choose_references(problem: Problem, labels: Labels, n_clusters: int) -> Floats:
-    """Return the first row of each cluster; the first of all rows for a cluster without rows."""
-    return problem.source.take(find_first_rows(labels, n_clusters))
-
-
 def describe_labels(problem: Problem, labels: Labels, n_clusters: int) -> Clustering:
     """Return a partition with its means and its inertia, from its labels alone."""
-    references = choose_references(problem, labels, n_clusters)
+    references = problem.source.take(find_first_rows(labels, n_clusters))
     return problem.sum(labels, references).describe(labels)

@@ -7,7 +7,7 @@ decided after the next passes, elsewhere.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -52,9 +52,8 @@ class Splits:
     far_rows: NDArray[np.int64]
     # 2 j or 2 j + 1 for each row of cluster j: its half. The labels, if only some rows were asked.
     halves: Labels
-    # (2 k, columns): those of the halves, if only some rows were asked.
-    centers: Floats = field(default_factory=lambda: np.empty(0))
-    is_estimate: bool = False  # only some rows were asked
+    # (2 k, columns): those of the halves, if only some rows were asked; then gains are estimates.
+    centers: Floats | None = None
 
     def part_with(self, farthest: NDArray[Any]) -> Splits:
         """Let a cluster part with its farthest row where that gains more than two halves.
@@ -108,8 +107,9 @@ def propose_swaps(
         splits = _divide(problem, moments, labels, path)
     splits = splits.part_with(farthest)
     removed, split = choose_swaps(splits, costs, locked)
-    if len(removed) and splits.is_estimate:
-        splits = _ask_all_rows(problem, moments, labels, splits, split).part_with(farthest)
+    if len(removed) and splits.centers is not None:
+        asked = _ask_all_rows(problem, moments, labels, splits.centers, split)
+        splits = asked.part_with(farthest)
         removed, split = choose_swaps(splits, costs, locked)
     if not len(removed):
         return Swaps(0, 0.0, None)
@@ -118,13 +118,7 @@ def propose_swaps(
 
 
 def count_split_rows(n_rows: int, n_clusters: int) -> int:
-    """Return how many rows are in memory at once while clusters are divided.
-
-    Examples
-    --------
-    >>> count_split_rows(500_000, 1000), count_split_rows(10**8, 1000)
-    (500000, 256411)
-    """
+    """Return how many rows are in memory at once while clusters are divided."""
     return -(-n_rows // _choose_step(n_rows, n_clusters))
 
 
@@ -134,22 +128,29 @@ def _choose_step(n_rows: int, n_clusters: int) -> int:
 
 def _divide(problem: Problem, moments: Moments, labels: Labels, path: tuple[int, ...]) -> Splits:
     """Divide every cluster by a few passes of 2-means, on evenly spaced rows if there are many."""
-    n_rows, k = problem.source.shape[0], len(moments.mass)
+    source, weights, dtype = problem.source, problem.weights, compute_type(problem.source.dtype)
+    (n_rows, n_columns), k = source.shape, len(moments.mass)
     step = _choose_step(n_rows, k)
     rows = None if step == 1 else np.arange(0, n_rows, step)
-    halves, centers, gains, mass = _halve(problem, moments.means, labels, rows, path)
+    selected = np.ascontiguousarray(source.select(rows), dtype=dtype)
+    if rows is not None and weights is not None:
+        weights = weights[rows]
+    homes = np.asarray(labels) if rows is None else labels[rows]
+    halves, gains = np.empty(len(selected), np.int32), np.empty(k)
+    centers = np.empty((2 * k, n_columns))
+    scale = Frame.around(np.zeros((1, n_columns)), dtype, problem.ranges).scale / 2
+    seed = int(open_stream(*path).integers(0, 2**64, dtype=np.uint64))
+    known = selected, weights, scale, homes, moments.means, seed, SPLIT_PASSES
+    _native.halve_clusters(*known, halves, centers, gains, problem.n_threads)
     if rows is None:
         return Splits(gains, np.full(k, -1), halves)
+    mass = np.bincount(homes, weights, k).astype(np.float64)
     gains *= np.where(mass > 0, moments.mass / np.where(mass > 0, mass, 1.0), 0.0)
-    return Splits(gains, np.full(k, -1), labels, centers, is_estimate=True)
+    return Splits(gains, np.full(k, -1), labels, centers)
 
 
 def _ask_all_rows(
-    problem: Problem,
-    moments: Moments,
-    labels: Labels,
-    splits: Splits,
-    split: NDArray[np.int64],
+    problem: Problem, moments: Moments, labels: Labels, centers: Floats, split: NDArray[np.int64]
 ) -> Splits:
     """Let all rows of some clusters choose the nearer half; other clusters are not divided."""
     k = len(moments.mass)
@@ -159,32 +160,10 @@ def _ask_all_rows(
     halves = apply_to_entries(partial(np.multiply, np.int32(2)), labels)
     asked = apply_to_entries(partial(np.take, groups), labels)
     lists = CenterLists.of_rows(np.arange(2 * k).reshape(-1, 2))
-    near = problem.assign_listed(splits.centers, lists, halves, asked)
+    near = problem.assign_listed(centers, lists, halves, asked)
     left = measure_removals(problem, moments, asked, replace(near, inside=near.inside[:1]))
     gains = np.where(is_split, moments.cluster_inertia - left, 0.0)
     return Splits(gains, np.full(k, -1), halves)
-
-
-def _halve(
-    problem: Problem,
-    means: Floats,
-    labels: Labels,
-    rows: NDArray[np.int64] | None,
-    path: tuple[int, ...],
-) -> tuple[Labels, Floats, Floats, Floats]:
-    """Return halves of some rows or of all, their centers, gains, and the mass of the clusters."""
-    source, weights, dtype = problem.source, problem.weights, compute_type(problem.source.dtype)
-    selected = np.ascontiguousarray(source.select(rows), dtype=dtype)
-    if rows is not None and weights is not None:
-        weights = weights[rows]
-    homes = np.asarray(labels) if rows is None else labels[rows]
-    halves, gains = np.empty(len(selected), np.int32), np.empty(len(means))
-    centers = np.empty((2 * len(means), selected.shape[1]))
-    scale = Frame.around(np.zeros((1, selected.shape[1])), dtype, problem.ranges).scale / 2
-    seed = int(open_stream(*path).integers(0, 2**64, dtype=np.uint64))
-    known = selected, weights, scale, homes, means, seed, SPLIT_PASSES
-    _native.halve_clusters(*known, halves, centers, gains, problem.n_threads)
-    return halves, centers, gains, np.bincount(homes, weights, len(means)).astype(np.float64)
 
 
 def _find_farthest(problem: Problem, moments: Moments, labels: Labels) -> NDArray[Any]:
@@ -271,11 +250,6 @@ def choose_swaps(
     be the cluster that is split: a center between two groups is the nearest one of many others.
     ``neighbours`` names each center itself and then those that are locked.
 
-    Examples
-    --------
-    >>> splits = Splits(np.array([9.0, 0.1, 0.2]), np.full(3, -1), np.empty(0, np.int32))
-    >>> choose_swaps(splits, np.array([5.0, 1.0, 7.0]), np.array([[0, 1], [1, 2], [2, 1]]))
-    (array([1]), array([0]))
     """
     gains = splits.gains
     removed: list[int] = []
