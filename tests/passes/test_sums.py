@@ -18,7 +18,7 @@ from projected_kmeans.blocks.memory_blocks import ArrayBlocks, SparseBlocks
 from projected_kmeans.passes import sums as sums_module
 from projected_kmeans.passes.moments import Moments
 from projected_kmeans.passes.problem import Problem
-from projected_kmeans.passes.sums import ClusterwiseSums, RowReferences
+from projected_kmeans.passes.sums import ClusterwiseSums, GridSums, RowReferences
 from tests import reference
 from tests.support.blobs import assert_same_fit
 from tests.support.layouts import lay_out, layouts, seeds, threads, types
@@ -63,10 +63,11 @@ def test_last_sums_have_the_same_bits(sparse: bool) -> None:
         source = SparseBlocks(scipy.sparse.csr_array(X)) if sparse else ArrayBlocks(X)
         sums = Problem(source, scan_columns(source), chosen).open_sums(references)
         kept = sums.update(labels.astype(np.int32))
+        assert isinstance(sums, GridSums)
         last = sums.about_references()
         assert_same_bits(kept, last)
-        assert np.shares_memory(last.offsets, sums._sums.offsets)
-        assert not np.shares_memory(kept.offsets, sums._sums.offsets)
+        assert np.shares_memory(last.offsets, sums.offsets)
+        assert not np.shares_memory(kept.offsets, sums.offsets)
 
 
 @settings(max_examples=20)
