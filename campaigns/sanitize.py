@@ -81,9 +81,9 @@ LEFT_OUT = (
     "tests/search/test_kmeans_plus_plus.py::test_a_sample_judges_nearly_as_well",
     "tests/search/test_kmeans_plus_plus.py::test_every_draw_follows_the_centers_of_its_moment",
     "tests/search/test_kmeans_plus_plus.py::test_greedy_is_as_good_as_scikit_learns",
-    "tests/search/test_sampled_seeding.py::test_chains_are_as_good_as_single_draws",
-    "tests/search/test_sampled_seeding.py::test_chains_end_where_k_means_plus_plus_draws",
-    "tests/search/test_sampled_seeding.py::test_oversampling_is_as_good_as_greedy",
+    "tests/search/test_seeding.py::test_chains_are_as_good_as_single_draws",
+    "tests/search/test_seeding.py::test_chains_end_where_k_means_plus_plus_draws",
+    "tests/search/test_seeding.py::test_oversampling_is_as_good_as_greedy",
     "tests/search/test_seeding.py::test_the_first_row_is_drawn_by_weight",
     "tests/search/test_seeding.py::test_the_second_row_is_the_better_of_two_drawn_by_distance",
 )
