@@ -1,4 +1,4 @@
-"""Draw the section of docs/scale.md on the costs of fits on Dask, from stored results.
+"""Draw the section of docs/howto/dask.md on the costs of fits on Dask, from stored results.
 
 Measures nothing; ``cost_model.py`` computes the predictions.
 """

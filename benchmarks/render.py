@@ -30,6 +30,7 @@ from wide_tables import render_wide
 
 PAGE = Path(__file__).parents[1] / "docs" / "benchmarks.md"
 FILES_PAGE, SCALE_PAGE = PAGE.with_name("files.md"), PAGE.with_name("scale.md")
+DASK_PAGE = PAGE.parent / "howto" / "dask.md"
 PROOF_PAGE = PAGE.parent / "explanation" / "certificate.md"
 IMAGE = PAGE.parent / "images" / "fit.svg"
 README = PAGE.parents[1] / "README.md"
@@ -157,21 +158,24 @@ def render_files_page(folder: Path) -> str:
 
 
 def render_scale_page(folder: Path) -> str:
-    """Return the page on scale, with the stored results of limits, streams and Dask."""
+    """Return the page on scale, with the stored results of limits and streams."""
     page = SCALE_PAGE.read_text()
-    known = {
-        name: json.loads((folder / f"{name}.json").read_text())
-        for name in ("storage", "stream", "dask", "client", "workers")
-        if (folder / f"{name}.json").is_file()
-    }
-    if "storage" in known:
-        page = render_storage(page, known["storage"], describe(known["storage"]))
-    if "stream" in known:
-        page = render_stream(page, known["stream"], describe(known["stream"]))
-    if known.keys() >= {"dask", "client", "workers"}:
-        measured = known["dask"], describe(known["dask"]), known["client"], known["workers"]
-        page = render_costs(page, *measured)
+    for name, render in (("storage", render_storage), ("stream", render_stream)):
+        stored = folder / f"{name}.json"
+        if stored.is_file():
+            document = json.loads(stored.read_text())
+            page = render(page, document, describe(document))
     return page
+
+
+def render_dask_page(folder: Path) -> str:
+    """Return the page on Dask, with the stored costs if all of them are there."""
+    page = DASK_PAGE.read_text()
+    paths = [folder / f"{name}.json" for name in ("dask", "client", "workers")]
+    if not all(path.is_file() for path in paths):
+        return page
+    dask, client, workers = (json.loads(path.read_text()) for path in paths)
+    return render_costs(page, dask, describe(dask), client, workers)
 
 
 def render_proof_page(folder: Path) -> str:
@@ -198,6 +202,7 @@ def main() -> None:
     PAGE.write_text(render_page(RESULTS))
     FILES_PAGE.write_text(render_files_page(RESULTS))
     SCALE_PAGE.write_text(render_scale_page(RESULTS))
+    DASK_PAGE.write_text(render_dask_page(RESULTS))
     fit = RESULTS / "fit.json"
     if fit.is_file():
         draw_fits(json.loads(fit.read_text()), IMAGE)

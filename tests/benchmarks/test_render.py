@@ -14,6 +14,7 @@ def test_the_stored_pages_are_up_to_date() -> None:
     assert render.PAGE.read_text() == render.render_page(render.RESULTS)
     assert render.FILES_PAGE.read_text() == render.render_files_page(render.RESULTS)
     assert render.SCALE_PAGE.read_text() == render.render_scale_page(render.RESULTS)
+    assert render.DASK_PAGE.read_text() == render.render_dask_page(render.RESULTS)
 
 
 def test_the_stored_picture_has_a_panel_for_every_data_set() -> None:
