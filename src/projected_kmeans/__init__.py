@@ -23,7 +23,7 @@ _HOMES = {
     "LowerBound": "certificates.certificate",
     "Plan": "estimator.plan_fit",
     "ProjectedKMeans": "estimator.projected_kmeans",
-    "Representatives": "estimator.representatives",
+    "Representatives": "estimator.cluster_descriptions",
     "SignProjection": "projections.maps",
     "SparseSignProjection": "projections.maps",
     "SpectralProjection": "projections.spectral",

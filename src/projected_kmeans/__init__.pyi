@@ -11,12 +11,12 @@ from projected_kmeans.estimator.algorithm1 import (
     random_projection_kmeans as random_projection_kmeans,
 )
 from projected_kmeans.estimator.cluster_descriptions import ClusterDescription as ClusterDescription
+from projected_kmeans.estimator.cluster_descriptions import Representatives as Representatives
 from projected_kmeans.estimator.model_files import load_model as load_model
 from projected_kmeans.estimator.model_files import save_model as save_model
 from projected_kmeans.estimator.plan_fit import Plan as Plan
 from projected_kmeans.estimator.plan_fit import plan_fit as plan_fit
 from projected_kmeans.estimator.projected_kmeans import ProjectedKMeans as ProjectedKMeans
-from projected_kmeans.estimator.representatives import Representatives as Representatives
 from projected_kmeans.passes.scoring import ClusteringComparison as ClusteringComparison
 from projected_kmeans.passes.scoring import clustering_accuracy as clustering_accuracy
 from projected_kmeans.passes.scoring import compare_clusterings as compare_clusterings

@@ -18,7 +18,7 @@ from projected_kmeans.reports.build import describe_report
 from projected_kmeans.reports.live_fit import watch_fit
 from projected_kmeans.reports.page import render_report, write_page
 from projected_kmeans.reports.page_server import PageServer
-from projected_kmeans.reports.rows import MAX_MAP_ROWS
+from projected_kmeans.reports.sample import MAX_MAP_ROWS
 from projected_kmeans.reports.values import ClusterFacts, DataFacts, Report, RowMap, SilhouetteFacts
 from projected_kmeans.results import FitState
 from tests.support.browser import DESK, IS_INSTALLED, PHONE, Browser

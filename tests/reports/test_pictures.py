@@ -1,38 +1,38 @@
-"""Properties of contact sheets and of saving them; pixels are checked against hand-made tiles."""
+"""Rows that are pictures: their shape, and contact sheets checked against hand-made tiles."""
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
+import scipy.sparse
 from PIL import Image
 
-from projected_kmeans.reports.pictures import CAPTION_HEIGHT, GAP, draw_contact_sheet, save_png
+from projected_kmeans.demo.glyphs import draw_glyphs
+from projected_kmeans.reports.pictures import (
+    CAPTION_HEIGHT,
+    GAP,
+    check_image_shape,
+    draw_contact_sheet,
+    guess_image_shape,
+    save_png,
+)
 
 
 def test_sheet_size() -> None:
     """Five tiles in three columns take two lines, with a gap around and between them."""
-    sheet = draw_contact_sheet(np.zeros((5, 6)), side=(2, 3), columns=3, scale=4)
+    sheet = draw_contact_sheet(np.zeros((5, 6)), side=(2, 3), columns=3, captions=[""] * 5)
     assert sheet.mode == "L"
-    assert sheet.size == (3 * 12 + 4 * GAP, 2 * 8 + 3 * GAP)
-
-
-@pytest.mark.parametrize(("n_images", "columns"), [(1, 1), (5, 5), (13, 4), (40, 8), (400, 20)])
-def test_default_columns_fill_the_sheet(n_images: int, columns: int) -> None:
-    """Without a number of columns the sheet is a full rectangle where one is near a square."""
-    sheet = draw_contact_sheet(np.zeros((n_images, 1)), side=(1, 1))
-    assert sheet.size[0] == columns * (1 + GAP) + GAP
+    assert sheet.size == (3 * 3 + 4 * GAP, 2 * (2 + CAPTION_HEIGHT) + 3 * GAP)
 
 
 def test_pixels_by_hand() -> None:
     """Tiles stand row by row, line by line, at their place, and all the rest is white."""
     images = np.array([[0, 1, 2, 3, 4, 5], [5, 4, 3, 2, 1, 0]])
-    pixels = np.asarray(draw_contact_sheet(images, side=(2, 3), columns=2))
-    expected = np.full((2 + 2 * GAP, 6 + 3 * GAP), 255)
+    pixels = np.asarray(draw_contact_sheet(images, side=(2, 3), columns=2, captions=["", ""]))
+    expected = np.full((2 + CAPTION_HEIGHT + 2 * GAP, 6 + 3 * GAP), 255)
     tile = np.array([[0, 51, 102], [153, 204, 255]])
     expected[GAP : GAP + 2, GAP : GAP + 3] = tile
     expected[GAP : GAP + 2, 2 * GAP + 3 : 2 * GAP + 6] = tile[::-1, ::-1]
@@ -42,45 +42,37 @@ def test_pixels_by_hand() -> None:
 def test_each_tile_uses_its_own_range() -> None:
     """Shifting or scaling one row by a positive factor does not change the sheet."""
     row = np.random.default_rng(0).random(16)
-    sheet = draw_contact_sheet(np.stack([row, 4 * row + 1]), side=(4, 4), columns=1)
-    pixels = np.asarray(sheet)[:, GAP : GAP + 4]
-    np.testing.assert_array_equal(pixels[GAP : GAP + 4], pixels[2 * GAP + 4 : 2 * GAP + 8])
+    sheet = draw_contact_sheet(np.stack([row, 4 * row + 1]), (4, 4), 1, ["", ""])
+    pixels, second = np.asarray(sheet)[:, GAP : GAP + 4], 2 * GAP + 4 + CAPTION_HEIGHT
+    np.testing.assert_array_equal(pixels[GAP : GAP + 4], pixels[second : second + 4])
 
 
 def test_constant_row_is_middle_grey() -> None:
     """A row without contrast becomes one grey, not a division by zero."""
-    pixels = np.asarray(draw_contact_sheet(np.full((1, 4), 7.5), side=(2, 2)))
-    np.testing.assert_array_equal(pixels[GAP:-GAP, GAP:-GAP], np.full((2, 2), 128))
+    pixels = np.asarray(draw_contact_sheet(np.full((1, 4), 7.5), (2, 2), 1, [""]))
+    np.testing.assert_array_equal(pixels[GAP : GAP + 2, GAP:-GAP], np.full((2, 2), 128))
 
 
 @pytest.mark.parametrize("dtype", ["bool", "uint8", "int64", "float16", "float32"])
 def test_any_real_dtype(dtype: str) -> None:
     """Black and white come out the same from every real dtype."""
-    sheet = draw_contact_sheet(np.array([[0, 1]], dtype=dtype), side=(1, 2))
+    sheet = draw_contact_sheet(np.array([[0, 1]], dtype=dtype), (1, 2), 1, [""])
     assert np.asarray(sheet)[GAP, GAP : GAP + 2].tolist() == [0, 255]
 
 
 def test_extreme_floats() -> None:
     """The range of the largest floats of both signs does not overflow."""
     huge = np.finfo(np.float64).max
-    sheet = draw_contact_sheet(np.array([[-huge, 0.0, huge]]), side=(1, 3))
+    sheet = draw_contact_sheet(np.array([[-huge, 0.0, huge]]), (1, 3), 1, [""])
     assert np.asarray(sheet)[GAP, GAP : GAP + 3].tolist() == [0, 128, 255]
 
 
-def test_scale_repeats_pixels() -> None:
-    """At scale s each value is a block of s x s equal pixels."""
-    images = np.arange(6.0)[np.newaxis]
-    small = np.asarray(draw_contact_sheet(images, side=(2, 3)))[GAP:-GAP, GAP:-GAP]
-    large = np.asarray(draw_contact_sheet(images, side=(2, 3), scale=3))[GAP:-GAP, GAP:-GAP]
-    np.testing.assert_array_equal(large, np.kron(small, np.ones((3, 3))))
-
-
 def test_captions_stand_below_their_tiles() -> None:
-    """A caption adds a strip of dark text below its own tile and leaves the tile alone."""
+    """A caption is dark text in the strip below its own tile and leaves the tile alone."""
     images = np.zeros((2, 400))
-    plain = np.asarray(draw_contact_sheet(images, side=(20, 20), columns=2))
+    plain = np.asarray(draw_contact_sheet(images, (20, 20), columns=2, captions=["", ""]))
     pixels = np.asarray(draw_contact_sheet(images, (20, 20), columns=2, captions=["A", ""]))
-    assert pixels.shape[0] == plain.shape[0] + CAPTION_HEIGHT
+    assert pixels.shape == plain.shape
     np.testing.assert_array_equal(pixels[: GAP + 20], plain[: GAP + 20])
     strips = pixels[GAP + 20 : GAP + 20 + CAPTION_HEIGHT]
     assert strips[:, GAP : GAP + 20].min() < 150
@@ -94,31 +86,9 @@ def test_long_caption_stays_below_its_tile() -> None:
     assert np.asarray(sheet)[GAP + 20 :, GAP + 20 :].min() == 255
 
 
-@pytest.mark.parametrize(
-    ("images", "side", "options", "sentence"),
-    [
-        (np.zeros(4), (2, 2), {}, "images has shape (4,); give a 2-dimensional array"),
-        (np.zeros((0, 4)), (2, 2), {}, "images has shape (0, 4); give a 2-dimensional array"),
-        (np.zeros((1, 4), complex), (2, 2), {}, "images has dtype complex128; give integers"),
-        (np.zeros((1, 4)), (2, 3), {}, "images has 4 columns but side=(2, 3) needs 6; give the"),
-        (np.zeros((1, 4)), (-2, -2), {}, "side=(-2, -2) is not a height and a width; give two"),
-        (np.full((1, 4), np.nan), (2, 2), {}, "images holds NaN or infinite values; replace"),
-        (np.zeros((1, 4)), (2, 2), {"columns": 0}, "columns=0 is below 1; use at least one"),
-        (np.zeros((1, 4)), (2, 2), {"scale": 0}, "scale=0 is below 1; use a whole number"),
-        (np.zeros((1, 4)), (2, 2), {"captions": []}, "captions has 0 texts for 1 images; give"),
-    ],
-)
-def test_bad_input_gets_a_sentence(
-    images: NDArray[Any], side: tuple[int, int], options: dict[str, Any], sentence: str
-) -> None:
-    """Shapes, counts and values that do not fit raise a ValueError that says what to do."""
-    with pytest.raises(ValueError, match=re.escape(sentence)):
-        draw_contact_sheet(images, side, **options)
-
-
 def test_saved_picture_reads_back(tmp_path: Path) -> None:
     """A saved picture has the same pixels when opened, and is the only file in its folder."""
-    sheet = draw_contact_sheet(np.arange(6.0)[np.newaxis], side=(2, 3))
+    sheet = draw_contact_sheet(np.arange(6.0)[np.newaxis], (2, 3), 1, [""])
     save_png(sheet, tmp_path / "sheet.png")
     with Image.open(tmp_path / "sheet.png") as opened:
         assert opened.format == "PNG"
@@ -159,3 +129,28 @@ def test_a_missing_folder_gets_a_sentence(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"sheet\.png cannot be written .* choose another place"):
         save_png(Image.new("L", (1, 1)), tmp_path / "absent" / "sheet.png")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_pictures_are_recognised() -> None:
+    """Drawn characters are square pictures; noise, sparse rows and named columns are not."""
+    images = draw_glyphs(200, seed=0).images
+    assert guess_image_shape(images, None) == (64, 64)
+    assert guess_image_shape(images, ["pixel"] * 4096) is None
+    noise = np.random.default_rng(0).normal(size=(200, 4096))
+    assert guess_image_shape(noise, None) is None
+    assert guess_image_shape(scipy.sparse.csr_array(images), None) is None
+
+
+@pytest.mark.parametrize("shape", [(8, 9), (8,), (64, 1, 2), (-8, -8), ("8", "8")])
+def test_wrong_image_shapes_are_refused(shape: Any) -> None:
+    """A shape that makes no sense, or does not fit the rows, gives one sentence."""
+    with pytest.raises(ValueError, match="image_shape="):
+        check_image_shape(shape, 64)
+
+
+def test_square_pictures_in_colour_are_found() -> None:
+    """Smooth pictures with three colours a pixel are told from random numbers of that size."""
+    steps = np.random.default_rng(0).normal(size=(200, 12, 12, 3))
+    smooth = np.cumsum(np.cumsum(steps, axis=1), axis=2)
+    assert guess_image_shape(smooth.reshape(200, -1), None) == (12, 12, 3)
+    assert guess_image_shape(steps.reshape(200, -1), None) is None

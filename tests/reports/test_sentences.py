@@ -6,17 +6,18 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import pytest
 from numpy.typing import NDArray
 
 from projected_kmeans import ProjectedKMeans
-from projected_kmeans.reports.curves import PassLine
 from projected_kmeans.reports.sentences import (
     write_members_note,
     write_passes_note,
     write_snippet,
     write_theorem_note,
 )
-from projected_kmeans.reports.values import Report
+from projected_kmeans.reports.theorem import draw_guarantee
+from projected_kmeans.reports.values import PassLine, Report
 
 
 def test_the_snippet_repeats_the_fit(
@@ -39,3 +40,11 @@ def test_the_notes_follow_the_numbers(report: Report) -> None:
     assert "2 + eps times the best possible" in write_theorem_note(report)
     many = replace(report, clusters=report.clusters * 20)
     assert "the theorem promises nothing here" in write_theorem_note(many)
+
+
+def test_the_guarantee_is_the_papers() -> None:
+    """From 9 k dimensions on the paper promises 2 + sqrt(k / t); with fewer it promises nothing."""
+    dimensions, ratios = draw_guarantee(10, 1000)
+    np.testing.assert_allclose(ratios, 2 + np.sqrt(10 / np.array(dimensions)))
+    assert dimensions[0] == pytest.approx(90)
+    assert draw_guarantee(10, 89) == ([], [])

@@ -37,8 +37,8 @@ from projected_kmeans.passes.labelling import LabelledBlock
 from projected_kmeans.reports.build import describe_report
 from projected_kmeans.reports.files import save_report
 from projected_kmeans.reports.live_fit import LiveFit, watch_fit
-from projected_kmeans.reports.members import ImageShape, check_image_shape
 from projected_kmeans.reports.page import render_report, write_page
+from projected_kmeans.reports.pictures import ImageShape, check_image_shape
 from projected_kmeans.reports.plots import load_script
 from projected_kmeans.results import FitState, Floats
 from projected_kmeans.running.interrupts import await_interrupt

@@ -87,9 +87,9 @@ def predict(
     from projected_kmeans.commands import data as inputs
     from projected_kmeans.commands import written_files as files
     from projected_kmeans.commands.terminal import show_progress
+    from projected_kmeans.estimator.cluster_descriptions import Representatives
     from projected_kmeans.estimator.prediction import label_input
-    from projected_kmeans.estimator.representatives import Representatives
-    from projected_kmeans.passes.ranked_rows import no_rows
+    from projected_kmeans.passes.cluster_summaries import no_rows
 
     style = {"spreadsheet_safe": spreadsheet_safe, "measured": distances}
     with (
@@ -135,7 +135,7 @@ def _keep(
     blocks: Iterable[LabelledBlock], kept: list[LabelledBlock] | None, lists: NDArray[Any] | None
 ) -> Iterator[LabelledBlock]:
     """Yield the blocks; append each to a list, and rank its rows, if asked for."""
-    from projected_kmeans.estimator.representatives import rank_block
+    from projected_kmeans.estimator.cluster_descriptions import rank_block
 
     for block in blocks:
         if kept is not None:

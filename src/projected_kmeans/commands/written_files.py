@@ -26,7 +26,7 @@ from projected_kmeans.passes.labelling import LabelledBlock
 from projected_kmeans.sources.side_columns import Ids, ListedIds, RowIds
 
 if TYPE_CHECKING:  # commands without a model need not load it
-    from projected_kmeans.estimator.representatives import Representatives
+    from projected_kmeans.estimator.cluster_descriptions import Representatives
 
 # Number of labels, with their ids, that are turned into text at a time.
 N_LINES = 2**16

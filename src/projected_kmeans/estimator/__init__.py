@@ -11,7 +11,6 @@ of its methods is a few lines that call a function of another module.
 `foreign_parameters`     errors for parameters of scikit-learn's KMeans that are not ours
 `fitted_model`           a fitted model as one frozen value, which the modules below take
 `prediction`             labels, distances and scores of new rows, block by block
-`representatives`        the rows nearest to each center, in one walk
 `cluster_descriptions`   what each cluster is: size, spread, columns that stand out, nearest rows
 `partial_fit`            the steps of ``partial_fit``: check, begin and extend a stream of rows
 `exports`                scikit-learn's KMeans, a FAISS index, an ONNX graph

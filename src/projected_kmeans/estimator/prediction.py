@@ -17,9 +17,10 @@ from numpy.typing import ArrayLike, NDArray
 from projected_kmeans.blocks.block_source import BlockSource
 from projected_kmeans.blocks.column_scan import ColumnScan, scan_columns
 from projected_kmeans.blocks.element_types import compute_type
-from projected_kmeans.blocks.holes import Holes, drop_holes
+from projected_kmeans.blocks.holes import Holes, drop_holes, leave_out
 from projected_kmeans.blocks.inputs import (
     check_features,
+    check_weights,
     is_dask,
     open_input,
     skip_holes,
@@ -36,7 +37,7 @@ from projected_kmeans.passes.labelling import (
     measure_block,
 )
 from projected_kmeans.passes.problem import Problem, measure_rows
-from projected_kmeans.results import FitState, Floats
+from projected_kmeans.results import FitState, Floats, Labels
 from projected_kmeans.running.monitor import Monitor
 from projected_kmeans.search.memory_plan import plan_labels
 from projected_kmeans.search.reduction import open_problem
@@ -125,24 +126,43 @@ class Checked(NamedTuple):
     """Rows as a problem, all entries finite, and which rows were left out for it."""
 
     problem: Problem
-    holes: Holes
+    holes: Holes  # rows with holes, and rows that are in no cluster
+    labels: Labels | None = None  # of the rows of the problem, if they are known
 
 
 @contextmanager
 def open_checked(
     model: FittedModel, X: Any, sample_weight: ArrayLike | None = None
 ) -> Iterator[Checked]:
-    """Open rows as a problem, after a scan that raises if an entry is not finite.
-
-    Rows with holes are left out if the model skips them.
-    """
+    """Open rows as a problem; see `check_source`."""
     with open_source(model, X) as source:
-        opened = skip_holes(source, sample_weight, model.settings.on_missing)
-        ranges = scan_columns(opened.rows, model.n_threads)
-        problem = open_problem(
-            opened.rows, ranges, opened.weights, model.n_threads, spherical=model.spherical
-        )
-        yield Checked(problem, opened.holes)
+        yield check_source(model, source, sample_weight)
+
+
+def check_source(
+    model: FittedModel,
+    source: BlockSource,
+    sample_weight: ArrayLike | None = None,
+    labels: Labels | None = None,
+) -> Checked:
+    """Return opened rows as a problem, after a scan that raises if an entry is not finite.
+
+    Rows with holes are left out if the model skips them. If labels are known, so are the rows that
+    are in no cluster.
+    """
+    opened = skip_holes(source, sample_weight, model.settings.on_missing)
+    rows, weights, holes = opened.rows, opened.weights, opened.holes
+    if labels is not None:
+        inside = labels >= 0
+        kept = inside[holes.complete]
+        if not kept.any():
+            raise ValueError("no row of X is in a cluster; give labels from 0 on")
+        holes = holes.add(~inside)
+        labels, rows = labels[holes.complete], leave_out(source, holes)
+        weights = None if weights is None else check_weights(weights[kept], rows)
+    ranges = scan_columns(rows, model.n_threads)
+    problem = open_problem(rows, ranges, weights, model.n_threads, spherical=model.spherical)
+    return Checked(problem, holes, labels)
 
 
 def _measure(problem: Problem, centers: Floats) -> NDArray[Any]:

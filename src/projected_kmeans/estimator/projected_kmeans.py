@@ -30,7 +30,12 @@ from projected_kmeans.blocks.element_types import compute_type
 from projected_kmeans.blocks.inputs import CompleteInput, open_input, skip_holes
 from projected_kmeans.certificates.certificate import Certificate
 from projected_kmeans.checks import check_centers
-from projected_kmeans.estimator.cluster_descriptions import describe_model, to_frame
+from projected_kmeans.estimator.cluster_descriptions import (
+    Representatives,
+    describe_model,
+    find_representatives,
+    to_frame,
+)
 from projected_kmeans.estimator.exports import make_faiss, make_onnx, make_sklearn
 from projected_kmeans.estimator.fit_checkpoint import Finished, finish_run, open_run, recall_result
 from projected_kmeans.estimator.fit_warnings import (
@@ -59,7 +64,6 @@ from projected_kmeans.estimator.prediction import (
     sum_distances,
 )
 from projected_kmeans.estimator.proving import certify_partition, check_proof_size, check_proofs
-from projected_kmeans.estimator.representatives import Representatives, find_representatives
 from projected_kmeans.estimator.sketch_solvers import open_solver
 from projected_kmeans.keys import RandomState
 from projected_kmeans.passes.moments import explain_share, largest_inertia, normalize
@@ -778,6 +782,7 @@ class ProjectedKMeans(
         feature_names: Sequence[str] | None = None,
         ids: Any = None,
         sample_weight: ArrayLike | None = None,
+        labels: ArrayLike | None = None,
         n_columns: int = 6,
         n_representatives: int = 1,
     ) -> Any:
@@ -801,6 +806,9 @@ class ProjectedKMeans(
             What the caller calls the rows; by default as for `representatives`.
         sample_weight : array-like (n,), optional
             Weight of every row.
+        labels : array-like (n,), optional
+            The cluster of every row, if not that of `predict`; rows below 0 take no part. Give
+            ``labels_``, and the rows and weights of the fit, to get the numbers of its report.
         n_columns : int, default=6
             Number of columns to list for each cluster, at most.
         n_representatives : int, default=1
@@ -828,6 +836,7 @@ class ProjectedKMeans(
             feature_names=feature_names,
             ids=ids,
             sample_weight=sample_weight,
+            labels=labels,
             n_columns=n_columns,
             n_representatives=n_representatives,
         )

@@ -19,8 +19,7 @@ means as many threads as OpenMP allows, and ``weights=None`` counts every row on
     moments            `MomentGrid`: the spacings on which sums are exact; `Moments`: means and
                        inertia from these sums, with a proven error
     labelling          labels of new rows and distances to their centers, block by block
-    ranked_rows        the first rows of every cluster by a key, such as the distance to the center
-    cluster_columns    how columns of clusters differ from those of all rows
+    cluster_summaries  what clusters are: sizes, spreads, columns that stand out, nearest rows
     scoring            the paper's measures F, F~ and P, the indicator matrix, and how much two
                        clusterings agree (public)
 

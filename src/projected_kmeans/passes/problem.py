@@ -14,11 +14,20 @@ from projected_kmeans import _native
 from projected_kmeans.blocks.block_source import BlockSource
 from projected_kmeans.blocks.column_scan import ColumnRanges
 from projected_kmeans.blocks.element_types import compute_type
-from projected_kmeans.blocks.tasks import Block, Task, fill, first, merge_ranked, read, update
+from projected_kmeans.blocks.tasks import (
+    RANKED,
+    Block,
+    Role,
+    Task,
+    fill,
+    first,
+    merge_ranked,
+    read,
+    update,
+)
 from projected_kmeans.documents import Sizes
 from projected_kmeans.passes.frame import Frame
 from projected_kmeans.passes.moments import Moments
-from projected_kmeans.passes.ranked_rows import no_rows
 from projected_kmeans.passes.sums import ClusterSums, References, SummedRows
 from projected_kmeans.results import Floats, Labels
 
@@ -142,7 +151,7 @@ def _list_farthest(
         some = np.flatnonzero(keys <= np.partition(keys, n_listed - 1)[n_listed - 1])
     else:
         some = np.arange(len(keys))
-    found = no_rows(1, n_listed)
+    found = Role.FIRST.empty((1, n_listed), RANKED)
     order = some[np.argsort(keys[some], kind="stable")][:n_listed]
     found["key"][0, : len(order)] = keys[order]
     found["row"][0, : len(order)] = order + block.start
@@ -287,7 +296,7 @@ class Problem(SummedRows):
         comes first. Rows without weight count as equal to their centers.
         """
         scale = Frame.around(centers, np.dtype(np.float64), self.ranges, moved=False).scale
-        lists = no_rows(1, n_listed)
+        lists = Role.FIRST.empty((1, n_listed), RANKED)
         kernel = partial(_list_farthest, centers, scale, self.n_threads)
         self.source.walk(Task(kernel, (read(labels), read(self.weights), first(lists))))
         return np.asarray(lists[0])

@@ -2,35 +2,32 @@
 
 Modules, in the order in which a report is made:
 
-- ``build``: a fitted model and its rows -> a `Report`; `to_html`.
-- ``values``: `Report` and its parts, frozen values that JSON can hold; ``curves`` has two of them.
-- ``rows``: distances of all rows in one walk; a map and a dimension curve from a sample.
-- ``clusters``: sizes and spreads of clusters, and the rows that represent each cluster.
-- ``separation``: how clear clusters are: silhouettes, nearest clusters, variance, true labels.
-- ``members``: how a row is shown: as a picture, or by the columns in which its center stands out.
-- ``row_names``: what rows are called, each and all: names of files, ids of a table.
-- ``pictures``: rows as grey or coloured tiles, PNG files.
-- ``pass_lines``: the inertia after every pass, one line for each restart.
-- ``theorem``: what Theorem 1 of the paper promises for given sizes.
-- ``files``: ``report.json``, written and read.
-- ``agreement``: whether the parts of a stored report agree with each other.
+- ``build``: a fitted model and its rows -> a `Report`; `to_html`; the names of rows and data.
+- ``values``: `Report` and its parts, frozen values that JSON can hold.
+- ``clusters``: facts of clusters, the rows that represent them, and how clear they are.
+- ``sample``: a map, a dimension curve and silhouettes, from a sample of the rows.
+- ``pictures``: rows that are pictures: their shape, grey or coloured tiles, PNG files.
+- ``files``: ``report.json``, written and read; whether the parts of a stored report agree.
 - ``overview``: the answer of the page in a few sentences, and its most important numbers.
 - ``sentences``: the other texts of the page.
 - ``proof``: the texts and points of what a certificate proves, over time.
+- ``theorem``: what Theorem 1 of the paper promises for given sizes.
 - ``plots``: the plots of the page, by Bokeh.
 - ``page``: a `Report` -> one HTML page, from ``templates/``.
 - ``live_fit``: the state of a running fit, for the live page.
 - ``page_server``: the web server of the live page, on this machine only: who may ask for what.
 - ``bounded_server``: Tornado's server with limits on what a client may send, and for how long.
 
-To show something new: measure it in ``rows`` or ``clusters``, add a field to `Report`, set it in
+To show something new: measure it in ``clusters`` or ``sample``, add a field to `Report`, set it in
 ``build``, and show it in ``templates/report.html``.
 
 What the room promises
 ----------------------
 A fit without a report pays nothing: it keeps only the inertia of every pass (``trace_``), which it
-has anyway. A report takes one more walk over the rows and a sample in memory, drawn by the key of
-the fit. The page is one file that works offline and loads nothing. ``report.json`` holds all that
+has anyway. A report reads the rows twice, for the ranges of columns that exact sums need and for
+the sums, and keeps a sample in memory, drawn by the key of the fit. Sizes, shares, spreads, columns
+and nearest rows are those of `describe_clusters`, because both come from
+`passes.cluster_summaries`. The page is one file that works offline and loads nothing. ``report.json`` holds all that
 the page shows, so that a page can be drawn later without the rows.
 
 Why it is built so

@@ -1,108 +1,99 @@
 """A fitted model and its rows -> the `Report` of the fit.
 
-Decides what a report holds; `rows` and `clusters` measure it, `files` stores it, `page` shows it.
+Decides what a report holds: `clusters` and `sample` measure it, `files` stores it, `page` shows it.
 """
 
 from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from projected_kmeans.blocks.block_source import BlockSource
-from projected_kmeans.blocks.inputs import check_weights, is_dask
-from projected_kmeans.blocks.unit_length import UnitRows
-from projected_kmeans.estimator.cluster_descriptions import check_feature_names
+from projected_kmeans.blocks.inputs import is_dask
+from projected_kmeans.estimator.cluster_descriptions import (
+    check_feature_names,
+    check_ids,
+    summarize_rows,
+)
 from projected_kmeans.estimator.fit_document import describe_fit
 from projected_kmeans.estimator.fitted_model import FittedModel
-from projected_kmeans.estimator.prediction import open_source
+from projected_kmeans.estimator.label_series import index_of
+from projected_kmeans.estimator.prediction import check_source, open_source
 from projected_kmeans.estimator.projected_kmeans import ProjectedKMeans, read_fitted_model
 from projected_kmeans.reports.clusters import (
+    N_MEMBERS,
     ReportRows,
+    Separation,
     choose_clusters,
-    count_sampled_rows,
     describe_clusters,
     describe_members,
-)
-from projected_kmeans.reports.files import list_clusters, read_facts
-from projected_kmeans.reports.members import check_image_shape, guess_image_shape
-from projected_kmeans.reports.page import render_report, write_page
-from projected_kmeans.reports.pass_lines import collect_passes
-from projected_kmeans.reports.row_names import (
-    PickIds,
-    is_columnwise,
-    name_data,
-    name_rows,
-    open_names,
-)
-from projected_kmeans.reports.rows import (
-    MAX_MAP_ROWS,
-    find_means,
-    map_rows,
-    sample_rows,
-    trace_dimensions,
-    walk_clusters,
-)
-from projected_kmeans.reports.separation import (
-    Separation,
-    explain_variance,
     find_majorities,
     find_nearest_clusters,
-    measure_silhouettes,
 )
-from projected_kmeans.reports.values import FitFacts, Report, SilhouetteFacts
-from projected_kmeans.sources.array_source import as_row_source
+from projected_kmeans.reports.files import list_clusters, read_facts
+from projected_kmeans.reports.page import render_report, write_page
+from projected_kmeans.reports.pictures import check_image_shape, guess_image_shape
+from projected_kmeans.reports.sample import (
+    MAX_MAP_ROWS,
+    SampledRows,
+    count_sampled_rows,
+    map_rows,
+    measure_silhouettes,
+    sample_rows,
+    trace_dimensions,
+)
+from projected_kmeans.reports.values import (
+    FitFacts,
+    Member,
+    PassLine,
+    Report,
+    SilhouetteFacts,
+)
+from projected_kmeans.results import FitState
+from projected_kmeans.sources.array_source import ArrayRows, as_row_source
+from projected_kmeans.sources.file_rows import FileRows, JoinedRows
+from projected_kmeans.sources.isolated_source import IsolatedRows
 from projected_kmeans.sources.protocol import is_row_source
+
+# From indices of rows to their ids.
+PickIds: TypeAlias = Callable[[Sequence[int]], Mapping[int, Any]]
+
+
+def to_html(
+    model: ProjectedKMeans, X: Any, path: str | os.PathLike[str] | None, **options: Any
+) -> str:
+    """Return the report of a fit as one HTML page; see `ProjectedKMeans.to_html`."""
+    page = render_report(describe_report(model, X, **options))
+    if path is not None:
+        write_page(page, path)
+    return page
 
 
 def describe_report(
     model: ProjectedKMeans,
     X: Any = None,
     *,
-    name: str | None = None,
     document: Mapping[str, Any] | None = None,
-    sample_weight: ArrayLike | None = None,
-    feature_names: Sequence[str] | None = None,
-    image_shape: Sequence[int] | str | None = "auto",
-    cluster_names: Sequence[str] | None = None,
     command: str | None = None,
-    true_labels: ArrayLike | None = None,
+    name: str | None = None,
+    feature_names: Sequence[str] | None = None,
+    cluster_names: Sequence[str] | None = None,
     ids: Sequence[Any] | PickIds | None = None,
+    sample_weight: ArrayLike | None = None,
+    true_labels: ArrayLike | None = None,
+    image_shape: Sequence[int] | str | None = "auto",
 ) -> Report:
-    """Return the report of a fit.
+    """Return the report of a fit; beside the arguments of `ProjectedKMeans.to_html` it takes these.
 
-    Parameters
-    ----------
-    model : ProjectedKMeans
-        Fitted in this process; a loaded model has no labels.
-    X : array-like, sparse matrix or row source (n, d), optional
-        The rows of the fit, which are read once more. Without them the report has no map, no
-        distances and no members.
-    name : str, optional
-        The name of the data; by default that of its file or folder, else "X".
-    document : mapping, optional
-        What `describe_fit` returned, if the caller has it already.
-    sample_weight : array-like (n,), optional
-        The weights of the fit.
-    feature_names : sequence of str, optional
-        The names of the columns; by default those that the model knows.
-    image_shape : (height, width), (height, width, 3), "auto" or None, default="auto"
-        The shape of rows that are pictures. "auto" finds out whether rows are square pictures; None
-        shows numbers.
-    cluster_names : sequence of str, optional
-        Names of the clusters, shown beside their numbers.
-    command : str, optional
-        The command that made the fit.
-    true_labels : array-like (n,), optional
-        Labels that are known of the rows: each cluster shows its most frequent one.
-    ids : sequence or callable, optional
-        The names of the rows, one for each, or a function from some rows to their names; by default
-        those that X knows, such as the names of image files.
+    ``document`` is what `describe_fit` returned, if the caller has it already, ``command`` the
+    command that made the fit. ``cluster_names`` are shown beside the numbers of clusters. ``ids``
+    may be a function from some rows to their names.
 
     Examples
     --------
@@ -114,7 +105,6 @@ def describe_report(
     [(2, 0.5), (2, 0.5)]
     """
     fitted = read_fitted_model(model)
-    fitted = replace(fitted, labels=None if fitted.labels is None else np.asarray(fitted.labels))
     if fitted.labels is None or fitted.seconds is None:
         raise ValueError(
             "a loaded model does not know its fit; use 'projected-kmeans report' on its folder"
@@ -130,53 +120,17 @@ def describe_report(
                 "give the rows of the fit"
             )
         names = check_feature_names(fitted, feature_names)
-        shape = _known_shape(X) if isinstance(image_shape, str) else image_shape
-        pick = open_names(ids, X, source.shape[0])
-        rows = _read_rows(
-            fitted, model.projection_, source, sample_weight, names, shape or image_shape
+        pick = _open_ids(ids, X, source.shape[0])
+        if isinstance(image_shape, str) and is_row_source(X):
+            image_shape = X.image_shape or image_shape
+        rows, sample = _read_rows(
+            fitted, model.projection_, source, sample_weight, names, image_shape
         )
-        rows = rows._replace(columnwise=is_columnwise(X))
-        described = _add_rows(report, fitted, rows, cluster_names, true_labels)
-        described = name_rows(described, pick)
+        rows = rows._replace(columnwise=_is_columnwise(X))
+        report = _add_rows(report, fitted, rows, sample, cluster_names, true_labels)
+        report = _name_rows(report, pick)
     # Dask's rows would all be computed for a fingerprint.
-    return described if is_dask(X) else replace(described, fingerprint=_identify(X))
-
-
-def to_html(
-    model: ProjectedKMeans,
-    X: Any = None,
-    path: str | os.PathLike[str] | None = None,
-    *,
-    name: str | None = None,
-    sample_weight: ArrayLike | None = None,
-    image_shape: Sequence[int] | str | None = "auto",
-    feature_names: Sequence[str] | None = None,
-    ids: Sequence[Any] | None = None,
-    true_labels: ArrayLike | None = None,
-) -> str:
-    """Return the report of a fit as one HTML page, and write it if a path is given.
-
-    Parameters
-    ----------
-    model : ProjectedKMeans
-        A fitted estimator.
-    X, path, name, sample_weight, image_shape, feature_names, ids, true_labels
-        As in `ProjectedKMeans.to_html`.
-    """
-    report = describe_report(
-        model,
-        X,
-        name=name,
-        sample_weight=sample_weight,
-        image_shape=image_shape,
-        feature_names=feature_names,
-        ids=ids,
-        true_labels=true_labels,
-    )
-    page = render_report(report)
-    if path is not None:
-        write_page(page, path)
-    return page
+    return report if is_dask(X) else replace(report, fingerprint=as_row_source(X).identity())
 
 
 def _begin(model: ProjectedKMeans, facts: FitFacts) -> Report:
@@ -208,6 +162,37 @@ def _describe_facts(
     return read_facts(json.loads(json.dumps(document)))
 
 
+def collect_passes(
+    trace: Sequence[FitState], history: Sequence[float], level_rows: Sequence[int]
+) -> tuple[PassLine, ...]:
+    """Return the passes on the sketch, one line for each start and level, the last one marked.
+
+    Starts run on the first level. A line whose passes are counted from 1 again is that of the next
+    level. ``level_rows`` are the rows of every level, and ``history`` the inertias that were kept.
+    """
+    lines: list[list[FitState]] = []
+    latest: dict[int, list[FitState]] = {}
+    for state in trace:
+        if state.step != "cluster" or state.inertia is None:
+            continue
+        line = latest.get(state.restart)
+        if line is None or line[-1].iteration >= state.iteration:
+            line = latest[state.restart] = []
+            lines.append(line)
+        line.append(state)
+    inertias = [[state.inertia or 0.0 for state in line] for line in lines]
+    n_starts = max(1, len(lines) - (len(level_rows) - 1))
+    ends = [values[-1] for values in inertias]
+    best = ends.index(history[-1]) if history and history[-1] in ends else len(lines) - 1
+    passes = []
+    for index, (line, values) in enumerate(zip(lines, inertias, strict=True)):
+        n_rows = level_rows[min(max(0, index - n_starts + 1), len(level_rows) - 1)]
+        numbers = tuple(state.iteration for state in line)
+        per_row = tuple(value / n_rows for value in values)
+        passes.append(PassLine(line[0].restart, n_rows, numbers, per_row, index == best))
+    return tuple(passes)
+
+
 def _read_rows(
     model: FittedModel,
     projection: Any,
@@ -215,11 +200,8 @@ def _read_rows(
     sample_weight: ArrayLike | None,
     names: Sequence[str] | None,
     image_shape: Sequence[int] | str | None,
-) -> ReportRows:
-    """Measure all rows in one walk, and draw the sample."""
-    if model.skips_holes and sample_weight is not None:  # rows without weight were left out
-        sample_weight = np.nan_to_num(np.asarray(sample_weight, dtype=np.float64), nan=0.0)
-    weights = check_weights(sample_weight, source)
+) -> tuple[ReportRows, SampledRows]:
+    """Measure all rows that are in a cluster, and draw the sample."""
     shape = None
     if not isinstance(image_shape, str):
         shape = check_image_shape(image_shape, source.shape[1])
@@ -227,53 +209,102 @@ def _read_rows(
         raise ValueError(
             f"image_shape={image_shape!r} is not known; give 'auto' or (height, width)"
         )
-    seen = UnitRows(source) if model.spherical else source
-    walk = walk_clusters(seen, model.float64_centers, model.labels, weights, model.n_threads)
-    means = find_means(walk, model.float64_centers, spherical=model.spherical)
+    labels = np.ascontiguousarray(model.labels, dtype=np.int32)
+    checked = check_source(model, source, sample_weight, labels)
+    measured = summarize_rows(model, checked, n_nearest=N_MEMBERS, n_farthest=N_MEMBERS)
     max_rows = count_sampled_rows(source, model.settings.memory_limit)
-    drawn = min(MAX_MAP_ROWS, max_rows)
-    sample = sample_rows(seen, model.centers, projection, drawn, model.key, model.labels, means)
+    n_drawn = min(MAX_MAP_ROWS, max_rows)
+    sample = sample_rows(checked, projection, model.centers, measured.means, n_drawn, model.key)
     if image_shape == "auto":
         shape = guess_image_shape(sample.rows, names)
-    return ReportRows(seen, sample, max_rows, walk, names, shape, means)
-
-
-def _known_shape(X: Any) -> tuple[int, ...] | None:
-    """Return the shape of rows that are read from image files, else None."""
-    return X.image_shape if is_row_source(X) else None
-
-
-def _identify(X: Any) -> str:
-    return as_row_source(X).identity()
+    return ReportRows(checked, measured, max_rows, names, shape, columnwise=False), sample
 
 
 def _add_rows(
     report: Report,
     model: FittedModel,
     rows: ReportRows,
+    sample: SampledRows,
     cluster_names: Sequence[str] | None,
     true_labels: ArrayLike | None,
 ) -> Report:
     """Return the report with all that is known from the rows."""
-    centers, labels, k = model.float64_centers, model.labels, len(model.centers)
-    assert labels is not None
+    centers, k = model.float64_centers, len(model.centers)
     chosen = choose_clusters(rows)
     curve = None
     if model.projection_name is not None:
-        curve = trace_dimensions(rows.sample, centers, labels, model.n_threads)
-    found = measure_silhouettes(rows.sample, labels, k)
+        curve = trace_dimensions(sample, centers, model.n_threads)
+    clear = measure_silhouettes(sample, k)
+    majorities: list[Any] = [None] * k
+    if true_labels is not None:
+        majorities = list(find_majorities(np.asarray(model.labels), true_labels, k))
     separation = Separation(
-        [None] * k if found is None else found.clusters,
-        find_nearest_clusters(centers, rows.walk.rows),
-        [None] * k if true_labels is None else find_majorities(labels, true_labels, k),
+        [None] * k if clear is None else clear.clusters,
+        find_nearest_clusters(centers, rows.measured.rows),
+        majorities,
     )
     return replace(
         report,
         clusters=describe_clusters(rows, chosen, cluster_names, separation),
         members=describe_members(rows, sorted(chosen)),
-        row_map=map_rows(rows.sample, labels, model.key),
+        row_map=map_rows(sample, model.key),
         curve=curve,
         image_shape=rows.image_shape,
-        explained_variance=explain_variance(rows.walk, rows.means, spherical=model.spherical),
-        silhouette=None if found is None else SilhouetteFacts(found.mean, found.rows),
+        silhouette=None if clear is None else SilhouetteFacts(clear.mean, clear.rows),
     )
+
+
+def name_data(X: Any) -> str:
+    """Return what rows are called as a whole: their file or folder, else "X"."""
+    if isinstance(X, ArrayRows):
+        return name_data(X.origin)
+    if not isinstance(X, FileRows | IsolatedRows | JoinedRows):
+        return "X"
+    return X.files[0].name if len(X.files) == 1 else X.files[0].resolve().parent.name
+
+
+def _is_columnwise(X: Any) -> bool:
+    """Return whether rows that are pictures are stored column by column, as MATLAB does."""
+    if isinstance(X, ArrayRows):
+        return _is_columnwise(X.origin)
+    return isinstance(X, FileRows | IsolatedRows | JoinedRows) and X.format == ".mat"
+
+
+def _open_ids(ids: Sequence[Any] | PickIds | None, X: Any, n_rows: int) -> PickIds | None:
+    """Return what finds the ids of some rows, by default those that X knows; None without ids."""
+    if callable(ids):
+        return ids
+    known = check_ids(index_of(X) if ids is None else ids, n_rows)
+    return None if known is None else lambda rows: {row: known[row] for row in rows}
+
+
+def _name_rows(report: Report, pick: PickIds | None) -> Report:
+    """Return the report with the names of the rows that it shows; only these are looked up.
+
+    A table of pandas without an index of its own numbers its rows; such numbers are no names.
+    """
+    members = [one for group in report.members for one in (*group.typical, *group.outlying)]
+    drawn = () if report.row_map is None else report.row_map.rows
+    typical = {one.representative for one in report.clusters if one.representative is not None}
+    rows = sorted({*drawn, *typical, *(one.row for one in members)})
+    names = {} if pick is None else {row: str(name) for row, name in pick(rows).items()}
+    if all(name == str(row) for row, name in names.items()):
+        return report
+
+    def name(some: Sequence[Member]) -> tuple[Member, ...]:
+        return tuple(replace(one, name=names[one.row]) for one in some)
+
+    groups = (
+        replace(group, typical=name(group.typical), outlying=name(group.outlying))
+        for group in report.members
+    )
+    clusters = (
+        one
+        if one.representative is None
+        else replace(one, representative_name=names[one.representative])
+        for one in report.clusters
+    )
+    row_map = report.row_map
+    if row_map is not None:
+        row_map = replace(row_map, names=tuple(names[row] for row in row_map.rows))
+    return replace(report, clusters=tuple(clusters), members=tuple(groups), row_map=row_map)

@@ -46,7 +46,7 @@ def write_answer(report: Report) -> str:
         f"{len(report.clusters):,} clusters of {n:,} rows ({d:,} columns), {min(sizes):,} to "
         f"{max(sizes):,} rows each"
     ]
-    explained, cosine = find_explained(report), results.mean_cosine
+    explained, cosine = results.explained_variance_ratio, results.mean_cosine
     clear = [] if explained is None else [f"explain {100 * explained:.3g} % of the variance"]
     if report.silhouette is not None:
         mean = report.silhouette.mean
@@ -86,7 +86,7 @@ def describe_cards(report: Report) -> list[Card]:
         Card("Clusters", f"{len(sizes):,}", f"of {min(sizes):,} to {max(sizes):,} rows"),
         Card("Rows", f"{n:,}", f"{d:,} columns, {facts.data.dtype}"),
     ]
-    explained, cosine = find_explained(report), results.mean_cosine
+    explained, cosine = results.explained_variance_ratio, results.mean_cosine
     if explained is not None:
         cards.append(Card("Explained", f"{100 * explained:.3g} %", "of the variance"))
     if report.silhouette is not None:
@@ -128,15 +128,6 @@ def find_purity(report: Report) -> float | None:
     known = [one for one in report.clusters if one.purity is not None]
     rows = sum(one.rows for one in known)
     return sum(one.rows * (one.purity or 0.0) for one in known) / rows if rows else None
-
-
-def find_explained(report: Report) -> float | None:
-    """Return the share of the variance that the clusters explain; None if it is not known.
-
-    Results of earlier versions do not have it; it is then that of the report's own walk.
-    """
-    told = report.facts.results.explained_variance_ratio
-    return report.explained_variance if told is None else told
 
 
 def _write_proof(certificate: CertificateFacts | None) -> str:

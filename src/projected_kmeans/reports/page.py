@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import math
 import os
-from functools import cache
+from functools import cache, partial
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -39,7 +39,7 @@ from projected_kmeans.reports.sentences import (
     write_theorem_note,
 )
 from projected_kmeans.reports.theorem import min_dimensions
-from projected_kmeans.reports.values import Report
+from projected_kmeans.reports.values import ClusterFacts, Report
 
 # The most clusters in the table; more would make the file large and the page slow. The others are
 # listed as text.
@@ -86,7 +86,7 @@ def render_report(report: Report) -> str:
             one.name or one.picture or one.summary or one.representative is not None
             for one in clusters
         ),
-        n_rows=facts.data.shape[0],
+        share_of=partial(_find_share, sum(one.rows for one in clusters)),
         total_inertia=sum(one.inertia or 0.0 for one in clusters),
         members=report.members,
         image_shape=report.image_shape,
@@ -142,7 +142,7 @@ def _open_templates() -> Any:
         undefined=jinja.StrictUndefined,
     )
     environment.filters["compact"] = _compact
-    environment.filters["share"] = lambda part, whole: f"{part / whole:.1%}" if whole else DASH
+    environment.filters["percent"] = lambda share: DASH if share is None else f"{share:.1%}"
     environment.filters["colour"] = lambda label: COLOURS[label % len(COLOURS)]
     environment.filters["shape"] = mark_of
     # A rounded value of -0.004 is 0, without a sign.
@@ -170,6 +170,11 @@ def _escape_json(document: Any) -> Any:
     for sign in "<>&\u2028\u2029":
         text = text.replace(sign, f"\\u{ord(sign):04x}")
     return _mark_safe(text)
+
+
+def _find_share(n_rows: int, cluster: ClusterFacts) -> float:
+    """Return the share of a cluster; without its weight that of the rows that are in a cluster."""
+    return cluster.rows / n_rows if cluster.share is None else cluster.share
 
 
 def _read_curve(report: Report) -> str:

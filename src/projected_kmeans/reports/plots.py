@@ -11,10 +11,16 @@ from collections.abc import Sequence
 from typing import Any
 
 from projected_kmeans.optional_packages import load_extra
-from projected_kmeans.reports.curves import DimensionCurve, PassLine
 from projected_kmeans.reports.proof import ProvenPoint, draw_stairs, list_points
 from projected_kmeans.reports.theorem import draw_guarantee
-from projected_kmeans.reports.values import CertificateFacts, FitFacts, Report, RowMap
+from projected_kmeans.reports.values import (
+    CertificateFacts,
+    DimensionCurve,
+    FitFacts,
+    PassLine,
+    Report,
+    RowMap,
+)
 
 # The colours of Okabe and Ito, which people with colour blindness can tell apart. Black is left
 # out, and so is yellow, which is hard to see on white. Clusters of the same colour have different

@@ -54,8 +54,12 @@ def write_map_note(report: Report) -> str:
     """Explain what the map shows."""
     if report.row_map is None:
         return ""
-    shown, n = len(report.row_map.rows), report.facts.data.shape[0]
-    some = "All rows" if shown == n else f"{shown:,} of {n:,} rows, drawn at random,"
+    shown, n = len(report.row_map.rows), sum(report.facts.results.cluster_sizes)
+    if shown < n:
+        some = f"{shown:,} of {n:,} rows, drawn at random,"
+    else:
+        aside = report.facts.results.set_aside
+        some = f"All {n:,} rows that are in a cluster," if aside else "All rows"
     space = "sketch varies" if report.facts.results.projection else "rows vary"
     kept = report.row_map.kept
     warning = ", so clusters that overlap here may lie far apart" if kept < CLEAR_SHARE else ""
@@ -80,6 +84,10 @@ def write_clusters_note(report: Report) -> str:
         )
     if any(one.purity is not None for one in report.clusters):
         text += " Main label is the most frequent true label and the share of rows that have it."
+    aside = report.facts.results.set_aside
+    if aside:
+        rows = f"{aside:,} of {report.facts.data.shape[0]:,} rows are in no cluster"
+        text += f" Shares are those of the rows that are in a cluster: {rows}."
     return f"{text} Click a column heading to sort."
 
 

@@ -23,7 +23,6 @@ from projected_kmeans.documents import (
     Share,
     Size,
 )
-from projected_kmeans.reports.curves import DimensionCurve, PassLine
 
 
 @dataclass(frozen=True)
@@ -125,6 +124,8 @@ class ClusterFacts:
     ----------
     cluster, rows : int
         The label of the cluster, and its number of rows.
+    share : float or None
+        Its share of the weight of all rows that are in a cluster.
     inertia : float or None
         The (weighted) sum of squared distances of its rows to its center.
     spread : float or None
@@ -147,6 +148,7 @@ class ClusterFacts:
 
     cluster: Count
     rows: Count
+    share: Share | None = None
     inertia: NotNegative | None = None
     spread: NotNegative | None = None
     farthest: NotNegative | None = None
@@ -234,6 +236,59 @@ class RowMap:
 
 
 @dataclass(frozen=True)
+class PassLine:
+    """The passes of one restart: their numbers, and the inertia per row after each.
+
+    Attributes
+    ----------
+    restart : int
+        The number of the restart, from 0.
+    rows : int
+        The number of rows of each pass: all rows, or those of a subsample.
+    passes : tuple of int
+        The numbers of the passes, from 1.
+    inertia : tuple of float
+        The inertia on the sketch after each pass, divided by ``rows``.
+    won : bool
+        Whether the fit kept this run.
+    """
+
+    restart: Count
+    rows: Size
+    passes: tuple[Count, ...]
+    inertia: tuple[NotNegative, ...]
+    won: bool
+
+    def __post_init__(self) -> None:
+        if len(self.passes) != len(self.inertia):
+            raise ValueError("a restart has not one inertia for each pass")
+
+
+@dataclass(frozen=True)
+class DimensionCurve:
+    """What fewer dimensions of the same sketch would have cost, measured on a sample of the rows.
+
+    Attributes
+    ----------
+    dimensions : tuple of int
+        Numbers t of dimensions. The first t dimensions of the sketch choose each row's center.
+    ratios : tuple of float
+        The sum of squared distances to these centers, in the original columns, divided by the same
+        sum for the labels of the fit.
+    sample_rows : int
+        The number of rows in the sample.
+    """
+
+    dimensions: tuple[Size, ...]
+    ratios: tuple[NotNegative, ...]
+    sample_rows: Size
+
+    def __post_init__(self) -> None:
+        if len(self.dimensions) != len(self.ratios):
+            raise ValueError("the curve has not one ratio for each dimension")
+
+
+@dataclass(frozen=True)
 class Report:
     """All that the report of a fit shows. Parts that need the rows are empty without them.
 
@@ -259,8 +314,6 @@ class Report:
         The command that made the fit.
     fingerprint : str or None
         A text that differs for different rows.
-    explained_variance : float or None
-        The share of the variance of the rows that the clusters explain.
     silhouette : SilhouetteFacts or None
         How clear the clusters are.
     """
@@ -275,5 +328,4 @@ class Report:
     image_shape: tuple[Size, ...] | None = None
     command: str | None = None
     fingerprint: str | None = None
-    explained_variance: Share | None = None
     silhouette: SilhouetteFacts | None = None

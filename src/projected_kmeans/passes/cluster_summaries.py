@@ -1,7 +1,7 @@
-"""SCORE: how columns of clusters differ from those of all rows: means and correlations.
+"""SCORE: what clusters are: sizes, spreads, means, columns that stand out, rows near and far.
 
-One walk labels the rows and adds them up, by the exact sums of `ClusterSums`, so that no number
-depends on blocks or threads.
+One walk adds up rows, squares of columns and lists of rows, by exact sums, so that no number
+depends on blocks or threads. Descriptions, reports and commands all take their numbers from here.
 """
 
 from __future__ import annotations
@@ -19,9 +19,18 @@ from projected_kmeans.blas_threads import multiply
 from projected_kmeans.blocks.block_source import BlockSource, WrappedBlocks
 from projected_kmeans.blocks.column_scan import ColumnRanges
 from projected_kmeans.blocks.memory_blocks import open_blocks
-from projected_kmeans.blocks.tasks import Block, OnBlock, Task, first, prepare, read
+from projected_kmeans.blocks.tasks import (
+    RANKED,
+    Block,
+    OnBlock,
+    Role,
+    Task,
+    first,
+    merge_ranked,
+    prepare,
+    read,
+)
 from projected_kmeans.passes.problem import Problem, own_distances
-from projected_kmeans.passes.ranked_rows import no_rows, rank_rows
 from projected_kmeans.results import Floats, Labels
 
 # A column counts as constant if its variance is at most this share of its mean square: less than
@@ -30,16 +39,31 @@ CONSTANT = 1e-12
 
 
 @dataclass(frozen=True)
-class ClusterColumns:
-    """What a walk over rows finds about k clusters and d columns; means are weighted."""
+class ClusterSummaries:
+    """What a walk over rows finds about k clusters and d columns; means are weighted.
+
+    Only rows that are in a cluster count: rows with holes and trimmed rows have no share in
+    anything here.
+    """
 
     rows: NDArray[np.int64]  # (k,): the number of rows
     mass: Floats  # (k,): the sum of the weights
-    spread: Floats  # (k,): the root of the mean squared distance to the center
-    means: Floats  # (k, d): the mean of every column in every cluster
+    inertia: Floats  # (k,): the weighted sum of squared distances to the center
+    means: Floats  # (k, d): the mean of every column in every cluster; of unit rows with "cosine"
     mean: Floats  # (d,): the mean of every column over all rows
     deviation: Floats  # (d,): the weighted standard deviation of every column over all rows
-    nearest: NDArray[Any]  # RANKED (k, n): the rows nearest to the center, with their distances
+    nearest: NDArray[Any]  # RANKED (k, n): the rows nearest to the center, by their distances
+    farthest: NDArray[Any]  # RANKED (k, m): the rows farthest from it, by minus their distances
+
+    @property
+    def share(self) -> Floats:
+        """(k,): the share of each cluster in the weight of all rows that are in a cluster."""
+        return np.asarray(self.mass / self.mass.sum())
+
+    @property
+    def spread(self) -> Floats:
+        """(k,): the root of the weighted mean squared distance to the center."""
+        return np.asarray(np.sqrt(self.inertia / np.where(self.mass > 0, self.mass, 1.0)))
 
     def correlate(self, cluster: int) -> Floats:
         """Return the correlation of every column with membership in a cluster.
@@ -55,54 +79,82 @@ class ClusterColumns:
             return np.zeros(len(self.mean))
         gaps = self.means[cluster] - self.mean
         scale = np.sqrt(share / (1 - share))
-        found = scale * np.divide(
+        scores = scale * np.divide(
             gaps, self.deviation, out=np.zeros(len(gaps)), where=self.deviation > 0
         )
-        return np.asarray(np.clip(found, -1.0, 1.0))
+        return np.asarray(np.clip(scores, -1.0, 1.0))
 
 
-def measure_columns(problem: Problem, centers: Floats, n_nearest: int) -> ClusterColumns:
-    """Label rows by their nearest centers, and measure clusters and columns.
+def summarize_clusters(
+    problem: Problem,
+    centers: Floats,
+    labels: Labels | None = None,
+    *,
+    n_nearest: int = 0,
+    n_farthest: int = 0,
+) -> ClusterSummaries:
+    """Measure clusters and columns in one walk; without labels rows go to their nearest centers.
 
-    Rows that are clustered by direction have length one. ``n_nearest`` rows are listed for each
-    center.
+    Rows that are clustered by direction have length one. So many of the nearest and farthest rows
+    are listed for each center.
     """
     plain = replace(problem, spherical=False)  # means of columns are not of length one
-    labels = np.zeros(problem.source.shape[0], dtype=np.int32)
-    nearest = no_rows(len(centers), n_nearest)
+    own = np.zeros(problem.source.shape[0], dtype=np.int32) if labels is None else labels
+    nearest, farthest = (no_rows(len(centers), size) for size in (n_nearest, n_farthest))
     sums = plain.open_sums(centers)
     about = np.zeros(centers.shape[1]) if problem.source.sparse else centers.mean(axis=0)
     squares = SquaredRows(problem.source, about)
     squared = Problem(squares, squares.bound(problem.ranges), problem.weights, problem.n_threads)
     square_sums = squared.open_sums(np.zeros((1, len(about))))
-    none = np.zeros(len(labels), dtype=np.int32)
     rank = partial(_rank, centers, problem.ranges, problem.n_threads)
-    problem.assign(
-        centers,
-        labels,
-        keep_ties=False,
-        then=[
-            sums.adding(labels),
-            Task(rank, (read(labels), first(nearest))),
-            prepare(squares.square, [square_sums.adding(none)]),
-        ],
-    )
+    tasks = [
+        sums.adding(own),
+        Task(rank, (read(own), first(nearest), first(farthest))),
+        prepare(squares.square, [square_sums.adding(np.zeros_like(own))]),
+    ]
+    if labels is None:
+        problem.assign(centers, own, keep_ties=False, then=tasks, measured=False)
+    else:
+        problem.source.walk(*tasks)
     moments, about_centers = sums.moments(), sums.about_references()
-    mass = moments.mass
-    filled = np.where(mass > 0, mass, 1.0)
-    mean = multiply(mass, moments.means) / mass.sum()
+    mean = multiply(moments.mass, moments.means) / moments.mass.sum()
     mean_squares = square_sums.moments().means[0]
     variance = mean_squares - (mean - about) ** 2
     variance[variance <= CONSTANT * mean_squares] = 0.0
-    return ClusterColumns(
-        rows=np.bincount(labels, minlength=len(centers)),
-        mass=mass,
-        spread=np.sqrt(about_centers.squares / filled),
+    return ClusterSummaries(
+        rows=np.bincount(own, minlength=len(centers)),
+        mass=moments.mass,
+        inertia=about_centers.squares,
         means=moments.means,
         mean=mean,
         deviation=np.sqrt(variance),
         nearest=nearest,
+        farthest=farthest,
     )
+
+
+def no_rows(n_clusters: int, n_listed: int) -> NDArray[Any]:
+    """Return lists without rows (k, n_listed): every key is infinity, every row -1."""
+    return Role.FIRST.empty((n_clusters, n_listed), RANKED)
+
+
+def rank_rows(lists: NDArray[Any], labels: Labels, keys: Floats, start: int) -> None:
+    """Merge the rows of a block, of which the first has the index ``start``, into their lists.
+
+    Lists (k, n_listed) hold the rows of each cluster with the smallest keys, ascending; of rows
+    with equal keys the one with the lowest index comes first. They are overwritten. Rows with a
+    negative label are in no cluster.
+    """
+    n_clusters, n_listed = lists.shape
+    order = np.lexsort((keys, labels))
+    begins = np.searchsorted(labels[order], np.arange(n_clusters + 1))
+    places = begins[:-1, None] + np.arange(n_listed)
+    there = places < begins[1:, None]
+    picked = order[np.minimum(places, len(order) - 1)]
+    ranked = no_rows(n_clusters, n_listed)
+    ranked["key"][there] = keys[picked][there]
+    ranked["row"][there] = picked[there] + start
+    merge_ranked(lists, ranked, out=lists)
 
 
 class SquaredRows(WrappedBlocks):
@@ -150,7 +202,11 @@ def _rank(
     n_threads: int,
     block: Block,
     labels: Labels,
-    lists: NDArray[Any],
+    nearest: NDArray[Any],
+    farthest: NDArray[Any],
 ) -> None:
     squared = own_distances(open_blocks(block.rows), centers, labels, ranges, n_threads)
-    rank_rows(lists, labels, np.sqrt(squared), block.start)
+    distances = np.sqrt(squared)
+    for lists, keys in ((nearest, distances), (farthest, -distances)):
+        if lists.shape[1]:
+            rank_rows(lists, labels, keys, block.start)

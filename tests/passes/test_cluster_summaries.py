@@ -1,4 +1,4 @@
-"""Clusters and columns measured in one walk: against NumPy's covariances of all rows."""
+"""Clusters and columns measured in one walk: against NumPy's covariances and a sort of all rows."""
 
 from __future__ import annotations
 
@@ -8,7 +8,12 @@ import scipy.sparse
 
 from projected_kmeans.blocks.column_scan import scan_columns
 from projected_kmeans.blocks.memory_blocks import ArrayBlocks, SparseBlocks
-from projected_kmeans.passes.cluster_columns import ClusterColumns, measure_columns
+from projected_kmeans.passes.cluster_summaries import (
+    ClusterSummaries,
+    no_rows,
+    rank_rows,
+    summarize_clusters,
+)
 from projected_kmeans.passes.problem import Problem
 
 STREAM = np.random.default_rng(0)
@@ -18,7 +23,7 @@ ROWS = STREAM.normal(size=(300, 6)) + CENTERS[STREAM.integers(3, size=300)]
 ROWS[:, 5] = 7.0  # a constant column
 
 
-def check(found: ClusterColumns, rows: np.ndarray, weights: np.ndarray) -> None:
+def check(found: ClusterSummaries, rows: np.ndarray, weights: np.ndarray) -> None:
     """Compare what was measured with sums over all rows at once."""
     labels = np.argmin(((rows[:, None] - CENTERS) ** 2).sum(axis=2), axis=1)
     np.testing.assert_array_equal(found.rows, np.bincount(labels, minlength=3))
@@ -46,16 +51,16 @@ def test_dense_rows(offset: float, block_rows: int, monkeypatch: pytest.MonkeyPa
     """Means, spreads and correlations are NumPy's, also far from zero, and of any blocks."""
     source = ArrayBlocks(ROWS + offset, block_rows)
     problem = Problem(source, scan_columns(source), WEIGHTS)
-    found = measure_columns(problem, CENTERS + offset, 1)
+    found = summarize_clusters(problem, CENTERS + offset)
     whole = Problem(ArrayBlocks(ROWS + offset), problem.ranges, WEIGHTS)
-    again = measure_columns(whole, CENTERS + offset, 1)
+    again = summarize_clusters(whole, CENTERS + offset)
     assert found.deviation.tobytes() == again.deviation.tobytes()
     assert found.means.tobytes() == again.means.tobytes()
     if not offset:
         check(found, ROWS, WEIGHTS)
     else:
         plain = ArrayBlocks(ROWS)
-        near = measure_columns(Problem(plain, scan_columns(plain), WEIGHTS), CENTERS, 1)
+        near = summarize_clusters(Problem(plain, scan_columns(plain), WEIGHTS), CENTERS)
         for cluster in range(3):
             np.testing.assert_allclose(found.correlate(cluster), near.correlate(cluster), atol=1e-7)
 
@@ -65,11 +70,34 @@ def test_sparse_rows_and_no_weights() -> None:
     rows = np.where(STREAM.random(ROWS.shape) < 0.5, 0.0, ROWS)
     rows[:, 5] = 7.0
     source = SparseBlocks(scipy.sparse.csr_array(rows), 11)
-    check(measure_columns(Problem(source, scan_columns(source)), CENTERS, 1), rows, np.ones(300))
+    check(
+        summarize_clusters(Problem(source, scan_columns(source)), CENTERS),
+        rows,
+        np.ones(300),
+    )
 
 
 def test_a_single_cluster_stands_out_in_nothing() -> None:
     """All correlations are 0 if there is one cluster."""
     source = ArrayBlocks(ROWS)
-    found = measure_columns(Problem(source, scan_columns(source)), ROWS.mean(axis=0)[None], 1)
+    found = summarize_clusters(Problem(source, scan_columns(source)), ROWS.mean(axis=0)[None])
     assert not found.correlate(0).any()
+
+
+@pytest.mark.parametrize("size", [1, 7, 200])
+def test_lists_are_those_of_a_sort(size: int) -> None:
+    """Whatever the blocks, lists hold the first rows by key and then by index, also with ties."""
+    stream = np.random.default_rng(0)
+    labels = stream.integers(-1, 6, size=200).astype(np.int32)
+    keys = stream.integers(5, size=200).astype(np.float64)
+    lists = no_rows(7, 4)
+    starts = list(range(0, 200, size))
+    for start in stream.permutation(starts).tolist():
+        part = slice(start, start + size)
+        rank_rows(lists, labels[part], keys[part], start)
+    for cluster in range(7):
+        own = np.flatnonzero(labels == cluster)
+        expected = own[np.lexsort((own, keys[own]))][:4].tolist()
+        assert lists["row"][cluster].tolist() == expected + [-1] * (4 - len(expected))
+        assert lists["key"][cluster][: len(expected)].tolist() == keys[expected].tolist()
+    assert np.isinf(lists["key"][6]).all()  # no row has the label 6
