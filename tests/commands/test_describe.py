@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import csv
+import json
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from tests.support.command_tables import IDS
@@ -66,3 +68,29 @@ def test_wrong_names_are_refused(call: Call, data: Path, model: Path, tmp_path: 
         ("missing.txt", "cannot be read as names"),
     ):
         check_refusal(call("describe", model, data, "--feature-names", tmp_path / name), part)
+
+
+@pytest.mark.parametrize("options", [[], ["--trim", "0.1"], ["--metric", "cosine"]])
+def test_numbers_are_those_of_the_report(call: Call, tmp_path: Path, options: list[str]) -> None:
+    """With weights, holes, labels and data of the fit, every number is that of its report."""
+    stream = np.random.default_rng(3)
+    table = pd.DataFrame(stream.normal(size=(200, 4)), columns=list("abcd"))
+    table["a"] += 5 * (np.arange(200) % 3)
+    table["visits"] = stream.uniform(0.1, 3, size=200)
+    table.loc[stream.choice(200, 20, replace=False), "b"] = np.nan
+    data, model = tmp_path / "table.csv", tmp_path / "model"
+    table.to_csv(data, index=False)
+    weights = ["--weight-column", "visits"]
+    fit = [*weights, "--on-missing", "skip", *options, "--out", model, "--quiet"]
+    assert call("fit", data, "-k", 3, *fit).code == 0
+    labels = ["--clusters", model / "labels.npy"]
+    run = call("describe", model, data, *weights, *labels, "--json")
+    report = json.loads((model / "report.json").read_text())
+    for one, other in zip(read_json(run)["clusters"], report["clusters"], strict=True):
+        assert (one["name"] or None) == other["summary"]
+        assert one["representatives"] == [other["representative"]]
+        for name in ("rows", "share", "spread"):
+            assert one[name] == other[name]
+    np.save(tmp_path / "few.npy", np.zeros(9, int))
+    few = call("describe", model, data, "--clusters", tmp_path / "few.npy")
+    check_refusal(few, "has 9 labels for 200 rows; give one for each")

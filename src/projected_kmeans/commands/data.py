@@ -203,7 +203,8 @@ def _choose_model_columns(
         return
     others = find_others(known, given, data)
     options["columns"] = list(known)
-    named = {options.get("id_column"), options.get("label_column"), *model.left_out_columns}
+    sides = (options.get(f"{kind}_column") for kind in ("id", "label", "weight"))
+    named = {*sides, *model.left_out_columns}
     unknown = [name for name in others if name not in named]
     if unknown and not quiet:
         click.echo(f"columns that the model does not know: {list_names(unknown)}", err=True)

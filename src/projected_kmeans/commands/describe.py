@@ -19,6 +19,7 @@ from projected_kmeans.commands.options import (
     model_argument,
     quiet_option,
     side_options,
+    weight_option,
 )
 
 if TYPE_CHECKING:
@@ -46,8 +47,16 @@ if TYPE_CHECKING:
     show_default=True,
     help="Number of nearest rows to list for each cluster.",
 )
+@click.option(
+    "--clusters",
+    metavar="FILE",
+    type=click.Path(),
+    help="The cluster of each row, such as labels.npy of fit --out, if rows are not to go to their "
+    "nearest centers. Rows of the cluster -1 take no part.",
+)
 @data_options
 @side_options
+@weight_option
 @memory_option
 @click.option(
     "--out",
@@ -61,6 +70,7 @@ def describe(
     model: str,
     data: str,
     feature_names: str | None,
+    clusters: str | None,
     memory_limit: str | None,
     out: str | None,
     quiet: bool,
@@ -76,11 +86,16 @@ def describe(
     out, and the row nearest to its center. A column stands out if it correlates with membership in
     the cluster; of sparse rows, such as texts, only columns above their mean count.
 
+    The share is that of the weight of all rows in clusters; without --weight-column every row
+    counts once. With the data, --weight-column and labels.npy of a fit, the numbers are those of
+    its report.
+
     \b
     Examples:
       projected-kmeans describe model table.csv --id-column name
       projected-kmeans describe model texts.npz --feature-names vocabulary.txt --top 10
       projected-kmeans describe model rows.npy --out clusters.csv
+      projected-kmeans describe model table.csv --weight-column visits --clusters model/labels.npy
     """
     from rich.console import Console
 
@@ -98,16 +113,21 @@ def describe(
             names = inputs.read_feature_names(feature_names, fitted.centers.shape[1])
         with inputs.open_data(data, memory_limit=memory_limit, **choices.rows) as rows:
             ids = choices.find_ids(rows)
+            labels = None if clusters is None else inputs.read_label_file(clusters, rows.shape[0])
             described = describe_model(
                 fitted,
                 rows,
                 feature_names=rows.feature_names if names is None else names,
                 ids=None if ids is None else ids.take_ids().take(rows.shape[0]),
+                sample_weight=choices.read_weights(),
+                labels=labels,
                 n_columns=n_columns,
                 n_representatives=n_representatives,
             )
-        clusters = [asdict(cluster) for cluster in described]
-        document = {"data": Path(data).name, "clusters": clusters}
+        document = {
+            "data": Path(data).name,
+            "clusters": [asdict(cluster) for cluster in described],
+        }
         if out is not None:
             _write(Path(out), document)
     if as_json:

@@ -353,12 +353,13 @@ proof_options = together(
         "cluster and prove in turn until it is so, the time is over or nothing gains any more.",
     ),
 )
+weight_option = click.option(
+    "--weight-column",
+    metavar="NAME",
+    help="Column that holds the weight of each row. It is not clustered.",
+)
 input_options = together(
-    click.option(
-        "--weight-column",
-        metavar="NAME",
-        help="Column that holds the weight of each row. It is not clustered.",
-    ),
+    weight_option,
     click.option(
         "--init",
         metavar="NAME|FILE",

@@ -27,8 +27,8 @@ A fit without a report pays nothing: it keeps only the inertia of every pass (``
 has anyway. A report reads the rows twice, for the ranges of columns that exact sums need and for
 the sums, and keeps a sample in memory, drawn by the key of the fit. Sizes, shares, spreads, columns
 and nearest rows are those of `describe_clusters`, because both come from
-`passes.cluster_summaries`. The page is one file that works offline and loads nothing. ``report.json`` holds all that
-the page shows, so that a page can be drawn later without the rows.
+`passes.cluster_summaries`. The page is one file that works offline and loads nothing.
+``report.json`` holds all that the page shows, so that a page can be drawn later without the rows.
 
 Why it is built so
 ------------------
