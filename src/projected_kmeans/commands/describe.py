@@ -113,21 +113,17 @@ def describe(
             names = inputs.read_feature_names(feature_names, fitted.centers.shape[1])
         with inputs.open_data(data, memory_limit=memory_limit, **choices.rows) as rows:
             ids = choices.find_ids(rows)
-            labels = None if clusters is None else inputs.read_label_file(clusters, rows.shape[0])
             described = describe_model(
                 fitted,
                 rows,
                 feature_names=rows.feature_names if names is None else names,
                 ids=None if ids is None else ids.take_ids().take(rows.shape[0]),
                 sample_weight=choices.read_weights(),
-                labels=labels,
+                labels=clusters and inputs.read_label_file(clusters, rows.shape[0]),
                 n_columns=n_columns,
                 n_representatives=n_representatives,
             )
-        document = {
-            "data": Path(data).name,
-            "clusters": [asdict(cluster) for cluster in described],
-        }
+        document = {"data": Path(data).name, "clusters": list(map(asdict, described))}
         if out is not None:
             _write(Path(out), document)
     if as_json:
