@@ -61,6 +61,14 @@ def test_missing_words_are_named(call: Call, data: Path) -> None:
     check_refusal(call("fit"), "Missing argument", "DATA")
 
 
+def test_a_missing_file_is_named(call: Call, tmp_path: Path) -> None:
+    """The sentence says what to do, and nothing stands beside it."""
+    path = tmp_path / "none.npy"
+    sentence = f"projected-kmeans: error: {path} does not exist; check the path\n"
+    for words in (("fit", path, "-k", 3), ("choose-k", path), ("plan", path, "-k", 3)):
+        assert (call(*words).err, call(*words).code) == (sentence, 2)
+
+
 def test_warnings_are_one_line(call: Call, tmp_path: Path) -> None:
     """Fewer distinct points than clusters are a warning on stderr, and a result."""
     np.save(tmp_path / "rows.npy", np.repeat(np.eye(2), 5, axis=0))

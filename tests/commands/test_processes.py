@@ -31,13 +31,11 @@ def test_process_in_a_pipe(data: Path) -> None:
     assert json.loads(done.stdout)["results"]["cluster_sizes"] == [20, 20, 20]
 
 
-def test_process_with_bad_input(tmp_path: Path) -> None:
-    """As a process, a missing file is one sentence on stderr and exit code 2."""
-    command = [*COMMAND, "fit", str(tmp_path / "none.npy"), "-k", "3"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+def test_process_with_bad_input() -> None:
+    """As a process, a word that is missing is one sentence on stderr and exit code 2."""
+    done = subprocess.run([*COMMAND, "predict"], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (2, "")
-    sentence = f"{tmp_path / 'none.npy'} does not exist; check the path"
-    assert done.stderr == f"projected-kmeans: error: {sentence}\n"
+    assert done.stderr == "projected-kmeans: error: Missing argument 'MODEL'.\n"
 
 
 def test_process_whose_reader_leaves(model: Path, tmp_path: Path) -> None:

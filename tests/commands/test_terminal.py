@@ -7,7 +7,6 @@ import sys
 from pathlib import Path
 
 import pytest
-from rich.console import Console
 
 from projected_kmeans.commands.terminal import describe_pace, show_progress
 from projected_kmeans.results import FitState
@@ -22,10 +21,13 @@ class Terminal(io.StringIO):
         return True
 
 
-def test_progress_on_a_terminal() -> None:
+def test_progress_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     """On a terminal every step that the callback hears of is drawn, and nothing is stopped."""
     stream = Terminal()
-    with show_progress(Console(file=stream, force_terminal=True, width=160)) as callback:
+    monkeypatch.setattr(sys, "stderr", stream)
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("COLUMNS", "160")
+    with show_progress(quiet=False) as callback:
         assert callback is not None
         assert callback(FitState("reduce", 0, 3, 3, None, 0.1)) is False
         assert callback(FitState("cluster", 1, 5, 300, 1234.5, 0.2, 25.0, 11.8, 3e6)) is False
@@ -37,7 +39,8 @@ def test_no_progress_in_a_pipe(monkeypatch: pytest.MonkeyPatch) -> None:
     """In a pipe there is no callback and no output, even where colours are forced."""
     monkeypatch.setenv("FORCE_COLOR", "1")
     stream = io.StringIO()
-    with show_progress(Console(file=stream)) as callback:
+    monkeypatch.setattr(sys, "stderr", stream)
+    with show_progress(quiet=False) as callback:
         assert callback is None
     assert stream.getvalue() == ""
 

@@ -68,7 +68,10 @@ def open_data(
 
 
 def unwrap(source: RowSource) -> Any:
-    """Return the array of a loaded source, and any other source itself."""
+    """Return the array of a loaded source, and any other source itself.
+
+    Plans and proofs take rows as lying in memory only if they are an array.
+    """
     return source.array if isinstance(source, ArrayRows) else source
 
 

@@ -28,14 +28,12 @@ MAX_WIDTH = 1000
 
 
 @contextmanager
-def show_progress(
-    console: Console | None = None, *, quiet: bool = False
-) -> Iterator[Callable[[FitState], bool] | None]:
-    """Open a live display; yield the callback of the fit that feeds it, None if nothing is drawn.
+def show_progress(*, quiet: bool) -> Iterator[Callable[[FitState], bool] | None]:
+    """Open a live display on the standard error stream; yield the callback that feeds it.
 
-    The console is the standard error stream, if none is given.
+    The callback is None if nothing is drawn.
     """
-    console = console or Console(stderr=True)
+    console = Console(stderr=True)
     if quiet or not console.file.isatty():  # not console.is_terminal, which FORCE_COLOR can turn on
         yield None
         return
