@@ -37,7 +37,7 @@ from projected_kmeans import (
     SignProjection,
     SparseSignProjection,
 )
-from projected_kmeans.paper.baselines.sign_products import SIGN_PRODUCTS, make_sign_matrix
+from projected_kmeans.paper.experiments.mailman import SIGN_PRODUCTS, make_sign_matrix
 from projected_kmeans.projections.map_protocol import fit_shape
 
 KEY = 7

@@ -22,7 +22,7 @@ from projected_kmeans import ProjectedKMeans, open_rows
 from projected_kmeans.blocks.stored_blocks import StoredBlocks, release
 from projected_kmeans.commands import data
 from projected_kmeans.output_files import Locked, sync_folder, try_lock
-from projected_kmeans.paper.experiments import experiment
+from projected_kmeans.paper import experiment
 from projected_kmeans.search import memory_plan
 from projected_kmeans.search import storage as sketch_file
 from projected_kmeans.search.storage import new_array_file, new_unnamed_array

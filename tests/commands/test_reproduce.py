@@ -13,19 +13,19 @@ import pytest
 
 from projected_kmeans.choices import EXPERIMENTS
 from projected_kmeans.commands.reproduce import name_command
+from projected_kmeans.paper import reproduction
+from projected_kmeans.paper.experiment import Exhibit, Experiment, Unit
 from projected_kmeans.paper.experiments import (
     beyond,
     figure1,
     mailman,
     optimum,
-    plans,
     table1,
     table2,
     theorem,
 )
-from projected_kmeans.paper.experiments.experiment import Experiment, Unit
-from projected_kmeans.paper.experiments.published import DIMENSIONS, METHODS, TABLE2
-from projected_kmeans.paper.views.files import VIEWS
+from projected_kmeans.paper.experiments.table2 import DIMENSIONS, METHODS, TABLE2
+from projected_kmeans.paper.reproduction import EXHIBITS
 from tests.support.commands import Call, check_refusal
 
 # Sizes at which only the flow of a run is seen.
@@ -62,10 +62,10 @@ TINY: dict[str, Any] = {
 
 
 @pytest.fixture
-def tiny(monkeypatch: pytest.MonkeyPatch) -> dict[str, plans.Plan]:
-    """Make --quick quicker still; return the plans, of which a test may replace some."""
-    changed = {name: plan._replace(quick=TINY[name]) for name, plan in plans.PLANS.items()}
-    monkeypatch.setattr(plans, "PLANS", changed)
+def tiny(monkeypatch: pytest.MonkeyPatch) -> dict[str, Exhibit]:
+    """Make --quick quicker still; return the exhibits, of which a test may replace some."""
+    changed = {name: replace(exhibit, quick=TINY[name]) for name, exhibit in EXHIBITS.items()}
+    monkeypatch.setattr(reproduction, "EXHIBITS", changed)
     return changed
 
 
@@ -74,9 +74,9 @@ def refuse_faces(path: str | None) -> None:
     raise ValueError("the face images were not found; give them with --data")
 
 
-def test_every_experiment_has_a_plan_and_a_view() -> None:
-    """The names that the command offers are those of the plans and of the views."""
-    assert list(EXPERIMENTS) == list(plans.PLANS) == list(VIEWS)
+def test_every_experiment_has_an_exhibit() -> None:
+    """The names that the command offers are those of the exhibits."""
+    assert list(EXPERIMENTS) == list(EXHIBITS)
 
 
 @pytest.mark.usefixtures("tiny")
@@ -88,13 +88,13 @@ def test_all_with_a_page(call: Call, tmp_path: Path, find_data: Callable[[str], 
     run = call("reproduce", "all", *flags, "--page", page)
     assert run.code == 0, run
     for name in EXPERIMENTS:
-        assert VIEWS[name].title in run.out
+        assert EXHIBITS[name].title in run.out
         document = json.loads((page.parent / "story" / f"{name}.json").read_text())
         command = "projected-kmeans reproduce all --data ORL_64x64.mat --quick"
         assert document["measured"]["command"] == command
         written = {file.name for file in out.iterdir()}
         assert {f"{name}.{end}" for end in ("json", "md", "tex")} <= written
-        for chart in VIEWS[name].chart(document):
+        for chart in EXHIBITS[name].chart(document):
             assert f"](figures/{chart.name}.png)" in page.read_text()
             assert (page.parent / "figures" / f"{chart.name}.png").exists()
             assert {f"{chart.name}.{end}" for end in ("png", "svg")} <= written
@@ -120,9 +120,7 @@ def check_table2(document: dict[str, Any]) -> None:
     assert document["results"]["matches"] == {"matching": 25, "total": 26}
 
 
-def test_a_stopped_command_continues(
-    call: Call, tmp_path: Path, tiny: dict[str, plans.Plan]
-) -> None:
+def test_a_stopped_command_continues(call: Call, tmp_path: Path, tiny: dict[str, Exhibit]) -> None:
     """After Ctrl-C the same command measures only the units that were missing."""
     measured: list[str] = []
 
@@ -137,7 +135,7 @@ def test_a_stopped_command_continues(
         units = [Unit(unit.name, partial(measure, unit)) for unit in planned.units]
         return replace(planned, units=units)
 
-    tiny["table1"] = tiny["table1"]._replace(make=make)
+    tiny["table1"] = replace(tiny["table1"], plan=make)
     command = ("reproduce", "table1", "--quick", "--out", tmp_path)
     assert call(*command).code == 130
     lines = (tmp_path / "table1.partial.jsonl").read_text().splitlines()
@@ -151,7 +149,7 @@ def test_a_stopped_command_continues(
 @pytest.mark.usefixtures("tiny")
 def test_theorem_without_faces(call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Without face images the theorem is tested on random data, and the command says so."""
-    monkeypatch.setattr("projected_kmeans.paper.experiments.faces.find_faces", refuse_faces)
+    monkeypatch.setattr("projected_kmeans.paper.data_sets.find_faces", refuse_faces)
     run = call("reproduce", "theorem", "--quick", "--out", tmp_path)
     assert run.code == 0, run
     assert "no face images were found; the experiment runs without them" in run.err
@@ -160,20 +158,20 @@ def test_theorem_without_faces(call: Call, tmp_path: Path, monkeypatch: pytest.M
 
 def test_table2_without_faces(call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Without face images Table 2 ends with one sentence, exit code 2 and no folder."""
-    monkeypatch.setattr("projected_kmeans.paper.experiments.faces.find_faces", refuse_faces)
+    monkeypatch.setattr("projected_kmeans.paper.data_sets.find_faces", refuse_faces)
     run = call("reproduce", "table2", "--out", tmp_path / "out")
     check_refusal(run, "the face images were not found; give them with --data")
     assert not (tmp_path / "out").exists()
 
 
 def test_missing_data_is_named(
-    call: Call, tmp_path: Path, tiny: dict[str, plans.Plan], monkeypatch: pytest.MonkeyPatch
+    call: Call, tmp_path: Path, tiny: dict[str, Exhibit], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A data set whose file is missing is left out, on the terminal and in the tables."""
     monkeypatch.setenv("PROJECTED_KMEANS_DATA", str(tmp_path))
-    monkeypatch.setattr("projected_kmeans.paper.experiments.faces.find_faces", refuse_faces)
+    monkeypatch.setattr("projected_kmeans.paper.data_sets.find_faces", refuse_faces)
     sizes = replace(TINY["optimum"], instances=("iris", "seeds"))
-    tiny["optimum"] = tiny["optimum"]._replace(quick=sizes)
+    tiny["optimum"] = replace(tiny["optimum"], quick=sizes)
     run = call("reproduce", "optimum", "--quick", "--out", tmp_path / "out")
     assert run.code == 0, run
     for text in (run.err, run.out):

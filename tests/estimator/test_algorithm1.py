@@ -21,9 +21,10 @@ from projected_kmeans import (
     open_rows,
     random_projection_kmeans,
 )
-from projected_kmeans.paper import solve_exactly
-from projected_kmeans.paper.baselines.instances import draw_instance
+from projected_kmeans.paper.known_optima import draw_instance
+from projected_kmeans.search.paper_solvers import find_optimum
 from tests.support.blobs import draw_blobs
+from tests.support.problems import make_problem
 
 A = draw_blobs(n=90, d=120, k=4)[0]
 EPS = 0.3
@@ -82,7 +83,7 @@ def test_exact_stays_within_two_plus_eps() -> None:
         k = instance.n_clusters
         found = random_projection_kmeans(instance.rows, k, EPS, solver="exact", random_state=index)
         assert (found.gamma, found.delta_gamma, found.bound, found.probability) == (1, 0, 2.3, 0.97)
-        beyond += found.inertia > 2.3 * solve_exactly(instance.rows, k).inertia
+        beyond += found.inertia > 2.3 * find_optimum(make_problem(instance.rows), k).inertia
     assert beyond <= allowed
 
 
@@ -91,7 +92,7 @@ def test_exact_solves_the_sketch() -> None:
     sketch = SignProjection(T, random_state=2).fit_transform(A)
     small = random_projection_kmeans(A[:12], 4, EPS, solver="exact", random_state=2)
     assert inertia(sketch[:12], small.labels) == pytest.approx(
-        solve_exactly(sketch[:12], 4).inertia
+        find_optimum(make_problem(sketch[:12]), 4).inertia
     )
     found = random_projection_kmeans(A, 4, EPS, solver="exact", random_state=2)
     assert found.gamma is not None

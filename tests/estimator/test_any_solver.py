@@ -16,8 +16,9 @@ from sklearn.exceptions import ConvergenceWarning
 
 from projected_kmeans import FitState, ProjectedKMeans, SignProjection, load_model, save_model
 from projected_kmeans.estimator.fit_document import describe_fit
-from projected_kmeans.paper import solve_exactly
+from projected_kmeans.search.paper_solvers import find_optimum
 from tests.support.blobs import draw_blobs
+from tests.support.problems import make_problem
 
 X = draw_blobs(n=80, d=60, k=3)[0]
 SIGN = {"projection": "sign", "n_components": 12, "random_state": 5}
@@ -76,19 +77,19 @@ def test_exact_is_the_optimum() -> None:
     """Without a projection, "exact" finds the lowest inertia of few rows, with weights as well."""
     rows = X[:9]
     model = ProjectedKMeans(3, solver="exact", projection=None).fit(rows)
-    assert model.inertia_ == pytest.approx(solve_exactly(rows, 3).inertia)
+    assert model.inertia_ == pytest.approx(find_optimum(make_problem(rows), 3).inertia)
     assert model.gamma_ == 1.0
     repeated = np.concatenate([rows, rows[:4]])
     weights = np.concatenate([np.full(4, 2.0), np.ones(5)])
     weighted = clone(model).fit(rows, sample_weight=weights)
-    assert weighted.inertia_ == pytest.approx(solve_exactly(repeated, 3).inertia)
+    assert weighted.inertia_ == pytest.approx(find_optimum(make_problem(repeated), 3).inertia)
 
 
 def test_kss04_counts_weights() -> None:
     """With weights, the search is near the optimum of repeated rows; rows without weight vanish."""
     rows = X[:9]
     weights = np.concatenate([np.full(4, 2.0), np.ones(5)])
-    best = solve_exactly(np.concatenate([rows, rows[:4]]), 3).inertia
+    best = find_optimum(make_problem(np.concatenate([rows, rows[:4]])), 3).inertia
     options = {"projection": None, "random_state": 0}
     far = np.vstack([rows, np.full((1, 60), 1e3)])
     model = ProjectedKMeans(3, solver="kss04", **options)

@@ -14,8 +14,8 @@ from projected_kmeans.choices import EXPERIMENTS
 from projected_kmeans.commands.main import PROGRAM
 
 if TYPE_CHECKING:
-    from projected_kmeans.paper.experiments.experiment import Experiment
-    from projected_kmeans.paper.experiments.faces import Faces
+    from projected_kmeans.paper.data_sets import Faces
+    from projected_kmeans.paper.experiment import Experiment
 
 NEED_FACES = ("table2", "figure1")
 USE_FACES = (*NEED_FACES, "table1", "theorem", "optimum", "beyond")
@@ -66,7 +66,7 @@ def reproduce(
       projected-kmeans reproduce all --quick
     """
     from projected_kmeans.output_files import open_output_folder
-    from projected_kmeans.paper.experiments.plans import plan_experiment
+    from projected_kmeans.paper.reproduction import plan_experiment
 
     names = EXPERIMENTS if name == "all" else (name,)
     command = name_command(name, data, quick=quick, fresh=fresh, seed=seed)
@@ -104,7 +104,7 @@ def _find_faces(names: tuple[str, ...], data: str | None) -> Faces | None:
     needed = any(name in NEED_FACES for name in names)
     if not any(name in USE_FACES for name in names):
         return None
-    from projected_kmeans.paper.experiments.faces import find_faces
+    from projected_kmeans.paper.data_sets import find_faces
 
     try:
         return find_faces(data)
@@ -119,7 +119,7 @@ def _run(
     experiment: Experiment, folder: Path, command: str, *, fresh: bool, quiet: bool
 ) -> dict[str, Any]:
     from projected_kmeans.commands.terminal import show_progress
-    from projected_kmeans.paper.experiments.experiment import run_experiment
+    from projected_kmeans.paper.experiment import run_experiment
     from projected_kmeans.results import FitState
 
     begin = time.perf_counter()
@@ -134,8 +134,8 @@ def _run(
 
 def _draw(document: Mapping[str, Any], folder: Path) -> str:
     """Write tables and figures; return the text to print."""
-    from projected_kmeans.paper.views.charts import NoFigures
-    from projected_kmeans.paper.views.files import render_text, write_figures, write_tables
+    from projected_kmeans.paper.charts import NoFigures
+    from projected_kmeans.paper.reproduction import render_text, write_figures, write_tables
 
     write_tables(document, folder)
     try:
@@ -146,8 +146,8 @@ def _draw(document: Mapping[str, Any], folder: Path) -> str:
 
 
 def _write_page(documents: Mapping[str, Mapping[str, Any]], path: Path, *, quiet: bool) -> None:
-    from projected_kmeans.paper.views.charts import NoFigures
-    from projected_kmeans.paper.views.page import write_page
+    from projected_kmeans.paper.charts import NoFigures
+    from projected_kmeans.paper.reproduction import write_page
 
     try:
         files = write_page(documents, path)

@@ -1,18 +1,21 @@
-"""The paper's own experiments, and the baselines and solvers that only they need.
+"""The paper's own experiments, and the baselines that only they need.
 
 The paper is *Random Projections for k-means Clustering* (Boutsidis, Zouzias, Drineas, NIPS 2010).
 This package measures its tables, its figure and its theorem again with the parts of this library.
 Nothing in the library depends on it; only the command ``reproduce`` and the benchmarks use it.
 
-- ``baselines/``    the methods that the paper compares with, as scikit-learn estimators and
-  functions
-- ``experiments/``  what is measured, unit by unit, and stored as JSON
-- ``views/``        how a stored document is shown: tables, figures, the page docs/reproduction.md
-- ``streams``       the number of every random stream that this package opens
+- ``experiments/``   one module for each table, figure or claim: what is measured, judged and shown
+- ``reproduction``   the seven of them by name; a stored document as text, files and a page
+- ``experiment``     run an experiment unit by unit, store its results, continue a stopped run
+- ``tables``         a table of records as Markdown, LaTeX and CSV
+- ``charts``         a chart as PNG and SVG; the only module that imports matplotlib
+- ``baselines``      the reductions that the paper compares with, as scikit-learn transformers
+- ``known_optima``   instances whose optimum is known, and the solvers that are compared with it
+- ``data_sets``      the paper's face images and other real data: find it, say what is missing
 
-The three packages import in this order only: views import experiments, and experiments import
-baselines. Measuring and showing are apart, because a run takes minutes to hours and its tables are
-drawn again whenever their layout changes.
+A stored document names the key, the versions, the machine and all parameters, and what is shown
+depends on it alone: a run takes minutes to hours, and its tables are drawn again whenever their
+layout changes. Tests compare the pages in docs/ with the documents in docs/reproduction/.
 
 The names below come from ``baselines`` and are public: users import them from
 ``projected_kmeans.paper``. They are imported when they are first asked for, so that the command
@@ -25,41 +28,18 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from projected_kmeans.paper.baselines.exact import solve_exactly
-    from projected_kmeans.paper.baselines.fisher_score import FisherScore
-    from projected_kmeans.paper.baselines.folklore_projection import FolkloreProjection
-    from projected_kmeans.paper.baselines.kss04 import solve_kss04
-    from projected_kmeans.paper.baselines.laplacian_score import LaplacianScore
-    from projected_kmeans.paper.baselines.locally_linear_features import LocallyLinearFeatures
-    from projected_kmeans.paper.baselines.orss06 import place_orss06
-    from projected_kmeans.paper.baselines.svd_features import SVDFeatures
+    from projected_kmeans.paper.baselines import (
+        FisherScore,
+        LaplacianScore,
+        LocallyLinearFeatures,
+        SVDFeatures,
+    )
 
-# The module of ``baselines`` that defines each public name.
-_MODULES = {
-    "FisherScore": "fisher_score",
-    "FolkloreProjection": "folklore_projection",
-    "LaplacianScore": "laplacian_score",
-    "LocallyLinearFeatures": "locally_linear_features",
-    "SVDFeatures": "svd_features",
-    "place_orss06": "orss06",
-    "solve_exactly": "exact",
-    "solve_kss04": "kss04",
-}
-
-__all__ = [
-    "FisherScore",
-    "FolkloreProjection",
-    "LaplacianScore",
-    "LocallyLinearFeatures",
-    "SVDFeatures",
-    "place_orss06",
-    "solve_exactly",
-    "solve_kss04",
-]
+__all__ = ["FisherScore", "LaplacianScore", "LocallyLinearFeatures", "SVDFeatures"]
 
 
 def __getattr__(name: str) -> Any:
     """Import a public name when it is first asked for."""
-    if name not in _MODULES:
+    if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.baselines.{_MODULES[name]}"), name)
+    return getattr(import_module(f"{__name__}.baselines"), name)

@@ -1,4 +1,4 @@
-"""Table 2 on the paper's own face images: the rows HD and RP at t = 50, by the estimator."""
+"""Table 2 on the paper's own face images: the rows HD and RP, and the paper's k-means."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ import scipy.io
 from numpy.typing import NDArray
 
 from projected_kmeans import ProjectedKMeans, clustering_accuracy, normalized_inertia
+from projected_kmeans.paper.data_sets import find_faces
+from projected_kmeans.paper.experiments.table2 import cluster_faces, cluster_projected
 
 Faces = tuple[NDArray[np.float64], NDArray[Any]]
 
@@ -69,3 +71,22 @@ def test_random_projections(faces: Faces) -> None:
         accuracies.append(clustering_accuracy(people, model.labels_))
     assert 0.0232 <= np.median(shares) <= 0.0238
     assert 0.57 <= np.median(accuracies) <= 0.61
+
+
+def test_well_separated_people_are_found(tmp_path: Path, images: dict[str, Any]) -> None:
+    """On images that differ little within a person, both protocols find all people."""
+    path = tmp_path / "faces.mat"
+    scipy.io.savemat(path, images)
+    faces = find_faces(str(path))
+    assert cluster_faces(faces, faces.rows).accuracy == 1
+    score = cluster_projected(faces, 60, key=0)
+    assert score.accuracy == 1
+    assert score.reduce_seconds > 0
+
+
+def test_the_papers_row(find_data: Callable[[str], Path]) -> None:
+    """All dimensions of the paper's images give its F, and P without its misprint."""
+    faces = find_faces(str(find_data("ORL_64x64.mat")))
+    score = cluster_faces(faces, faces.rows)
+    assert round(score.normalized_inertia, 4) == 0.0220
+    assert score.accuracy == 0.6225
