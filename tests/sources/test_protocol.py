@@ -20,22 +20,54 @@ from tests.support.row_cases import CONTAINERS, FILES, Case
 from tests.support.row_files import NAMES, ROWS
 
 CASES = FILES | CONTAINERS
+# Mapped, loaded, joined, decoded forwards, parsed by another process, and parsed as text.
+REPRESENTATIVES = (
+    "npy Fortran",
+    "npz sparse",
+    "folder of csv",
+    "parquet",
+    "hdf5 compressed",
+    "svmlight from 1",
+)
 
 
-@pytest.fixture(scope="module", params=list(CASES))
+@pytest.mark.parametrize("name", CASES)
+def test_promises_of_every_source(name: str, tmp_path: Path) -> None:
+    """Each case is known after opening, and its rows are the same in every way to read them."""
+    case = CASES[name]
+    with case.open(tmp_path) as source:
+        assert source.shape == case.rows.shape
+        assert source.feature_names == (NAMES if case.names else source.feature_names)
+        case.check_range(source, 0, len(case.rows))
+        case.check_walks(source)
+        case.check_threads(source)
+        for start, stop in ((-1, 3), (4, 2), (0, len(case.rows) + 1)):
+            with pytest.raises(ValueError, match=f"rows {start}:{stop} are not within"):
+                source.read(start, stop)
+        check_pickles(case, source, is_file=name in FILES or "map" in name.lower())
+
+
+def check_pickles(case: Case, source: RowSource, *, is_file: bool) -> None:
+    """Assert that unpickled copies read the same, also after a close; a file's has no rows."""
+    pickled = pickle.dumps(source)
+    copy = pickle.loads(pickled)
+    case.check_range(copy, 3, len(case.rows) - 3)
+    assert copy.identity() == source.identity()
+    again = pickle.loads(pickle.dumps(copy))
+    copy.close()  # its reading process serves the next copy
+    again.close()
+    case.check_range(again, 0, 7)
+    again.close()
+    labels = 0 if source.labels is None else source.labels.nbytes
+    assert not is_file or len(pickled) - labels < 8000
+
+
+@pytest.fixture(scope="module", params=REPRESENTATIVES)
 def opened(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Any:
-    """Return a case and its source, made once for all tests of a case."""
+    """Return a case and its source, made once for all ranges of a case."""
     case = CASES[request.param]
     with case.open(tmp_path_factory.mktemp("rows")) as source:
         yield case, source
-
-
-def test_what_is_known_after_opening(opened: tuple[Case, RowSource]) -> None:
-    """Shape, type, kind and names are known before a row is read."""
-    case, source = opened
-    assert source.shape == case.rows.shape
-    assert source.feature_names == (NAMES if case.names else source.feature_names)
-    case.check_range(source, 0, len(case.rows))
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=15)
@@ -45,48 +77,6 @@ def test_any_range(opened: tuple[Case, RowSource], ends: tuple[float, float]) ->
     case, source = opened
     start, stop = sorted(round(end * len(case.rows)) for end in ends)
     case.check_range(source, start, stop)
-
-
-def test_neighbouring_ranges(opened: tuple[Case, RowSource]) -> None:
-    """A walk over blocks gives every row once, forwards and backwards."""
-    case, source = opened
-    case.check_walks(source)
-
-
-def test_several_threads_read_at_once(opened: tuple[Case, RowSource]) -> None:
-    """Ranges that are read on eight threads at once have their rows."""
-    case, source = opened
-    case.check_threads(source)
-
-
-def test_a_pickled_copy_reads_the_same(opened: tuple[Case, RowSource]) -> None:
-    """An unpickled copy reads the same rows and has the same identity, also after a close."""
-    case, source = opened
-    copy = pickle.loads(pickle.dumps(source))
-    case.check_range(copy, 3, len(case.rows) - 3)
-    assert copy.identity() == source.identity()
-    again = pickle.loads(pickle.dumps(copy))
-    copy.close()  # its reading process serves the next copy
-    again.close()
-    case.check_range(again, 0, 7)
-
-
-@pytest.mark.parametrize("name", [*FILES, "memory map", "Fortran map", "part of a map"])
-def test_a_pickle_of_a_file_has_no_rows(name: str, tmp_path: Path) -> None:
-    """The pickle says where the rows are: it has less than 8,000 bytes besides labels."""
-    source = CASES[name].open(tmp_path)
-    source.read(0, 5)
-    labels = 0 if source.labels is None else source.labels.nbytes
-    assert len(pickle.dumps(source)) - labels < 8000
-
-
-def test_ranges_outside_are_refused(opened: tuple[Case, RowSource]) -> None:
-    """A range that is not within the rows is named."""
-    case, source = opened
-    n_rows = len(case.rows)
-    for start, stop in ((-1, 3), (4, 2), (0, n_rows + 1)):
-        with pytest.raises(ValueError, match=f"rows {start}:{stop} are not within"):
-            source.read(start, stop)
 
 
 # --- sources of the user's own ------------------------------------------------------------------
