@@ -13,6 +13,7 @@ import pytest
 import scipy.sparse
 
 from projected_kmeans.optional_packages import MissingExtra
+from projected_kmeans.sources import file_rows
 from projected_kmeans.sources.array_source import as_row_source
 from projected_kmeans.sources.file_rows import FileRows, JoinedRows, LazyHandle, explain_errors
 from projected_kmeans.sources.formats.npy import MappedRows, find_array
@@ -99,13 +100,14 @@ class WatchedFile(FileRows):
         super().close()
 
 
-def test_folders_keep_few_files_open(tmp_path: Path) -> None:
+def test_folders_keep_few_files_open(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever is read, only two files stay open; the least recently read one is closed."""
     closed: list[str] = []
     for number in range(6):
         np.save(tmp_path / f"{number}.npy", SINGLES[number * 10 : number * 10 + 10])
     sources = [WatchedFile(tmp_path / f"{number}.npy", closed) for number in range(6)]
-    source = JoinedRows(sources, n_open=2)
+    monkeypatch.setattr(file_rows, "N_OPEN", 2)
+    source = JoinedRows(sources)
     for number in (0, 1, 2, 3, 2, 4, 0):
         rows = source.read(number * 10, number * 10 + 5)
         np.testing.assert_array_equal(rows, SINGLES[number * 10 : number * 10 + 5])

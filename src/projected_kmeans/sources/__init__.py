@@ -22,7 +22,7 @@ format_table     `FORMATS`, the table of all formats, and which files a path sta
 open_rows        `open_rows`, `read_matrix` and `read_labels`: from a path to rows or labels
 side_columns     named columns that are not features: ids, weights and true labels
 array_source     `ArrayRows`, the source of an array or sparse matrix; `as_row_source`
-table_source     `TableRows`, the source of a pandas, polars or pyarrow table
+table_source     `TableRows`, the sources of pandas, polars and pyarrow tables
 read_ahead       blocks of a source, the next ones read while the caller works on one
 isolated_source  files that another process reads: rows, labels and named columns
 reader_process   that process: how it is started, asked and limited, and how its end is told

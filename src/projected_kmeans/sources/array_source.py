@@ -13,8 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from projected_kmeans.sources.formats.npy import MappedArray
-from projected_kmeans.sources.mapped_files import check_file, watch
+from projected_kmeans.sources.mapped_files import MappedArray, check_file, watch
 from projected_kmeans.sources.protocol import (
     Rows,
     RowSource,
@@ -31,7 +30,7 @@ from projected_kmeans.sources.row_layout import (
     plain_rows,
     to_csr,
 )
-from projected_kmeans.sources.table_source import TABLES, TableRows, package_of
+from projected_kmeans.sources.table_source import TABLES, package_of
 
 # A fingerprint looks at 4 MB of an array, in 64 pieces that are spread evenly over it.
 SAMPLE_BYTES = 2**22
@@ -109,7 +108,7 @@ def as_row_source(data: Any) -> RowSource:
         check_sparse(data, "X")
         return ArrayRows(to_csr(data))
     if package_of(data) in TABLES:
-        return TableRows(data)
+        return TABLES[package_of(data)](data)
     if is_row_source(data):
         return data
     return ArrayRows(np.asarray(data))

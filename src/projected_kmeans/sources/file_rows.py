@@ -184,12 +184,11 @@ class JoinedRows(SourceDefaults):
     rows are read in a type that holds all of them.
     """
 
-    def __init__(self, sources: Sequence[FileRows], n_open: int = N_OPEN) -> None:
+    def __init__(self, sources: Sequence[FileRows]) -> None:
         _check_alike(sources)
         self.sources = tuple(sources)
         self.files = tuple(file for source in sources for file in source.files)
         self.format = sources[0].format
-        self._n_open = n_open
         self._open: OrderedDict[int, FileRows] = OrderedDict()
         self._lock = threading.Lock()
         self._starts = np.cumsum([0, *(source.shape[0] for source in sources)])
@@ -235,11 +234,11 @@ class JoinedRows(SourceDefaults):
         with self._lock:
             self._open[index] = self.sources[index]
             self._open.move_to_end(index)
-            if len(self._open) > self._n_open:
+            if len(self._open) > N_OPEN:
                 self._open.popitem(last=False)[1].close()
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return JoinedRows, (self.sources, self._n_open)
+        return JoinedRows, (self.sources,)
 
 
 def _add_file(digest: Any, file: Path) -> None:

@@ -19,7 +19,7 @@ import scipy
 from numpy.typing import NDArray
 
 from projected_kmeans.messages import one_line
-from projected_kmeans.sources.file_format import Choice
+from projected_kmeans.sources.file_format import Choice, NamedColumns
 from projected_kmeans.sources.file_rows import LazyHandle
 from projected_kmeans.sources.protocol import Rows, SourceDefaults, UnreadableFile, check_range
 from projected_kmeans.sources.reader_messages import Message
@@ -139,30 +139,27 @@ def read_isolated_labels(path: Path, format: str) -> NDArray[Any]:
     return answer.arrays[0]
 
 
-def list_isolated_names(path: Path, format: str) -> list[str]:
-    """Return the names of the columns of a file of an isolated format."""
-    process, answer = _ask_about(path, {"do": "names", "format": format})
-    keep_process(process)
-    return list(answer.document["names"])
+def isolated_columns(format: str) -> NamedColumns:
+    """Return how another process reads the named columns of an isolated format."""
 
+    def names(path: Path) -> list[str]:
+        process, answer = _ask_about(path, {"do": "names", "format": format})
+        keep_process(process)
+        return list(answer.document["names"])
 
-def find_isolated_type(path: Path, format: str, name: str) -> Any:
-    """Return the type that a column has in Arrow."""
-    return _open_column(path, format, name)[2]
+    def walk(path: Path, name: str) -> Iterator[Any]:
+        process, number, _ = _open_column(path, format, name)
+        size = path.stat().st_size
+        while True:
+            request = {"do": "cells", "column": number, "format": format}
+            with _named_as_given(path):
+                answer = process.ask(request, str(path), size)
+            if not answer.document["n_cells"]:
+                break
+            yield from _unpack(answer.arrays[0]).to_pylist()
+        keep_process(process)
 
-
-def walk_isolated_column(path: Path, format: str, name: str) -> Iterator[Any]:
-    """Yield the cells of a column, from the first row to the last."""
-    process, number, _ = _open_column(path, format, name)
-    size = path.stat().st_size
-    while True:
-        request = {"do": "cells", "column": number, "format": format}
-        with _named_as_given(path):
-            answer = process.ask(request, str(path), size)
-        if not answer.document["n_cells"]:
-            break
-        yield from _unpack(answer.arrays[0]).to_pylist()
-    keep_process(process)
+    return NamedColumns(names, walk, lambda path, name: _open_column(path, format, name)[2])
 
 
 def _open_column(path: Path, format: str, name: str) -> tuple[ReaderProcess, int, Any]:

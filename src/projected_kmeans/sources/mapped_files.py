@@ -70,6 +70,37 @@ def watch(array: Given) -> Given:
     return array
 
 
+@dataclass(frozen=True)
+class MappedArray:
+    """Where in a file an array lies; it is pickled in place of the array."""
+
+    path: Path
+    dtype: np.dtype[Any]
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+    offset: int
+
+    def open(self) -> NDArray[Any]:
+        """Return the array as a read-only view of the file; raise if the file is too short."""
+        if self.dtype.hasobject or any(extent < 0 for extent in self.shape):
+            raise ValueError(f"its header says shape {self.shape} of type {self.dtype}")
+        content = map_file(self.path)
+        extents = zip(self.shape, self.strides, strict=True)
+        last = sum((extent - 1) * stride for extent, stride in extents) + self.dtype.itemsize
+        if 0 not in self.shape and self.offset + last > len(content):
+            raise ValueError(
+                f"it has {len(content)} bytes where its header says {self.offset + last}"
+            )
+        return np.ndarray(self.shape, self.dtype, content, self.offset, self.strides)
+
+    def load(self) -> NDArray[Any]:
+        """Return a copy of the array in memory."""
+        mapped = self.open()
+        copy = mapped.copy()
+        check_file(mapped)
+        return copy
+
+
 def mapping_of(rows: Any) -> int:
     """Return the number of the watched mapping in which rows lie, or 0 if they lie in none."""
     if not _watched:

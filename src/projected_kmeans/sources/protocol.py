@@ -6,7 +6,7 @@ import inspect
 import os
 from collections.abc import Sequence
 from types import TracebackType
-from typing import Any, Protocol, Self, TypeAlias, TypeGuard, runtime_checkable
+from typing import Any, Protocol, Self, TypeAlias, TypeGuard
 
 import numpy as np
 import scipy
@@ -14,7 +14,9 @@ from numpy.typing import NDArray
 
 from projected_kmeans.messages import one_line
 
-# What a row source has beside `read` and `identity`.
+# The methods that tell a row source from arrays, tables, lists and open files, and what it has
+# beside them.
+METHODS = ("read", "identity")
 MEMBERS = (
     *("shape", "dtype", "sparse", "forward_only", "feature_names", "labels"),
     *("row_ids", "image_shape", "close"),
@@ -131,15 +133,6 @@ class SourceDefaults:
         self.close()
 
 
-@runtime_checkable
-class _ReadsRanges(Protocol):
-    """The two methods that tell a row source from arrays, tables, lists and open files."""
-
-    def read(self, start: int, stop: int) -> Rows: ...
-
-    def identity(self) -> str: ...
-
-
 def is_row_source(data: Any) -> TypeGuard[RowSource]:
     """Return whether data is a row source rather than an array, a table or a list.
 
@@ -148,7 +141,7 @@ def is_row_source(data: Any) -> TypeGuard[RowSource]:
     The class is asked and not the object, because a pandas table answers for its columns: one
     with columns called "read" and "identity" is still a table.
     """
-    if not issubclass(type(data), _ReadsRanges):
+    if any(inspect.getattr_static(type(data), name, MISSING) is MISSING for name in METHODS):
         return False
     for name in MEMBERS:  # looked up without calling a property, which may read a file
         if inspect.getattr_static(data, name, MISSING) is MISSING:

@@ -22,11 +22,7 @@ from projected_kmeans.sources.file_format import NamedColumns
 from projected_kmeans.sources.file_rows import explain_errors
 from projected_kmeans.sources.format_table import FORMATS, find_files
 from projected_kmeans.sources.formats.text import HOLES
-from projected_kmeans.sources.isolated_source import (
-    find_isolated_type,
-    list_isolated_names,
-    walk_isolated_column,
-)
+from projected_kmeans.sources.isolated_source import isolated_columns
 from projected_kmeans.sources.protocol import UnreadableFile
 from projected_kmeans.sources.reader_process import can_isolate
 
@@ -165,13 +161,9 @@ def list_column_names(path: str, format: str | None = None) -> list[str]:
 
 def _columns_of(extension: str) -> NamedColumns:
     """Return how named columns are read: by another process if native code parses the format."""
-    if not (FORMATS[extension].modules and can_isolate()):
-        return COLUMN_FORMATS[extension]
-    return NamedColumns(
-        names=lambda path: list_isolated_names(path, extension),
-        walk=lambda path, name: walk_isolated_column(path, extension, name),
-        arrow_type=lambda path, name: find_isolated_type(path, extension, name),
-    )
+    if FORMATS[extension].modules and can_isolate():
+        return isolated_columns(extension)
+    return COLUMN_FORMATS[extension]
 
 
 def leave_out(choice: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import importlib
 from collections.abc import Callable, Sequence
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,43 +30,70 @@ from projected_kmeans.sources.row_layout import plain_dtype, plain_rows
 SAMPLE_ROWS = 1000
 
 
-class Table(Protocol):
-    """A table of one package."""
+class TableRows(SourceDefaults):
+    """The row source of a table of numbers; the names of its columns are the feature names.
 
-    shape: tuple[int, int]
-    dtype: np.dtype[Any]
-    names: tuple[str, ...] | None
+    A class for each package takes rows in any layout, with NaN for missing numbers.
+    """
 
-    def read(self, start: int, stop: int) -> NDArray[Any]:
-        """Return rows in any layout; missing numbers are NaN."""
+    def __init__(
+        self,
+        data: Any,
+        shape: tuple[int, int],
+        dtype: np.dtype[Any],
+        names: tuple[str, ...] | None,
+    ) -> None:
+        self._data = data
+        self.shape = shape
+        self.dtype = plain_dtype(dtype)
+        self.feature_names = names
+        check_matrix(shape, self.dtype, "the table")
+
+    def _take(self, start: int, stop: int) -> NDArray[Any]:
+        raise NotImplementedError
+
+    def read(self, start: int, stop: int) -> Rows:
+        """Return the rows start, ..., stop - 1."""
+        check_range(start, stop, self.shape[0])
+        return plain_rows(self._take(start, stop), self.dtype)
+
+    def identity(self) -> str:
+        """Return a hash of shape, type, names and 3,000 rows at three places."""
+        digest = hashlib.sha256(repr((self.shape, self.dtype.str, self.feature_names)).encode())
+        n_rows = self.shape[0]
+        for start in (0, n_rows // 2, max(0, n_rows - SAMPLE_ROWS)):
+            rows = self._take(start, min(n_rows, start + SAMPLE_ROWS))
+            digest.update(np.ascontiguousarray(rows, dtype=self.dtype).tobytes())
+        return digest.hexdigest()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self._data,)
 
 
-class PandasTable:
-    """A pandas DataFrame of numbers."""
+class PandasRows(TableRows):
+    """The rows of a pandas DataFrame."""
 
     def __init__(self, frame: Any) -> None:
         types = importlib.import_module("pandas").api.types
         kinds = list(frame.dtypes)
-        self.names: tuple[str, ...] | None = tuple(map(str, frame.columns))
-        _check_numeric(self.names, [types.is_numeric_dtype(kind) for kind in kinds])
-        self.shape: tuple[int, int] = frame.shape
+        names = tuple(map(str, frame.columns))
+        _check_numeric(names, [types.is_numeric_dtype(kind) for kind in kinds])
         # A nullable type of pandas names the NumPy type of its values.
         plain = [kind if isinstance(kind, np.dtype) else kind.numpy_dtype for kind in kinds]
-        self.dtype = plain_dtype(np.result_type(*plain)) if plain else np.dtype(np.float64)
+        dtype = plain_dtype(np.result_type(*plain)) if plain else np.dtype(np.float64)
         nullable = [index for index, kind in enumerate(kinds) if not isinstance(kind, np.dtype)]
-        if self.dtype.kind != "f" and frame.iloc[:, nullable].isna().to_numpy().any():
-            self.dtype = np.dtype(np.float64)
-        self._frame = frame
+        if dtype.kind != "f" and frame.iloc[:, nullable].isna().to_numpy().any():
+            dtype = np.dtype(np.float64)
+        super().__init__(frame, frame.shape, dtype, names)
 
-    def read(self, start: int, stop: int) -> NDArray[Any]:
-        """Return rows in any layout; missing numbers are NaN."""
+    def _take(self, start: int, stop: int) -> NDArray[Any]:
         filled = {"na_value": np.nan} if self.dtype.kind == "f" else {}
-        rows: NDArray[Any] = self._frame.iloc[start:stop].to_numpy(dtype=self.dtype, **filled)
+        rows: NDArray[Any] = self._data.iloc[start:stop].to_numpy(dtype=self.dtype, **filled)
         return rows
 
 
-class PolarsTable:
-    """A polars DataFrame of numbers, or of one column of arrays."""
+class PolarsRows(TableRows):
+    """The rows of a polars DataFrame of numbers, or of one column of arrays."""
 
     def __init__(self, frame: Any) -> None:
         polars = importlib.import_module("polars")
@@ -76,25 +103,22 @@ class PolarsTable:
                 "by collect()"
             )
         kinds = frame.dtypes
-        self._frame = frame
-        self.names: tuple[str, ...] | None = None
         if len(kinds) == 1 and isinstance(kinds[0], polars.Array):
-            self.shape = (frame.height, int(kinds[0].size))
-            self.dtype = plain_dtype(frame.to_series().head(1).to_numpy().dtype)
+            dtype = plain_dtype(frame.to_series().head(1).to_numpy().dtype)
+            super().__init__(frame, (frame.height, int(kinds[0].size)), dtype, None)
             return
-        self.names = tuple(frame.columns)
-        _check_numeric(self.names, [kind.is_numeric() or kind == polars.Boolean for kind in kinds])
-        self.shape = (frame.height, frame.width)
+        names = tuple(frame.columns)
+        _check_numeric(names, [kind.is_numeric() or kind == polars.Boolean for kind in kinds])
         # A column with missing values becomes a column of floats.
         types = [plain_dtype(series.clear().to_numpy().dtype) for series in frame]
         if frame.null_count().sum_horizontal().sum():
             types.append(np.dtype(np.float64))
-        self.dtype = np.result_type(*types) if types else np.dtype(np.float64)
+        dtype = np.result_type(*types) if types else np.dtype(np.float64)
+        super().__init__(frame, (frame.height, frame.width), dtype, names)
 
-    def read(self, start: int, stop: int) -> NDArray[Any]:
-        """Return rows in any layout; missing numbers are NaN."""
-        part = self._frame.slice(start, stop - start)
-        if self.names is None:
+    def _take(self, start: int, stop: int) -> NDArray[Any]:
+        part = self._data.slice(start, stop - start)
+        if self.feature_names is None:
             vectors: NDArray[Any] = part.to_series().to_numpy()
             return vectors.reshape(stop - start, self.shape[1])
         rows = np.empty((stop - start, self.shape[1]), self.dtype)
@@ -103,8 +127,8 @@ class PolarsTable:
         return rows
 
 
-class ArrowTable:
-    """A pyarrow Table or RecordBatch: many columns of numbers, or one column of vectors."""
+class ArrowRows(TableRows):
+    """The rows of a pyarrow Table or RecordBatch: columns of numbers, or one column of vectors."""
 
     def __init__(self, table: Any) -> None:
         arrow = importlib.import_module("pyarrow")
@@ -122,56 +146,24 @@ class ArrowTable:
         length = self._vectors.length
         if length is None:
             length = len(table.column(0)[0]) if table.num_rows else 0
-        self.shape = (table.num_rows, length)
-        self.dtype = self._vectors.dtype
-        self.names = None if self._vectors.is_list else self._vectors.names
-        self._table = table
+        names = None if self._vectors.is_list else self._vectors.names
+        super().__init__(table, (table.num_rows, length), self._vectors.dtype, names)
 
-    def read(self, start: int, stop: int) -> NDArray[Any]:
-        """Return rows in any layout; missing numbers are NaN."""
+    def _take(self, start: int, stop: int) -> NDArray[Any]:
         rows = np.empty((stop - start, self.shape[1]), self.dtype)
         begin = 0
-        for batch in self._table.slice(start, stop - start).to_batches():
+        for batch in self._data.slice(start, stop - start).to_batches():
             end = begin + batch.num_rows
             self._vectors.fill(rows[begin:end], batch, start + begin)
             begin = end
         return rows
 
 
-TABLES: dict[str, Callable[[Any], Table]] = {
-    "pandas": PandasTable,
-    "polars": PolarsTable,
-    "pyarrow": ArrowTable,
+TABLES: dict[str, Callable[[Any], TableRows]] = {
+    "pandas": PandasRows,
+    "polars": PolarsRows,
+    "pyarrow": ArrowRows,
 }
-
-
-class TableRows(SourceDefaults):
-    """The row source of a table of numbers; the names of its columns are the feature names."""
-
-    def __init__(self, data: Any) -> None:
-        self._data = data
-        self._table = TABLES[package_of(data)](data)
-        self.shape = self._table.shape
-        self.dtype = plain_dtype(self._table.dtype)
-        self.feature_names = self._table.names
-        check_matrix(self.shape, self.dtype, "the table")
-
-    def read(self, start: int, stop: int) -> Rows:
-        """Return the rows start, ..., stop - 1."""
-        check_range(start, stop, self.shape[0])
-        return plain_rows(self._table.read(start, stop), self.dtype)
-
-    def identity(self) -> str:
-        """Return a hash of shape, type, names and 3,000 rows at three places."""
-        digest = hashlib.sha256(repr((self.shape, self.dtype.str, self.feature_names)).encode())
-        n_rows = self.shape[0]
-        for start in (0, n_rows // 2, max(0, n_rows - SAMPLE_ROWS)):
-            rows = self._table.read(start, min(n_rows, start + SAMPLE_ROWS))
-            digest.update(np.ascontiguousarray(rows, dtype=self.dtype).tobytes())
-        return digest.hexdigest()
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return TableRows, (self._data,)
 
 
 def package_of(data: Any) -> str:

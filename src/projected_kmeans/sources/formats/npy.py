@@ -9,7 +9,6 @@ from __future__ import annotations
 import io
 import itertools
 import operator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
@@ -19,7 +18,7 @@ from numpy.typing import NDArray
 
 from projected_kmeans.sources.file_format import Choice, Format, each_file
 from projected_kmeans.sources.file_rows import HandleReader, LazyHandle
-from projected_kmeans.sources.mapped_files import check_file, map_file
+from projected_kmeans.sources.mapped_files import MappedArray, check_file
 from projected_kmeans.sources.protocol import UnreadableFile, check_matrix
 
 # A longer header (64 KB) is damaged: numpy.save writes 128 bytes for a matrix.
@@ -31,37 +30,6 @@ ELEMENT_TYPES: dict[str, np.dtype[Any]] = {
     ".ivecs": np.dtype("<i4"),
 }
 LENGTH_TYPE = np.dtype("<i4")
-
-
-@dataclass(frozen=True)
-class MappedArray:
-    """Where in a file an array lies; it is pickled in place of the array."""
-
-    path: Path
-    dtype: np.dtype[Any]
-    shape: tuple[int, ...]
-    strides: tuple[int, ...]
-    offset: int
-
-    def open(self) -> NDArray[Any]:
-        """Return the array as a read-only view of the file; raise if the file is too short."""
-        if self.dtype.hasobject or any(extent < 0 for extent in self.shape):
-            raise ValueError(f"its header says shape {self.shape} of type {self.dtype}")
-        content = map_file(self.path)
-        extents = zip(self.shape, self.strides, strict=True)
-        last = sum((extent - 1) * stride for extent, stride in extents) + self.dtype.itemsize
-        if 0 not in self.shape and self.offset + last > len(content):
-            raise ValueError(
-                f"it has {len(content)} bytes where its header says {self.offset + last}"
-            )
-        return np.ndarray(self.shape, self.dtype, content, self.offset, self.strides)
-
-    def load(self) -> NDArray[Any]:
-        """Return a copy of the array in memory."""
-        mapped = self.open()
-        copy = mapped.copy()
-        check_file(mapped)
-        return copy
 
 
 class MappedRows(HandleReader):

@@ -16,7 +16,8 @@ import scipy
 from projected_kmeans.sources.file_format import Choice, Format, each_file
 from projected_kmeans.sources.file_rows import Reader
 from projected_kmeans.sources.formats.archives import Archive, LoadedRows, Variable
-from projected_kmeans.sources.formats.npy import MappedArray, MappedRows, read_npy_header
+from projected_kmeans.sources.formats.npy import MappedRows, read_npy_header
+from projected_kmeans.sources.mapped_files import MappedArray
 from projected_kmeans.sources.memory import check_asked
 from projected_kmeans.sources.protocol import UnreadableFile, check_matrix
 
