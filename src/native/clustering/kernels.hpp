@@ -80,12 +80,12 @@ void center_neighbours(Centers<C> centers, std::int64_t n_columns, const std::in
                        CenterLists lists, std::int64_t n_neighbours, std::int32_t *out,
                        int n_threads);
 
-// Greedy k-means++ inside every cell, each on a clock that a center advances by 1 / potential of
-// the cell, until all cells together have at least `n_centers` centers or no rows are left that
-// could become one. Rows have elements of type C. counts[cell] <- how many centers a cell has;
-// from starts[cell] on, chosen <- their rows, and times <- when they were placed, ascending.
-// Returns the sum of counts. `weights` may be null; distances are measured after multiplication by
-// `scale`; seeds[cell] fixes the draws of a cell.
+// Greedy k-means++ inside every cell. Choosing a center takes 1 / potential of its cell's time, and
+// the earliest centers of all cells win, until there are at least `n_centers` of them or no rows
+// are left that could become one. Rows have elements of type C. counts[cell] <- how many centers a
+// cell has; from starts[cell] on, chosen <- their rows, and times <- when they were placed,
+// ascending. Returns the sum of counts. `weights` may be null; distances are measured after
+// multiplication by `scale`; seeds[cell] fixes the draws of a cell.
 template <class C>
 std::int64_t race_centers(const Rows &rows, const double *weights, double scale, CellRows cells,
                           const std::uint64_t *seeds, std::int64_t n_centers, std::int64_t *counts,

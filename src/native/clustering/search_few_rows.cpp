@@ -3,9 +3,9 @@
 // Python, so that passes one by one would mostly wait.
 //
 // After Lloyd's method has ended, rows are drawn by their squared distance to their center, and for
-// each the center is found that is missed least if the row becomes a center in its place. The best
-// such swap is tried: if a few passes lead below the best inertia so far, it is kept. Otherwise the
-// best centers are taken up again.
+// each the center is found whose removal costs least if the row becomes a center in its place. The
+// best such swap is tried: if a few passes lead below the best inertia so far, it is kept.
+// Otherwise the search goes back to the best centers.
 //
 // Everything is computed in double precision by one thread. There are no bounds that would save
 // distances: on digits, with 10 clusters, they saved nothing.
