@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 from PIL import Image
 from provenance import Origin
 
-from projected_kmeans.blocks.checked_blocks import CheckedBlocks
+from projected_kmeans.blocks.column_scan import CheckedBlocks
 from projected_kmeans.blocks.stored_blocks import StoredBlocks
 from projected_kmeans.projections.map_protocol import fit_shape, sketch_rows
 from projected_kmeans.projections.maps import SignProjection

@@ -27,8 +27,7 @@ from measuring import store_results, time_together
 from provenance import Origin
 
 from projected_kmeans import ProjectedKMeans, SpectralProjection
-from projected_kmeans.blocks.checked_blocks import CheckedBlocks
-from projected_kmeans.blocks.column_scan import scan_columns
+from projected_kmeans.blocks.column_scan import CheckedBlocks, scan_columns
 from projected_kmeans.blocks.dask.blocks import DaskBlocks
 from projected_kmeans.blocks.dask.walks import Arrays
 from projected_kmeans.blocks.dask.workers import Workers

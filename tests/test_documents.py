@@ -26,6 +26,7 @@ from projected_kmeans.documents import (
     decode_json,
     from_document,
     join_arrays,
+    quote,
     read_document,
     split_arrays,
     to_document,
@@ -217,6 +218,11 @@ def test_an_array_of_any_type_is_taken() -> None:
     """A field that names no element type takes any array."""
     found = join_arrays(NDArray[Any], "array-0", {"array-0": np.arange(3)}, "the numbers")
     assert found.tolist() == [0, 1, 2]
+
+
+def test_a_long_value_is_cut() -> None:
+    """An error quotes the first 40 characters of a value."""
+    assert (quote("x"), quote(10**50)) == ("'x'", f"1{'0' * 39}...")
 
 
 # --- the shapes of arrays ------------------------------------------------------------------------

@@ -77,14 +77,6 @@ def one_blas_thread() -> Iterator[None]:
     """Keep BLAS at one thread until the last of all overlapping users has left.
 
     As a decorator it does so in each thread that calls the function.
-
-    Examples
-    --------
-    >>> from threadpoolctl import ThreadpoolController
-    >>> with one_blas_thread(), one_blas_thread():
-    ...     pools = ThreadpoolController().select(user_api="blas").info()
-    >>> {pool["num_threads"] for pool in pools} <= {1}
-    True
     """
     global _n_users
     with _lock:
@@ -112,11 +104,6 @@ def strictly(compute: Callable[[], Found]) -> Found:
     """Return what a function computes on one BLAS thread, whatever other code sets meanwhile.
 
     It is called again if other code changed the limit while it ran, which counts as a disturbance.
-
-    Examples
-    --------
-    >>> strictly(lambda: float(np.dot([1.0, 2.0], [3.0, 4.0])))
-    11.0
     """
     global _n_disturbances
     with one_blas_thread():

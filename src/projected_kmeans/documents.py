@@ -97,16 +97,6 @@ def to_document(value: Any) -> Any:
     """Return a dataclass, or what is built of them, as dicts, tuples, numbers and strings.
 
     NumPy's numbers become Python's. Arrays are refused: `split_arrays` takes them.
-
-    Examples
-    --------
-    >>> from dataclasses import dataclass
-    >>> @dataclass(frozen=True)
-    ... class Point:
-    ...     x: float
-    ...     names: tuple[str, ...] = ()
-    >>> to_document(Point(np.float64(1.5), ("a",)))
-    {'x': 1.5, 'names': ('a',)}
     """
     # msgspec leaves out fields that were absent when it decoded the value; asdict has them all.
     if is_dataclass(value) and not isinstance(value, type):
@@ -120,15 +110,6 @@ def from_document(kind: type[Value], document: Any, where: str, advice: str = "f
     The type is a dataclass, or any type that msgspec checks: tuple[X, ...], dict[str, X], X | None,
     int. Fields that the type does not have are ignored; absent ones take their default. An error
     says where the document is, and the advice.
-
-    Examples
-    --------
-    >>> from_document(tuple[float, ...], [1, 2.5], "heights")
-    (1.0, 2.5)
-    >>> from_document(int, "1", "the count")
-    Traceback (most recent call last):
-    ...
-    ValueError: the count is damaged (Expected `int`, got `str`); fit again
     """
     try:
         return msgspec.convert(document, kind)
@@ -143,13 +124,6 @@ def read_document(
     """Return a JSON file that this package wrote.
 
     Its field "format" has one of the formats, of which errors name the first.
-
-    Examples
-    --------
-    >>> read_document(Path("nowhere.json"), ["projected_kmeans model"], 1)
-    Traceback (most recent call last):
-    ...
-    ValueError: nowhere.json does not exist; name the folder that a fit wrote
     """
     wanted = next(iter(formats))
     content = _read_content(path)
@@ -180,17 +154,7 @@ class _Head:
 
 
 def decode_json(content: bytes, where: str, advice: str = "fit again") -> Any:
-    """Return what JSON holds, as dicts, lists, numbers and strings.
-
-    Examples
-    --------
-    >>> decode_json(b'{"a": [1, 2.5]}', "the list")
-    {'a': [1, 2.5]}
-    >>> decode_json(b'{"a": NaN}', "the list")
-    Traceback (most recent call last):
-    ...
-    ValueError: the list is not valid JSON (invalid character (byte 6)); fit again
-    """
+    """Return what JSON holds, as dicts, lists, numbers and strings."""
     try:
         return msgspec.json.decode(content)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
@@ -216,13 +180,7 @@ def _read_content(path: Path) -> bytes:
 
 
 def split_arrays(value: Any) -> SplitValue:
-    """Return a value as a document that names its arrays, and the arrays.
-
-    Examples
-    --------
-    >>> split_arrays({"rows": 3, "sums": np.zeros(2)})
-    SplitValue(document={'rows': 3, 'sums': 'array-0'}, arrays={'array-0': array([0., 0.])})
-    """
+    """Return a value as a document that names its arrays, and the arrays."""
     arrays: dict[str, NDArray[Any]] = {}
 
     def name_array(part: Any) -> Any:
@@ -317,12 +275,6 @@ def _quote_value(error: BaseException, document: Any) -> str:
 
 
 def quote(value: Any) -> str:
-    """Return a value of a document as Python writes it, cut if it is long.
-
-    Examples
-    --------
-    >>> quote("x"), quote(10**50)
-    ("'x'", '1000000000000000000000000000000000000000...')
-    """
+    """Return a value of a document as Python writes it, cut if it is long."""
     text = repr(value)
     return text if len(text) <= 40 else f"{text[:40]}..."

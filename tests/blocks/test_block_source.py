@@ -10,7 +10,7 @@ import scipy.sparse
 from numpy.typing import NDArray
 
 from projected_kmeans.blocks.block_source import BlockSource
-from projected_kmeans.blocks.checked_blocks import CheckedBlocks
+from projected_kmeans.blocks.column_scan import CheckedBlocks
 from projected_kmeans.blocks.memory_blocks import ArrayBlocks, PickedRows, SparseBlocks
 from projected_kmeans.blocks.stored_blocks import StoredBlocks
 from projected_kmeans.blocks.tasks import Block, Task, add, fill

@@ -2,16 +2,26 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
+import scipy.sparse
 from hypothesis import given
 from hypothesis import strategies as st
 
 from projected_kmeans import _native
-from projected_kmeans.blocks.column_scan import scan_columns
+from projected_kmeans.blocks.column_scan import CheckedBlocks, scan_columns
 from projected_kmeans.blocks.memory_blocks import ArrayBlocks
+from projected_kmeans.blocks.stored_blocks import StoredBlocks
+from projected_kmeans.blocks.tasks import Task, fill
+from projected_kmeans.blocks.unit_length import UnitRows
+from projected_kmeans.sources.array_source import as_row_source
 from tests import reference
+from tests.support.block_sources import ROWS as FEW_ROWS
+from tests.support.block_sources import here, there
 from tests.support.layouts import TYPES, draw_rows, lay_out, layouts, seeds, threads, types
+from tests.support.stored_rows import SpyRows, draw_eighths
 
 
 @given(
@@ -36,10 +46,15 @@ def test_ranges_equal_the_twin(
     np.testing.assert_array_equal(ranges.maximum, maximum)
 
 
-@pytest.mark.parametrize("dtype", TYPES)
-@pytest.mark.parametrize("n_threads", [1, 3])
-@pytest.mark.parametrize("d", [511, 1024, 1025, 2051, 4095, 4096, 8197])
-@pytest.mark.parametrize("n", [1, 2, 4, 7])
+# Every two of a number of rows, a length, a number of threads and a type occur together.
+PIECES = [
+    ((1, 2, 4, 7)[(i + j) % 4], d, (1, 3)[(i + j // 2) % 2], dtype)
+    for i, d in enumerate((511, 1024, 1025, 2051, 4095, 4096, 8197))
+    for j, dtype in enumerate(TYPES)
+]
+
+
+@pytest.mark.parametrize(("n", "d", "n_threads", "dtype"), PIECES)
 def test_pieces_of_long_rows(n: int, d: int, n_threads: int, dtype: str) -> None:
     """Ranges and norms are exact where rows are cut into pieces, and with fewer rows than threads.
 
@@ -138,3 +153,61 @@ def test_progress_counts_rows() -> None:
     seen: list[int] = []
     scan_columns(ArrayBlocks(np.zeros((10, 2)), 4), on_block=seen.append)
     assert seen == [4, 8, 10]
+
+
+# --- rows checked in their first walk -------------------------------------------------------------
+
+ROWS = draw_eighths(0, 500, 12, 3)
+
+
+def test_checked_blocks_find_ranges_on_the_way() -> None:
+    """The first whole walk finds the ranges of columns, without another walk over the rows."""
+    spy = SpyRows(ROWS)
+    checked = CheckedBlocks(StoredBlocks(spy, 64))
+    assert len(list(checked)) == len(checked) == 8
+    np.testing.assert_array_equal(checked.ranges.maximum, ROWS.max(axis=0))
+    assert spy.n_walks == 1
+    list(checked)
+    assert spy.n_walks == 2
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_checked_blocks_name_the_first_bad_entry(sparse: bool) -> None:
+    """A walk ends before a block with a bad entry, and a selection names the first of all rows."""
+    rows = ROWS.copy()
+    rows[300, 4], rows[400, 2] = np.nan, np.inf
+    source = as_row_source(scipy.sparse.csr_array(rows) if sparse else rows)
+    checked = CheckedBlocks(StoredBlocks(source, 64))
+    seen = []
+    with pytest.raises(ValueError, match="NaN at row 300, column 4"):  # noqa: PT012
+        for block in checked:
+            seen.append(block.start)
+    assert seen == [0, 64, 128, 192]
+    with pytest.raises(ValueError, match="NaN at row 300, column 4"):
+        checked.select(np.array([400, 7]))
+    np.testing.assert_array_equal(checked.take(np.array([7, 8])), rows[7:9])
+
+
+def test_a_check_goes_on_where_one_ended() -> None:
+    """With the ranges of the first rows, a check of the others finds the ranges of all rows."""
+    checked = CheckedBlocks(here())
+    checked.resume(scan_columns(ArrayBlocks(FEW_ROWS[:20])))
+    checked.walk(first=20)
+    expected = scan_columns(here())
+    np.testing.assert_array_equal(checked.ranges.minimum, expected.minimum)
+    np.testing.assert_array_equal(checked.ranges.maximum, expected.maximum)
+    assert checked.ranges.squared_norm == expected.squared_norm
+
+
+@pytest.mark.parametrize("open_source", [here, there])
+def test_wrappers_pass_tasks_on(open_source: Any) -> None:
+    """Before the tasks of a wrapped walk, rows are checked, and then divided by their lengths."""
+    checked, made = CheckedBlocks(open_source()), np.empty((50, 3))
+    unit = UnitRows(checked)
+    unit.walk(Task(lambda block, out: np.copyto(out, block.rows), (fill(made),)))
+    np.testing.assert_allclose(made, unit.select())
+    ranges = scan_columns(here())
+    assert (checked.ranges.minimum == ranges.minimum).all()
+    assert (checked.ranges.maximum == ranges.maximum).all()
+    assert checked.ranges.squared_norm == ranges.squared_norm
+    assert unit.distant == checked.distant == (open_source is there)

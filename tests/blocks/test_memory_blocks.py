@@ -12,7 +12,12 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from projected_kmeans.blocks.column_scan import scan_columns
-from projected_kmeans.blocks.memory_blocks import ArrayBlocks, SparseBlocks
+from projected_kmeans.blocks.memory_blocks import (
+    PIECE_BYTES,
+    ArrayBlocks,
+    SparseBlocks,
+    hash_arrays,
+)
 from projected_kmeans.blocks.tasks import Block
 from tests.support.layouts import lay_out
 from tests.support.sparse_rows import draw_sparse
@@ -132,3 +137,33 @@ def test_sparse_blocks_are_views_of_about_one_size() -> None:
         np.testing.assert_array_equal(block.rows.toarray(), rows[block.span].toarray())
     taken = source.take(np.array([5, 399, 5]))
     np.testing.assert_array_equal(taken, rows.toarray()[[5, 399, 5]])
+
+
+# --- hashes of arrays -----------------------------------------------------------------------------
+
+
+def test_every_entry_counts() -> None:
+    """One changed bit anywhere, also beyond the first piece, gives another hash."""
+    rows = np.zeros((PIECE_BYTES // 400, 101), np.float64)
+    assert rows.nbytes > 2 * PIECE_BYTES
+    before = hash_arrays(rows)
+    for place in ((0, 0), (len(rows) // 2, 50), (-1, -1)):
+        rows[place] = 5e-324
+        assert hash_arrays(rows) != before
+        rows[place] = 0
+    assert hash_arrays(rows) == before
+
+
+def test_shape_and_type_count() -> None:
+    """Equal bytes in another shape, of another type or in another split are other arrays."""
+    rows = np.zeros((6, 4))
+    others = [rows.reshape(4, 6), rows.view(np.int64), rows[:5]]
+    hashes = {hash_arrays(each) for each in (rows, *others)}
+    assert len({*hashes, hash_arrays(rows[:3], rows[3:])}) == 5
+
+
+def test_the_layout_does_not_count() -> None:
+    """The same entries in another order of memory have the same hash."""
+    rows = np.random.default_rng(0).normal(size=(7, 5))
+    assert hash_arrays(np.asfortranarray(rows)) == hash_arrays(rows)
+    assert hash_arrays(np.repeat(rows, 2, axis=0)[::2]) == hash_arrays(rows)

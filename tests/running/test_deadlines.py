@@ -18,3 +18,4 @@ def test_a_deadline_asks_the_monitor_too() -> None:
         deadline.check()
     assert monitor.stopped == "time"
     assert not Deadline(1e6, Monitor(None, 0).is_over).is_over
+    assert (Deadline(None).is_over, Deadline(0.0).is_over) == (False, True)

@@ -13,6 +13,7 @@ from projected_kmeans.running.interrupts import (
     Terminated,
     await_interrupt,
     catch_interrupts,
+    raise_at_interrupt,
     raise_at_termination,
 )
 
@@ -36,6 +37,12 @@ def test_what_the_function_raises_comes_out() -> None:
     with pytest.raises(KeyError, match="mine"), catch_interrupts(take):
         signal.raise_signal(signal.SIGINT)
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_a_block_may_end_at_ctrl_c_though_a_fit_would_stop_gently() -> None:
+    """Inside the outer block Ctrl-C raises, whatever an inner block would do."""
+    with pytest.raises(KeyboardInterrupt), raise_at_interrupt(), catch_interrupts(pytest.fail):
+        signal.raise_signal(signal.SIGINT)
 
 
 def test_a_handler_of_the_program_is_kept() -> None:

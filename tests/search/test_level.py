@@ -27,7 +27,7 @@ from projected_kmeans.running import checkpoint as running_checkpoint
 from projected_kmeans.running.checkpoint import Checkpoint, Run
 from projected_kmeans.running.checkpoint_folder import CheckpointFolder
 from projected_kmeans.running.monitor import Monitor
-from projected_kmeans.running.stored_values import decode_value, encode_value
+from projected_kmeans.running.part_files import Part
 from projected_kmeans.search import level as module
 from projected_kmeans.search.level import (
     MIN_FAR_PROMISE,
@@ -499,7 +499,7 @@ def make_level(kind: str) -> LevelSearch:
 
 def store(state: LevelState, level: LevelSearch) -> LevelState:
     """Return a state as it comes back from a file."""
-    return decode_value(LevelState, encode_value(copy.deepcopy(state)), level.sizes)
+    return Part.of(copy.deepcopy(state)).value(LevelState, level.sizes)
 
 
 def assert_same(found: Clustering, whole: Clustering) -> None:

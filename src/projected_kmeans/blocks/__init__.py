@@ -14,25 +14,22 @@ row_arrays
 tasks
     `Block`, `Task`, and the roles of arrays: read, update, fill, add, minimum, maximum.
 memory_blocks
-    Arrays, CSR rows, and rows picked from either, as block sources.
+    Arrays, CSR rows, and rows picked from either, as block sources; hashes by which a checkpoint
+    recognizes them.
 stored_blocks
     Row sources (files, folders, tables) as block sources: rows that need not fit in memory.
-checked_blocks
-    `CheckedBlocks`: rows checked for NaN and infinity during their first walk.
 holes
     Which rows have NaN, and the other rows as a block source, for ``on_missing="skip"``.
 unit_length
     `UnitRows`: rows divided by their lengths, for ``metric="cosine"``.
 column_scan
-    The range of every column, and the first entry that is not finite.
+    The range of every column, and the first entry that is not finite; `CheckedBlocks` looks for
+    both during the first walk over other rows.
 element_types
     The element types that kernels read, and the precision in which they compute.
-array_hashes
-    Hashes of arrays, by which a checkpoint recognizes them.
-known_columns
-    Columns of new rows by their names, in the order in which a model knows them.
 inputs
-    What the user passed as rows or weights, checked and opened as a block source.
+    What the user passed as rows or weights, checked and opened as a block source. Columns of new
+    rows are found by the names that a model knows.
 dask
     Blocks on Dask; the only package that imports dask.
 

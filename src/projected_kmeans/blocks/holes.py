@@ -24,16 +24,7 @@ STRETCH = 4096
 
 @dataclass(frozen=True)
 class Holes:
-    """Which of all rows have a hole: their indices, ascending, and the number of all rows.
-
-    Examples
-    --------
-    >>> holes = Holes(np.array([1, 2]), 5)
-    >>> holes.spread(np.array([7, 8, 9]), -1).tolist()
-    [7, -1, -1, 8, 9]
-    >>> holes.find(np.array([0, 1, 2])).tolist(), holes.renumber(np.array([0, 3, 4])).tolist()
-    ([0, 3, 4], [0, 1, 2])
-    """
+    """Which of all rows have a hole: their indices, ascending, and the number of all rows."""
 
     rows: NDArray[np.int64]
     n_rows: int
@@ -115,15 +106,7 @@ def _mark(block: Block, missing: NDArray[np.bool_]) -> None:
 
 
 class CompleteRows(LocalBlocks):
-    """The rows of another source that have no hole. Blocks with holes are copied without them.
-
-    Examples
-    --------
-    >>> from projected_kmeans.blocks.memory_blocks import open_blocks
-    >>> rows = open_blocks(np.array([[1.0], [np.nan], [3.0]]))
-    >>> CompleteRows(rows, find_holes(rows)).select().tolist()
-    [[1.0], [3.0]]
-    """
+    """The rows of another source that have no hole. Blocks with holes are copied without them."""
 
     def __init__(self, source: LocalBlocks, holes: Holes) -> None:
         self.source, self.holes = source, holes

@@ -2,26 +2,35 @@
 
 The number and the names of the columns are noted in a fit and compared later. Arrays are checked
 here except for NaN and infinity, which a walk finds. Row sources are not read, and rows on Dask are
-computed only if they have to be counted.
+computed only if they have to be counted. A model whose rows had column names takes tables and files
+in which these columns stand in another order or beside others.
 """
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import scipy.sparse
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
-from sklearn.utils.validation import _check_sample_weight, check_array, validate_data
+from sklearn.utils.validation import (
+    _check_sample_weight,
+    _get_feature_names,
+    check_array,
+    validate_data,
+)
 
 from projected_kmeans.blocks.block_source import BlockSource
 from projected_kmeans.blocks.element_types import as_native, as_native_sparse
 from projected_kmeans.blocks.holes import Holes, find_holes, leave_out
-from projected_kmeans.blocks.known_columns import take_known_columns
 from projected_kmeans.blocks.memory_blocks import open_blocks
 from projected_kmeans.blocks.stored_blocks import StoredBlocks
+from projected_kmeans.messages import suggest
 from projected_kmeans.results import Floats
+from projected_kmeans.sources.feature_columns import ChosenColumns, list_names
 from projected_kmeans.sources.mapped_files import check_file, watch
 from projected_kmeans.sources.protocol import is_row_source, refuse_path
 
@@ -30,6 +39,8 @@ if TYPE_CHECKING:
 
 # The packages that define Dask's arrays and data frames.
 DASK_PACKAGES = ("dask", "dask_expr")
+# Those whose data frames give a list of columns in square brackets; others have `select`.
+INDEXED = ("pandas", *DASK_PACKAGES)
 
 
 def is_dask(data: Any) -> bool:
@@ -72,6 +83,52 @@ def open_input(estimator: BaseEstimator, X: Any, *, reset: bool, client: Any = N
     elif hasattr(estimator, "feature_names_in_"):
         del estimator.feature_names_in_
     return found
+
+
+def take_known_columns(estimator: BaseEstimator, X: Any) -> Any:
+    """Return new rows with the columns of the fit, in its order.
+
+    Other columns are left out with a warning. A missing one raises a ValueError. Without names in
+    the fit, rows of any kind are returned as they are.
+    """
+    known = vars(estimator).get("feature_names_in_")
+    given = None if known is None else _names_of(X)
+    if known is None or given is None or list(known) == given or len(set(given)) < len(given):
+        return X
+    others = find_others([str(name) for name in known], given, "X")
+    if others:
+        warnings.warn(
+            f"X has columns that the model does not know ({list_names(others)}); they are ignored",
+            UserWarning,
+            stacklevel=4,
+        )
+    if is_row_source(X):
+        return ChosenColumns(X, [given.index(name) for name in known])
+    package = type(X).__module__.partition(".")[0]
+    return X[list(known)] if package in INDEXED else X.select(list(known))
+
+
+def find_others(known: Sequence[str], given: Sequence[str], where: str) -> list[str]:
+    """Return the given names that a model does not know; raise if one that it knows is missing."""
+    missing = [name for name in known if name not in given]
+    if missing:
+        many = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
+        advice = suggest(missing[0], given, f"it has {list_names(given)}")
+        raise ValueError(
+            f"{where} has no column {missing[0]!r}{many}, which the model was fitted to; {advice}"
+        )
+    return [name for name in given if name not in set(known)]
+
+
+def _names_of(X: Any) -> list[str] | None:
+    """Return the names of columns if all of them are text, else None."""
+    if is_row_source(X):
+        return None if X.feature_names is None else list(X.feature_names)
+    if is_dask(X):
+        names = list(getattr(X, "columns", ()))
+        return names if names and all(isinstance(name, str) for name in names) else None
+    found = _get_feature_names(X)
+    return None if found is None else [str(name) for name in found]
 
 
 class CompleteInput(NamedTuple):

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import itertools
+import zlib
 from collections.abc import Iterator
 from typing import Any
 
@@ -10,10 +12,10 @@ import numpy as np
 import scipy.sparse
 from numpy.typing import NDArray
 
-from projected_kmeans.blocks.array_hashes import hash_arrays
 from projected_kmeans.blocks.block_source import BlockSource, LocalBlocks
 from projected_kmeans.blocks.tasks import Block
 from projected_kmeans.sources.mapped_files import check_file, watch
+from projected_kmeans.thread_pool import ThreadPool
 
 # 64 MB: so large that calling a kernel costs nothing beside its work, and so small that progress
 # is reported several times a second.
@@ -21,6 +23,9 @@ BLOCK_BYTES = 64 * 2**20
 
 # Picked rows are copied block by block. Blocks of 1 MB are small beside the sketch of a fit.
 PICKED_BYTES = 2**20
+
+# Arrays are hashed in pieces of 4 MB on four threads.
+PIECE_BYTES, THREADS = 2**22, 4
 
 
 class ArrayBlocks(LocalBlocks):
@@ -127,12 +132,6 @@ class PickedRows(LocalBlocks):
     """Some dense rows of a source in memory, in the order of their indices.
 
     They are copied block by block, never all at once.
-
-    Examples
-    --------
-    >>> picked = PickedRows(ArrayBlocks(np.arange(8.0).reshape(4, 2)), np.array([3, 0, 2]))
-    >>> picked.shape, picked[1:].tolist()
-    ((3, 2), [[0.0, 1.0], [4.0, 5.0]])
     """
 
     resident = True
@@ -171,3 +170,18 @@ def open_blocks(rows: Any) -> LocalBlocks:
     if isinstance(rows, PickedRows):
         return rows
     return SparseBlocks(rows) if scipy.sparse.issparse(rows) else ArrayBlocks(rows)
+
+
+def hash_arrays(*arrays: NDArray[Any]) -> str:
+    """Return a hash of the entries, shapes and element types of some arrays."""
+    sums: list[Any] = []
+    with ThreadPool(THREADS) as pool:
+        for array in arrays:
+            step = max(1, PIECE_BYTES // max(1, array.nbytes // max(1, len(array))))
+            pieces = (array[start : start + step] for start in range(0, len(array), step))
+            sums += [array.shape, array.dtype.str, *pool.map(_checksum, pieces)]
+    return hashlib.sha256(repr(sums).encode()).hexdigest()
+
+
+def _checksum(piece: NDArray[Any]) -> int:
+    return zlib.crc32(np.ascontiguousarray(piece).reshape(-1).view(np.uint8).data)

@@ -99,13 +99,7 @@ def walk_entries(array: Any, *tasks: Task) -> None:
 
 
 def find_first_rows(labels: Any, n_clusters: int) -> NDArray[np.int64]:
-    """Return the index of the first row of each cluster; 0 for a cluster without rows.
-
-    Examples
-    --------
-    >>> find_first_rows(np.array([2, 0, 2, 0]), 4)
-    array([1, 0, 0, 0])
-    """
+    """Return the index of the first row of each cluster; 0 for a cluster without rows."""
     first = np.full(n_clusters, len(labels), dtype=np.float64)
     walk_entries(labels, Task(_find_first, (minimum(first),)))
     return np.where(first < len(labels), first, 0).astype(np.int64)
@@ -119,15 +113,7 @@ def _find_first(block: Block, first: NDArray[np.float64]) -> None:
 
 
 class ChangedEntries:
-    """Counts by its task the rows whose entries differ in two arrays; a walk may write one of them.
-
-    Examples
-    --------
-    >>> changed = ChangedEntries(np.array([1, 2]), np.array([1, 3]))
-    >>> changed.task.run(Block(0, np.empty((2, 1))))
-    >>> bool(changed), changed.find_rows()
-    (True, (array([1]), array([3])))
-    """
+    """Counts the rows whose entries differ in two arrays, one of which a walk may write."""
 
     def __init__(self, one: Any, other: Any) -> None:
         self._one, self._other = one, other

@@ -38,17 +38,6 @@ class StoredBlocks(LocalBlocks):
     Blocks have ``block_rows`` rows, by default as many as fit into ``block_bytes``; no result
     depends on it. `select` may bring ``max_selected`` bytes into memory, by default any number. The
     number of stored entries of sparse rows is estimated from 1,024 rows if there are more.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from projected_kmeans.sources.array_source import as_row_source
-    >>> blocks = StoredBlocks(as_row_source(np.arange(10).reshape(5, 2)), block_rows=3)
-    >>> [(block.start, block.rows.tolist()) for block in blocks]
-    [(0, [[0.0, 1.0], [2.0, 3.0], [4.0, 5.0]]), (3, [[6.0, 7.0], [8.0, 9.0]])]
-    >>> blocks.take(np.array([4, 0]))
-    array([[8., 9.],
-           [0., 1.]])
     """
 
     def __init__(

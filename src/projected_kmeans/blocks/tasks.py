@@ -67,15 +67,7 @@ RANKED = np.dtype([("key", np.float64), ("row", np.int64)])
 
 
 def merge_ranked(one: NDArray[Any], other: NDArray[Any], out: NDArray[Any]) -> None:
-    """Write to ``out`` the first rows of both lists, of the type `RANKED`, along the last axis.
-
-    Examples
-    --------
-    >>> one = np.array([(0.5, 3), (2.0, 1)], RANKED)
-    >>> merge_ranked(one, np.array([(0.5, 2), (9.0, 0)], RANKED), out=one)
-    >>> one.tolist()
-    [(0.5, 2), (0.5, 3)]
-    """
+    """Write to ``out`` the first rows of both lists, of the type `RANKED`, along the last axis."""
     both = np.concatenate([one, other], axis=-1)
     order = np.lexsort((both["row"], both["key"]), axis=-1)[..., : out.shape[-1]]
     out[...] = np.take_along_axis(both, order, -1)
@@ -122,15 +114,6 @@ class Task:
     It must be possible to pickle the kernel, because it may be sent to other processes: use a
     `functools.partial` of a function of a module, with the arguments that are the same for all
     blocks. It raises a ValueError where rows are bad.
-
-    Examples
-    --------
-    >>> def add_up(block, total):
-    ...     total += block.rows.sum(axis=0)
-    >>> total = np.zeros(2)
-    >>> Task(add_up, (add(total),)).run(Block(0, np.ones((3, 2))))
-    >>> total
-    array([3., 3.])
     """
 
     kernel: Callable[..., object]
@@ -149,16 +132,7 @@ class Task:
 
 
 def prepare(change: Callable[[Any], Any], tasks: Sequence[Task]) -> Task:
-    """Return some tasks as one task, which changes the rows of a block and then does them all.
-
-    Examples
-    --------
-    >>> found = np.zeros(2)
-    >>> task = Task(lambda block, out: np.copyto(out, block.rows[:, 0]), (fill(found),))
-    >>> prepare(lambda rows: 2 * rows, [task]).run(Block(0, np.array([[1.0], [3.0]])))
-    >>> found
-    array([2., 6.])
-    """
+    """Return some tasks as one task, which changes the rows of a block and then does them all."""
     kernels = tuple((task.kernel, len(task.uses)) for task in tasks)
     return Task(_Prepared(change, kernels), tuple(use for task in tasks for use in task.uses))
 

@@ -58,13 +58,6 @@ def to_unit_rows(rows: Any) -> Any:
 
     The result for a row depends on that row alone. Each row is first divided by its largest entry,
     so that no square overflows or becomes zero; squares are summed in float64.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> to_unit_rows(np.array([[3.0, 4.0], [0.0, 0.0]]))
-    array([[0.6, 0.8],
-           [0. , 0. ]])
     """
     dtype = compute_type(rows.dtype)
     if scipy.sparse.issparse(rows):

@@ -14,7 +14,7 @@ import click
 import numpy as np
 from numpy.typing import NDArray
 
-from projected_kmeans.blocks.known_columns import find_others
+from projected_kmeans.blocks.inputs import find_others
 from projected_kmeans.blocks.stored_blocks import StoredBlocks
 from projected_kmeans.commands.options import DATA_CHOICES
 from projected_kmeans.estimator.fit_folder import check_fit_file

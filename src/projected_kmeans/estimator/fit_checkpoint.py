@@ -17,8 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from projected_kmeans import _native
-from projected_kmeans.blocks.array_hashes import hash_arrays
 from projected_kmeans.blocks.block_source import BlockSource
+from projected_kmeans.blocks.memory_blocks import hash_arrays
 from projected_kmeans.certificates.certificate import Certificate
 from projected_kmeans.documents import NotNegative, Seconds, Shape, from_document
 from projected_kmeans.passes.problem import Problem

@@ -33,22 +33,12 @@ DOCUMENTS = ("result.json", "report.json")
 
 @dataclass(frozen=True)
 class ModelHead:
-    """What a model.json says about the files beside it; earlier versions wrote no hashes.
-
-    Attributes
-    ----------
-    key, inertia
-        Of the fit.
-    files : dict of str to str, or None
-        The SHA-256 of the arrays of the fit, by their names.
-    fit : str or None
-        The hash of the fit, which its other documents hold, too.
-    """
+    """What a model.json says about the files beside it; earlier versions wrote no hashes."""
 
     key: int
     inertia: float
-    files: dict[str, str] | None = None
-    fit: str | None = None
+    files: dict[str, str] | None = None  # the SHA-256 of the arrays of the fit, by their names
+    fit: str | None = None  # the hash of the fit, which its other documents hold, too
 
 
 @dataclass(frozen=True)

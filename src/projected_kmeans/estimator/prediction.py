@@ -24,8 +24,8 @@ from projected_kmeans.blocks.inputs import (
     is_dask,
     open_input,
     skip_holes,
+    take_known_columns,
 )
-from projected_kmeans.blocks.known_columns import take_known_columns
 from projected_kmeans.blocks.memory_blocks import open_blocks
 from projected_kmeans.blocks.tasks import Block
 from projected_kmeans.estimator.fitted_model import FittedModel

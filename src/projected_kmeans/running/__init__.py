@@ -12,9 +12,8 @@ interrupts          Ctrl-C as a wish to stop
 deadlines           a time limit that is checked between blocks of work
 checkpoint          `Run`: monitor and checkpoint of one run; `Checkpoint`: which values wait, when
                     they are written, how they are read
-stored_values       frozen values to parts of a checkpoint and back, by the codec of `documents`
 checkpoint_folder   a folder of named parts that one process may use at a time
-part_files          one part as a file: a document, arrays and a checksum
+part_files          `Part`: a frozen value as a document and arrays, and as a file with a checksum
 
 Promises
 --------

@@ -2,7 +2,7 @@
 
 `Run` is what all steps of a run get: its monitor and its checkpoint.
 
-It does not know what the values mean. `checkpoint_folder` knows files, `stored_values` types.
+It does not know what the values mean. `checkpoint_folder` knows files, `documents` types.
 """
 
 from __future__ import annotations
@@ -17,7 +17,6 @@ from projected_kmeans.documents import Sizes
 from projected_kmeans.running.checkpoint_folder import CheckpointFolder
 from projected_kmeans.running.monitor import Monitor
 from projected_kmeans.running.part_files import Part
-from projected_kmeans.running.stored_values import decode_value, encode_value
 
 Value = TypeVar("Value")
 
@@ -34,16 +33,6 @@ class Checkpoint:
 
     Values wait in memory until it is time to write, and are then written together. Steps need not
     ask whether there is a folder: without one, nothing is ever found and nothing is kept.
-
-    Examples
-    --------
-    >>> import pathlib, tempfile
-    >>> folder = CheckpointFolder(pathlib.Path(tempfile.mkdtemp()), {"data": "mine"})
-    >>> checkpoint = Checkpoint(folder)
-    >>> checkpoint.keep("seconds", 0.5)
-    >>> checkpoint.flush()
-    >>> checkpoint.recall("seconds", float), Checkpoint().recall("seconds", float)
-    (0.5, None)
     """
 
     def __init__(self, folder: CheckpointFolder | None = None) -> None:
@@ -79,7 +68,7 @@ class Checkpoint:
     ) -> Value | None:
         """Return the value in a part that was read; warn and return None if it cannot be used."""
         try:
-            return decode_value(kind, part, sizes)
+            return part.value(kind, sizes)
         except ValueError:
             self.refuse(name)
             return None
@@ -112,7 +101,7 @@ class Checkpoint:
     def write_now(self, name: str, value: Any, **document: Any) -> None:
         """Store a value at once, with further entries of the part's document."""
         assert self.folder is not None
-        self.folder.write(name, encode_value(value, **document))
+        self.folder.write(name, Part.of(value, **document))
 
     def flush(self) -> None:
         """Write everything that waits."""
@@ -141,13 +130,6 @@ class Run:
     """What every step of a run may ask: who watches it, and what is stored of it.
 
     By default nothing is stored.
-
-    Examples
-    --------
-    >>> run = Run()
-    >>> run.keep("answer", 42)
-    >>> run.recall("answer", int) is None  # there is no folder
-    True
     """
 
     monitor: Monitor = field(default_factory=Monitor)

@@ -38,17 +38,6 @@ class CheckpointFolder:
 
     What distinguishes the run from others, as values that JSON can hold, is stored before any other
     part, and its hash is written into every part.
-
-    Examples
-    --------
-    >>> import pathlib, tempfile
-    >>> import numpy as np
-    >>> folder = CheckpointFolder(pathlib.Path(tempfile.mkdtemp()), {"data": "mine"})
-    >>> folder.write("sums", Part({"rows": 3}, {"totals": np.array([1.0, 2.0])}))
-    >>> folder.read("sums").document, folder.read("sums").arrays["totals"]
-    ({'rows': 3}, array([1., 2.]))
-    >>> folder.read("other") is None
-    True
     """
 
     def __init__(self, folder: Path, run: Mapping[str, Any]) -> None:

@@ -18,15 +18,6 @@ class Deadline:
     """A moment, some seconds from now, after which no further block of work begins.
 
     ``is_stopped`` is called whenever the clock is read; a true answer ends the work, too.
-
-    Examples
-    --------
-    >>> Deadline(None).is_over, Deadline(0.0).is_over
-    (False, True)
-    >>> Deadline(0.0).check()
-    Traceback (most recent call last):
-    ...
-    projected_kmeans.running.deadlines.OutOfTime
     """
 
     def __init__(

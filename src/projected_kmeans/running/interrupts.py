@@ -48,16 +48,6 @@ def raise_at_termination() -> Iterator[None]:
 
     Python drops what is raised while it deletes an object, and prints a traceback of it. If a
     signal or a Ctrl-C arrives just then, it is sent again a moment later, and nothing is printed.
-
-    Examples
-    --------
-    >>> import signal
-    >>> try:
-    ...     with raise_at_termination():
-    ...         signal.raise_signal(signal.SIGTERM)
-    ... except Terminated as ended:
-    ...     print(ended.exit_code)
-    143
     """
     is_main = threading.current_thread() is threading.main_thread()
     ours = [one for one in ENDING if is_main and signal.getsignal(one) is signal.SIG_DFL]
@@ -101,15 +91,6 @@ def catch_interrupts(take: Callable[[], None]) -> Iterator[None]:
     Nothing changes outside the main thread, which alone receives signals, and in a program that
     has its own handler for Ctrl-C. Python's handler is always restored afterwards. What ``take``
     raises is raised in the main thread, between two instructions.
-
-    Examples
-    --------
-    >>> import signal
-    >>> taken = []
-    >>> with catch_interrupts(lambda: taken.append("once")):
-    ...     signal.raise_signal(signal.SIGINT)
-    >>> taken
-    ['once']
     """
     is_main = threading.current_thread() is threading.main_thread()
     if not is_main or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
@@ -129,16 +110,6 @@ def raise_at_interrupt() -> Iterator[None]:
     A fit keeps its best result so far at a Ctrl-C. Where that would be taken for the result of a
     whole fit, as in a stored measurement, the block must end instead. Nothing changes outside the
     main thread, and in a program that has its own handler for Ctrl-C.
-
-    Examples
-    --------
-    >>> import signal
-    >>> try:
-    ...     with raise_at_interrupt(), catch_interrupts(lambda: print("taken")):
-    ...         signal.raise_signal(signal.SIGINT)
-    ... except KeyboardInterrupt:
-    ...     print("raised")
-    raised
     """
 
     def end() -> None:
@@ -154,13 +125,6 @@ def await_interrupt() -> Iterator[Callable[[], None]]:
 
     A Ctrl-C that comes earlier inside the block counts, so that a command can first say how it is
     ended and then wait. A second one is raised as a KeyboardInterrupt.
-
-    Examples
-    --------
-    >>> import signal
-    >>> with await_interrupt() as wait:
-    ...     signal.raise_signal(signal.SIGINT)
-    ...     wait()
     """
     # Unlike an Event, it may be filled by a signal that arrives while its lock is held.
     pressed: queue.SimpleQueue[None] = queue.SimpleQueue()

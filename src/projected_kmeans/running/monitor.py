@@ -30,15 +30,6 @@ class Monitor:
     The fit stops if the callback returns true, or after ``time_budget`` seconds. ``verbose=0`` logs
     at level DEBUG, anything above at level INFO, to the logger "projected_kmeans". If the program
     has set up no logging that shows level INFO, anything above 0 prints lines.
-
-    Examples
-    --------
-    >>> monitor = Monitor(callback=lambda state: state.iteration == 2)
-    >>> with monitor.step("cluster", total=5):
-    ...     monitor.report(1, 10.0), monitor.report(2, 9.0)
-    (False, True)
-    >>> monitor.stopped, [state.inertia for state in monitor.trace]
-    ('callback', [10.0, 9.0])
     """
 
     def __init__(
@@ -162,12 +153,6 @@ class Plateau:
 
     The share is of the inertia before the pass, and 0 never stops. ``before`` is the inertia before
     the first pass. ``reached`` tells whether the last pass gained too little.
-
-    Examples
-    --------
-    >>> plateau = Plateau(lambda done, inertia: False, share=0.01)
-    >>> plateau(1, 100.0), plateau(2, 90.0), plateau(3, 89.9), plateau.reached
-    (False, False, True, True)
     """
 
     def __init__(self, on_pass: OnPass, share: float, before: float = math.inf) -> None:

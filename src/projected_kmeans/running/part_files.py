@@ -13,14 +13,16 @@ import os
 from dataclasses import dataclass, field
 from pathlib import Path
 from tokenize import TokenError
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, TypeVar
 
 import numpy as np
 from numpy.lib import format as npy
 from numpy.typing import NDArray
 
-from projected_kmeans.documents import quote
+from projected_kmeans.documents import Sizes, join_arrays, quote, split_arrays
 from projected_kmeans.output_files import Hashing, write_atomically
+
+Value = TypeVar("Value")
 
 FORMAT = "projected_kmeans checkpoint"
 FORMAT_VERSION = 3
@@ -48,6 +50,16 @@ class Part:
 
     document: dict[str, Any]
     arrays: dict[str, NDArray[Any]] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, value: Any, **document: Any) -> Part:
+        """Return a part that holds a frozen value, and further entries of its document."""
+        split = split_arrays(value)
+        return cls({"value": split.document, **document}, split.arrays)
+
+    def value(self, kind: type[Value], sizes: Sizes | None = None) -> Value:
+        """Return the value of a type that `of` put into the part; raise if it is no such value."""
+        return join_arrays(kind, self.document.get("value"), self.arrays, "the checkpoint", sizes)
 
 
 class DamagedPart(Exception):

@@ -41,19 +41,7 @@ def wants_lines(logger: logging.Logger, verbose: int) -> bool:
 
 
 class ProgressLines:
-    """The lines of one fit, by default on the standard error stream.
-
-    Examples
-    --------
-    >>> lines = ProgressLines(print)
-    >>> lines.follow(FitState("check", 0, 150, 150, None, 0.01))
-    >>> lines.follow(FitState("seed", 0, 3, 3, None, 0.02))
-    check    150 rows, 0.01 s
-    >>> lines.follow(FitState("cluster", 0, 4, 300, 79.5, 0.03))
-    >>> lines.follow(FitState("cluster", 1, 6, 300, 78.9, 0.04))
-    >>> lines.finish()
-    cluster  2 restarts, 10 passes, lowest inertia 78.9, 0.04 s
-    """
+    """The lines of one fit, by default on the standard error stream."""
 
     def __init__(self, write: Callable[[str], object] | None = None) -> None:
         self._write = write or (lambda line: sys.stderr.write(f"{line}\n"))

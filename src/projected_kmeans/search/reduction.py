@@ -16,8 +16,12 @@ from numpy.typing import NDArray
 from projected_kmeans import _native
 from projected_kmeans.blas_threads import one_blas_thread
 from projected_kmeans.blocks.block_source import BlockSource
-from projected_kmeans.blocks.checked_blocks import CheckedBlocks, CheckedRows
-from projected_kmeans.blocks.column_scan import ColumnRanges, scan_columns
+from projected_kmeans.blocks.column_scan import (
+    CheckedBlocks,
+    CheckedRows,
+    ColumnRanges,
+    scan_columns,
+)
 from projected_kmeans.blocks.element_types import as_native, compute_type
 from projected_kmeans.blocks.memory_blocks import ArrayBlocks
 from projected_kmeans.blocks.tasks import OnBlock

@@ -22,8 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from projected_kmeans.blocks.block_source import BlockSource
-from projected_kmeans.blocks.checked_blocks import CheckedBlocks
-from projected_kmeans.blocks.column_scan import ColumnRanges
+from projected_kmeans.blocks.column_scan import CheckedBlocks, ColumnRanges
 from projected_kmeans.blocks.memory_blocks import ArrayBlocks
 from projected_kmeans.blocks.stored_blocks import StoredBlocks, release
 from projected_kmeans.output_files import cannot_write

@@ -16,7 +16,7 @@ import dask.array as da
 import numpy as np
 import pytest
 
-from projected_kmeans.blocks.dask import arrivals
+from projected_kmeans.blocks.dask import workers
 from projected_kmeans.blocks.dask.cluster_errors import ClusterError, explain_cluster_error
 from projected_kmeans.blocks.dask.clusters import PATIENCE
 from projected_kmeans.blocks.dask.workers import Workers
@@ -73,10 +73,10 @@ def test_a_closed_client_is_one_sentence() -> None:
 
 def test_a_lost_connection_is_noticed_while_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
     """A client that loses its scheduler with no result in sight raises instead of waiting."""
-    monkeypatch.setattr(arrivals, "CHECK_SECONDS", 0.05)
+    monkeypatch.setattr(workers, "CHECK_SECONDS", 0.05)
     with open_cluster(1) as client:
         never = client.submit(lambda: 1, resources={"none": 1})
-        waiting = arrivals.arrivals(client, [never])
+        waiting = workers._arrivals(client, [never])
         client.status = "connecting"
         with pytest.raises(ClusterError, match="was lost, and with it the work"):
             next(waiting)
@@ -85,7 +85,7 @@ def test_a_lost_connection_is_noticed_while_waiting(monkeypatch: pytest.MonkeyPa
 
 def test_a_cluster_without_workers_is_waited_for_so_long(monkeypatch: pytest.MonkeyPatch) -> None:
     """If all workers leave and none comes back, a fit ends after the seconds that were set."""
-    monkeypatch.setattr(arrivals, "CHECK_SECONDS", 0.05)
+    monkeypatch.setattr(workers, "CHECK_SECONDS", 0.05)
     X = da.from_array(ROWS, chunks=(2000, -1))
     with dask.config.set({PATIENCE: 0.3}), open_cluster(1) as client:
 
@@ -135,5 +135,5 @@ def test_a_broken_pool_is_one_sentence(here: None, monkeypatch: pytest.MonkeyPat
 def test_a_closed_client_has_no_address() -> None:
     """The sentence is whole also if the client does not know its scheduler any more."""
     client = SimpleNamespace(scheduler=None)
-    told = explain_cluster_error(arrivals.CANCELLED[1](), client)
+    told = explain_cluster_error(workers.CANCELLED[1](), client)
     assert str(told).startswith("the connection to the Dask scheduler was lost, ")

@@ -11,9 +11,8 @@ walks
 block_work
     What a worker does with one block: it runs the kernels of a walk and returns their results.
 workers
-    `Workers`: who computes, a distributed cluster or one of Dask's schedulers on this machine.
-arrivals
-    Results of a cluster as they arrive, and how the loss of the cluster is noticed.
+    `Workers`: who computes, a distributed cluster or one of Dask's schedulers on this machine, and
+    how the loss of a cluster is noticed while its results arrive.
 cluster_errors
     `ClusterError`: workers or their scheduler are lost, as one sentence.
 collections

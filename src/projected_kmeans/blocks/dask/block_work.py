@@ -18,24 +18,12 @@ OpenBlock: TypeAlias = Callable[[Any, slice], Block]
 
 
 class Slot(NamedTuple):
-    """An array of a walk as workers know it: without its entries.
-
-    Attributes
-    ----------
-    role : Role
-        What kernels do with the array.
-    shape : tuple of int
-        The shape of a total; of an array with an entry for each row, the shape of one entry.
-    dtype : dtype
-        Its element type.
-    stays : bool
-        Whether parts stay on the workers (`BlockSource.new_rows`, `BlockSource.new_row_array`).
-    """
+    """An array of a walk as workers know it: without its entries."""
 
     role: Role
-    shape: tuple[int, ...]
+    shape: tuple[int, ...]  # of a total; of an array with an entry for each row, that of one entry
     dtype: np.dtype[Any]
-    stays: bool
+    stays: bool  # whether parts stay on the workers (`new_rows`, `new_row_array`)
 
     @property
     def comes_back(self) -> bool:
@@ -62,40 +50,21 @@ class Failure(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """The results of one block.
+    """The results of one block."""
 
-    Attributes
-    ----------
-    rows : list of ndarray
-        Parts of arrays with an entry for each row, which travel back.
-    kept : list of ndarray
-        Parts that stay on the worker.
-    totals : list of ndarray or Failure
-        Totals over the rows of the block; a `Failure` if the rows are bad.
-    """
-
-    rows: list[NDArray[Any]]
-    kept: list[NDArray[Any]]
-    totals: list[NDArray[Any]] | Failure
+    rows: list[NDArray[Any]]  # parts of arrays with an entry for each row, which travel back
+    kept: list[NDArray[Any]]  # parts that stay on the worker
+    totals: list[NDArray[Any]] | Failure  # over the rows of the block, unless these are bad
 
 
 @dataclass(frozen=True)
 class Work:
-    """The tasks of a walk without the entries of their arrays; sent to every worker once.
+    """The tasks of a walk without the entries of their arrays; sent to every worker once."""
 
-    Attributes
-    ----------
-    tasks : tuple
-        For each task its kernel and, for each of its arrays, the index among the slots; None if
-        the kernel gets None.
-    slots : tuple of Slot
-        The arrays, each once, even if several tasks use it.
-    open_block : callable
-        Makes a block of the rows that a worker has.
-    """
-
+    # For each task its kernel and, for each of its arrays, the index among the slots; None if the
+    # kernel gets None.
     tasks: tuple[tuple[Any, tuple[int | None, ...]], ...]
-    slots: tuple[Slot, ...]
+    slots: tuple[Slot, ...]  # the arrays, each once, even if several tasks use it
     open_block: OpenBlock
 
     def run(self, rows: Any, span: slice, sent: Sequence[Any]) -> Outcome:
@@ -146,18 +115,9 @@ def _open_part(slot: Slot, n_rows: int, sent: Iterator[Any]) -> NDArray[Any]:
 
 
 def open_entries(width: tuple[int, ...], dtype: np.dtype[Any], part: Any, span: slice) -> Block:
-    """Return the part of an array with an entry for each row as a block of entries.
+    """Return the part of an array with an entry of shape ``width`` for each row as a block.
 
-    Parameters
-    ----------
-    width : tuple of int
-        The shape of an entry.
-    dtype : dtype
-        The element type.
-    part : ndarray or Constant
-        What a worker has. An array may be of a narrower type, and at any address.
-    span : slice
-        The range of its rows.
+    The part is a `Constant`, or an array, perhaps of a narrower type and at any address.
     """
     if isinstance(part, Constant):
         return Block(span.start, np.full((span.stop - span.start, *width), part.value, dtype))

@@ -30,24 +30,8 @@ from projected_kmeans.sources.protocol import RowSource
 class DaskBlocks(BlockSource):
     """The block source of rows that Dask's workers hold or read.
 
-    Parameters
-    ----------
-    parts : sequence of Delayed or Future
-        The rows of each block. No block is empty.
-    lengths : sequence of int
-        The number of rows of each block.
-    n_columns : int
-        The number of columns.
-    dtype : dtype
-        The element type of all blocks, one of `NATIVE_TYPES`.
-    workers : Workers
-        Who computes.
-    nnz : int, optional
-        The number of stored entries of sparse rows; None for dense rows.
-    feature_names : tuple of str, optional
-        The names of the columns.
-    chunks : tuple of int, optional
-        The number of rows of each chunk of the user's Dask array. Labels get the same chunks.
+    ``parts`` are tasks or futures of the rows of each block, of which none is empty, and ``chunks``
+    the numbers of rows of the chunks of the user's Dask array. Labels get the same chunks.
     """
 
     distant = True
@@ -226,13 +210,7 @@ def _bring(rows: Any) -> Any:
 def open_source(source: RowSource, client: Any) -> DaskBlocks:
     """Return the block source of a row source whose ranges are read by the workers of a cluster.
 
-    Parameters
-    ----------
-    source : RowSource
-        The rows. What is sent to the workers is where the data is, not the data, so the workers
-        must be able to open the same files.
-    client : distributed.Client
-        The connection to the cluster.
+    They are told where the data is, and must be able to open the same files.
     """
     stored = StoredBlocks(source)
     n_rows, size = source.shape[0], max(1, int(BLOCK_BYTES // stored.row_bytes))

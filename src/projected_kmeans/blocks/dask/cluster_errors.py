@@ -25,21 +25,6 @@ def explain_cluster_error(error: BaseException, client: Any) -> BaseException:
     """Return a `ClusterError` if workers or the scheduler are lost; most other errors themselves.
 
     If a worker had too little memory, that is a `MemoryShortage`.
-
-    Parameters
-    ----------
-    error : BaseException
-        What Dask reported for a task, or raised.
-    client : distributed.Client or None
-        The connection to the cluster.
-
-    Examples
-    --------
-    >>> error = ValueError("row 3 is bad")
-    >>> explain_cluster_error(error, None) is error
-    True
-    >>> explain_cluster_error(BrokenProcessPool(), None)  # doctest: +ELLIPSIS
-    ClusterError('a process of Dask has ended while it worked, ...or smaller blocks')
     """
     if isinstance(error, BrokenProcessPool):
         return ClusterError(

@@ -45,21 +45,11 @@ ADDRESS = re.compile(r"(tcp|tls|ws|wss|ucx)://[^\s/]+:\d{1,5}")
 
 
 class TlsFiles(NamedTuple):
-    """The files of an encrypted connection, each None if it was not given.
+    """The files of an encrypted connection, each None if it was not given."""
 
-    Attributes
-    ----------
-    tls_ca : str or None
-        The certificate authority that the scheduler and the workers must be signed by.
-    tls_cert : str or None
-        The certificate that is shown to them.
-    tls_key : str or None
-        Its key; None if it is in the same file.
-    """
-
-    tls_ca: str | None = None
-    tls_cert: str | None = None
-    tls_key: str | None = None
+    tls_ca: str | None = None  # the authority that the scheduler and the workers are signed by
+    tls_cert: str | None = None  # the certificate that is shown to them
+    tls_key: str | None = None  # its key; None if it is in the same file
 
     @classmethod
     def take(cls, options: dict[str, Any]) -> TlsFiles:
@@ -107,20 +97,12 @@ def open_client(
     *,
     timeout: float = TIMEOUT,
 ) -> Iterator[Any]:
-    """Yield the client of a cluster, or None if neither parameter is given.
+    """Yield the client of a cluster, or None if neither a scheduler nor workers are given.
 
-    At the end the connection is closed, and with it a cluster that was started here.
-
-    Parameters
-    ----------
-    scheduler : str, optional
-        The address of a running scheduler, such as "tcp://scheduler:8786".
-    n_workers : int, optional
-        The number of worker processes of a new cluster on this machine; each has one thread.
-    tls : TlsFiles, optional
-        What a scheduler at a "tls://" address asks for; by default what Dask is configured with.
-    timeout : float, default=10
-        A scheduler must answer within this many seconds, and have a worker within as many again.
+    A scheduler is an address such as "tcp://scheduler:8786"; a "tls://" address asks for the files
+    of ``tls``, by default those that Dask is configured with. It must answer within ``timeout``
+    seconds, and have a worker within as many again. Otherwise a new cluster on this machine has
+    that many worker processes of one thread each, and is closed at the end.
     """
     tls = tls or TlsFiles()
     tls.check(scheduler)

@@ -28,14 +28,7 @@ def open_collection(X: Any, client: Any = None) -> DaskBlocks:
     """Return the block source of a Dask array or a Dask data frame.
 
     If the number of rows of a chunk is unknown, or chunks are sparse, all chunks are computed once
-    to count their rows and stored entries.
-
-    Parameters
-    ----------
-    X : dask.array.Array or dask.dataframe.DataFrame (n, d)
-        The rows. Several chunks of columns are joined.
-    client : distributed.Client, optional
-        The cluster that computes; by default whatever Dask would use.
+    to count their rows and stored entries. By default whatever Dask would use computes.
     """
     array, workers = as_matrix(X), Workers.find(client)
     dtype = native_type(array)
@@ -65,18 +58,8 @@ def map_rows(
 ) -> Any:
     """Return the Dask array of the results of a function for each block of rows.
 
-    It has the chunks of the rows. Nothing is computed until the result is.
-
-    Parameters
-    ----------
-    X : dask.array.Array or dask.dataframe.DataFrame (n, d)
-        The rows.
-    function : callable
-        Takes a `Block` and returns an array with one row, or one number, for each of its rows.
-    n_columns : int or None
-        The number of columns of the result; None for a vector.
-    dtype : dtype
-        The element type of the result.
+    It has the chunks of the rows, and ``n_columns`` columns; None for a vector. Nothing is computed
+    until the result is.
     """
     array = as_matrix(X)
     opened = partial(open_block, array.shape[1], native_type(array), is_sparse(array))

@@ -37,17 +37,7 @@ TOGETHER = 64
 class Arrays:
     """The arrays of some tasks in this process, each once, even if several tasks use it.
 
-    Parameters
-    ----------
-    tasks : sequence of Task
-        The tasks, in the order in which they are done.
-    open_block : callable
-        As in `Work`.
-
-    Attributes
-    ----------
-    work : Work
-        What the workers get.
+    ``work`` is what the workers get.
     """
 
     def __init__(self, tasks: Sequence[Task], open_block: OpenBlock) -> None:
@@ -131,21 +121,10 @@ def walk_there(
     workers: Workers,
     on_block: OnBlock | None = None,
 ) -> None:
-    """Do some tasks with every block, where it lies.
+    """Do some tasks with every block, given as the range of its rows and a task or future of them.
 
-    Parameters
-    ----------
-    blocks : sequence of (slice, Delayed or Future)
-        For each block the range of its rows among all rows, and the rows.
-    open_block : callable
-        Makes a `Block` of the computed rows and their range.
-    tasks : sequence of Task
-        What to do with each block, in this order. What they fill may be new rows that stay on the
-        workers.
-    workers : Workers
-        Who computes.
-    on_block : callable, optional
-        Called after each block with the number of rows done. Blocks end in any order.
+    What tasks fill may be new rows that stay on the workers. Blocks end in any order; ``on_block``
+    is called after each with the number of rows done.
     """
     arrays = Arrays(tasks, open_block)
     together = len(blocks) if workers.client is not None else TOGETHER

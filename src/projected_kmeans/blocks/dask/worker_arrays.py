@@ -25,19 +25,7 @@ class WorkerArray(RowArray):
     """An array with an entry for each row of some `DaskBlocks`, in parts for their blocks.
 
     A part is the future of a task, which Dask runs again if the worker that holds the part is lost.
-
-    Parameters
-    ----------
-    spans : sequence of slice
-        The range of the rows of each block.
-    dtype : dtype
-        The element type.
-    width : tuple of int
-        The shape of an entry.
-    fill : float or ndarray
-        What all entries are before a walk writes them.
-    workers : Workers
-        Who holds the parts; there must be a cluster.
+    There must be a cluster. Entries, of shape ``width``, are ``fill`` before a walk writes them.
     """
 
     def __init__(
@@ -126,10 +114,7 @@ class WorkerArray(RowArray):
     def as_dask_array(self, chunks: Sequence[int]) -> Any:
         """Return the entries as a Dask array, whose chunks stay on the workers.
 
-        Parameters
-        ----------
-        chunks : sequence of int
-            The rows of each chunk: those of the blocks, and 0 for chunks between them.
+        Chunks have the rows of the blocks; chunks of 0 rows may lie between them.
         """
         name, bring = f"entries-{uuid4().hex}", delayed(_bring, pure=False)
         empty = np.empty((0, *self.shape[1:]), self.dtype)
