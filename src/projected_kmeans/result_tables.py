@@ -18,16 +18,7 @@ CELL = "padding:0.15em 0.9em 0.15em 0;border:0;vertical-align:top"
 class ResultTable:
     """A table of texts.
 
-    Attributes
-    ----------
-    title : str
-        What the table is about, in one sentence.
-    heads : tuple of str
-        The heads of the columns; no head row is shown if all are empty.
-    rows : tuple of tuple of str
-        The cells. The first column is aligned to the left, the others to the right.
-    marked : int or None
-        The index of the row that is the answer.
+    The first column is aligned to the left, the others to the right.
 
     Examples
     --------
@@ -36,10 +27,10 @@ class ResultTable:
     (3, 1)
     """
 
-    title: str
-    heads: tuple[str, ...]
+    title: str  # what the table is about, in one sentence
+    heads: tuple[str, ...]  # of the columns; no head row is shown if all are empty
     rows: tuple[tuple[str, ...], ...]
-    marked: int | None = None
+    marked: int | None = None  # the index of the row that is the answer
 
     def to_html(self) -> str:
         """Return the table as HTML that needs no style sheet and no script."""

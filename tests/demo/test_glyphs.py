@@ -7,8 +7,7 @@ import re
 import numpy as np
 import pytest
 
-from projected_kmeans.demo.glyphs import CHARACTERS, draw_glyphs
-from projected_kmeans.demo.lettering import STYLES
+from projected_kmeans.demo.glyphs import CHARACTERS, STYLES, draw_glyphs
 
 
 def test_shape_and_dtype() -> None:

@@ -1,7 +1,6 @@
 """The demo: built-in data, clustered with and without projection, and compared.
 
 - ``glyphs``      draw the data: labelled images of 40 characters in 18 styles
-- ``lettering``   the styles in which characters are drawn
 - ``comparison``  cluster the images by scikit-learn's KMeans and by ProjectedKMeans, measure both
   runs alike, and write the files of the demo
 

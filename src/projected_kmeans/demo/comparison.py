@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -28,35 +28,19 @@ from projected_kmeans.reports.pictures import draw_contact_sheet, save_png
 from projected_kmeans.reports.plots import can_draw
 from projected_kmeans.results import FitState
 
-__all__ = ["DemoResult", "SystemRun", "run_demo", "write_demo"]
-
 N_CLUSTERS = len(CHARACTERS)
 Callback = Callable[[FitState], bool]
 
 
 @dataclass(frozen=True)
 class SystemRun:
-    """One clustering of the demo data.
+    """One clustering of the demo data."""
 
-    Attributes
-    ----------
-    name : str
-        The name of the system.
-    n_components : int
-        Number of dimensions in which it clustered.
-    seconds : mapping of str to float
-        The time of each step.
-    normalized_inertia : float
-        F~ in the original space.
-    accuracy : float
-        The share P of images in the cluster of their character.
-    """
-
-    name: str
-    n_components: int
-    seconds: Mapping[str, float]
-    normalized_inertia: float
-    accuracy: float
+    name: str  # of the system
+    n_components: int  # the number of dimensions in which it clustered
+    seconds: Mapping[str, float]  # of each step
+    normalized_inertia: float  # F~ in the original space
+    accuracy: float  # P, the share of images in the cluster of their character
 
     @property
     def total_seconds(self) -> float:
@@ -66,23 +50,11 @@ class SystemRun:
 
 @dataclass(frozen=True, eq=False)
 class DemoResult:
-    """The demo data, the two runs on it and the fitted model.
-
-    Attributes
-    ----------
-    glyphs : Glyphs
-        The data.
-    seed : int
-        The seed of the images and of both runs.
-    original, projected : SystemRun
-        scikit-learn's KMeans in the original space, and ProjectedKMeans.
-    model : ProjectedKMeans
-        The fitted estimator of the projected run.
-    """
+    """The demo data, the two runs on it and the fitted model of the projected one."""
 
     glyphs: Glyphs
-    seed: int
-    original: SystemRun
+    seed: int  # of the images and of both runs
+    original: SystemRun  # scikit-learn's KMeans in the original space
     projected: SystemRun
     model: ProjectedKMeans
 
@@ -102,19 +74,7 @@ def run_demo(
 ) -> DemoResult:
     """Draw images of 40 characters and cluster them twice.
 
-    Parameters
-    ----------
-    n_samples : int
-        Number of images.
-    seed : int
-        Seed of the images and of both clusterings.
-    callback : callable or None
-        Called with the state of the work, as the callback of the estimator is.
-
-    Returns
-    -------
-    DemoResult
-        Both runs, with the same measures of time and quality.
+    The callback is called with the state of the work, as that of the estimator is.
 
     Examples
     --------
@@ -145,18 +105,8 @@ def run_demo(
 def write_demo(result: DemoResult, folder: str | os.PathLike[str]) -> tuple[Path, ...]:
     """Write labels, centers, model, result, a picture of the centers, and the report.
 
-    Parameters
-    ----------
-    result : DemoResult
-        The value that `run_demo` returned.
-    folder : str or path
-        An existing folder.
-
-    Returns
-    -------
-    tuple of Path
-        The files, in the order of writing. The last one is the HTML report, unless the extra
-        ``report`` is not installed.
+    Files are returned in the order of writing. The last one is the HTML report, unless the extra
+    ``report`` is not installed.
 
     Examples
     --------
@@ -170,7 +120,7 @@ def write_demo(result: DemoResult, folder: str | os.PathLike[str]) -> tuple[Path
     document = describe_fit(
         result.model, glyphs.images, name=name, accuracy=result.projected.accuracy
     )
-    document["original"] = _describe_run(result.original)
+    document["original"] = asdict(result.original)
     document["comparison"] = {
         "speed_ratio": result.speed_ratio,
         "inertia_change": result.inertia_change,
@@ -211,16 +161,6 @@ def _run_original(glyphs: Glyphs, seed: int) -> SystemRun:
         normalized_inertia=normalized_inertia(glyphs.images, labels),
         accuracy=clustering_accuracy(glyphs.labels, labels),
     )
-
-
-def _describe_run(run: SystemRun) -> dict[str, Any]:
-    return {
-        "name": run.name,
-        "n_components": run.n_components,
-        "seconds": dict(run.seconds),
-        "normalized_inertia": run.normalized_inertia,
-        "accuracy": run.accuracy,
-    }
 
 
 def _name_clusters(labels: NDArray[Any], truth: NDArray[Any]) -> list[str]:

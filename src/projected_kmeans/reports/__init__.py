@@ -9,9 +9,7 @@ Modules, in the order in which a report is made:
 - ``pictures``: rows that are pictures: their shape, grey or coloured tiles, PNG files.
 - ``files``: ``report.json``, written and read; whether the parts of a stored report agree.
 - ``overview``: the answer of the page in a few sentences, and its most important numbers.
-- ``sentences``: the other texts of the page.
-- ``proof``: the texts and points of what a certificate proves, over time.
-- ``theorem``: what Theorem 1 of the paper promises for given sizes.
+- ``sentences``: the other texts of the page, and the points of what a certificate proves.
 - ``plots``: the plots of the page, by Bokeh.
 - ``page``: a `Report` -> one HTML page, from ``templates/``.
 - ``live_fit``: the state of a running fit, for the live page.

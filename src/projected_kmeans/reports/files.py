@@ -1,6 +1,6 @@
-"""Reports as files: ``report.json`` beside the other files of a fit, written and read.
+"""Reports as files: ``report.json`` beside the other files of a fit, written, read and checked.
 
-Knows files and formats; `documents` checks the types, and `values` says what a report holds.
+`documents` checks the types of fields, and `values` says what a report holds.
 """
 
 from __future__ import annotations
@@ -18,18 +18,11 @@ from projected_kmeans.estimator.fit_folder import (
 )
 from projected_kmeans.output_files import encode_json
 from projected_kmeans.output_group import GroupReader, read_group, replace_group
-from projected_kmeans.reports.values import ClusterFacts, FitFacts, Report, RowMap
+from projected_kmeans.reports.values import ClusterFacts, FitFacts, Report
 
 
 def save_report(report: Report, folder: str | os.PathLike[str]) -> Path:
-    """Write ``report.json`` into an existing folder, and return its path.
-
-    Parameters
-    ----------
-    report : Report
-        The report to store.
-    folder : str or path
-        The folder of the fit's other files; the folder of another fit is refused.
+    """Write ``report.json`` into the folder of the fit's other files, and return its path.
 
     Examples
     --------
@@ -39,8 +32,7 @@ def save_report(report: Report, folder: str | os.PathLike[str]) -> Path:
     >>> from projected_kmeans.reports.build import describe_report
     >>> X = np.array([[0.0, 0.0], [0.0, 1.0], [9.0, 9.0], [9.0, 8.0]])
     >>> report = describe_report(ProjectedKMeans(2, random_state=0).fit(X), X)
-    >>> file = save_report(report, tempfile.mkdtemp())
-    >>> load_report(file) == report
+    >>> load_report(save_report(report, tempfile.mkdtemp())) == report
     True
     """
     stamp = {"format": REPORT_FORMAT, "format_version": FORMAT_VERSION}
@@ -59,22 +51,8 @@ def save_report(report: Report, folder: str | os.PathLike[str]) -> Path:
 def load_report(path: str | os.PathLike[str]) -> Report:
     """Read the report of a fit, from ``report.json`` if it exists, else from ``result.json``.
 
-    Parameters
-    ----------
-    path : str or path
-        The folder that a fit wrote, or ``report.json`` or ``result.json`` in it.
-
-    Returns
-    -------
-    Report
-        With sizes and scores only, if there is no ``report.json``.
-
-    Examples
-    --------
-    >>> load_report("nowhere")
-    Traceback (most recent call last):
-    ...
-    ValueError: nowhere does not exist; name the folder that a fit wrote, or its result.json
+    The path is that of the folder or of one of these files. Without ``report.json`` the report has
+    sizes and scores only.
     """
     path = Path(path)
     if not path.exists():
@@ -101,15 +79,7 @@ def load_report(path: str | os.PathLike[str]) -> Report:
 
 
 def read_facts(document: Any, where: str = "the result") -> FitFacts:
-    """Return what ``result.json`` holds; raise a ValueError if it is damaged.
-
-    Parameters
-    ----------
-    document : mapping
-        What `describe_fit` returned, or JSON gave.
-    where : str, default="the result"
-        The name of the document in errors.
-    """
+    """Return what ``result.json`` holds; raise a ValueError that names it if it is damaged."""
     return from_document(FitFacts, document, where)
 
 
@@ -123,44 +93,31 @@ def list_clusters(facts: FitFacts) -> tuple[ClusterFacts, ...]:
 def find_contradiction(report: Report) -> str | None:
     """Return what contradicts itself in a report that was read from a file; None if nothing does.
 
-    Parameters
-    ----------
-    report : Report
-        A report whose fields have the right types and ranges.
+    `documents` checks each field by itself; a page needs more, such as the numbers of its clusters.
     """
-    n_clusters, n_rows = len(report.facts.results.cluster_sizes), report.facts.data.shape[0]
-    if [one.cluster for one in report.clusters] != list(range(n_clusters)):
-        return f"the clusters are not numbered from 0 to {n_clusters - 1}"
-    if tuple(one.rows for one in report.clusters) != report.facts.results.cluster_sizes:
+    facts, row_map = report.facts, report.row_map
+    sizes, n_rows = facts.results.cluster_sizes, facts.data.shape[0]
+    if [one.cluster for one in report.clusters] != list(range(len(sizes))):
+        return f"the clusters are not numbered from 0 to {len(sizes) - 1}"
+    if tuple(one.rows for one in report.clusters) != sizes:
         return "the rows of the clusters are not cluster_sizes"
     shown = {one.cluster for one in report.members}
     rows = {row.row for one in report.members for row in (*one.typical, *one.outlying)}
     shown |= {one.nearest for one in report.clusters if one.nearest is not None}
     rows |= {one.representative for one in report.clusters if one.representative is not None}
-    if report.row_map is not None:
-        shown |= set(report.row_map.clusters)
-        rows |= set(report.row_map.rows)
-    if max(shown, default=0) >= n_clusters:
-        return f"cluster {max(shown)} is shown, and there are {n_clusters} clusters"
+    if row_map is not None:
+        shown |= set(row_map.clusters)
+        rows |= set(row_map.rows)
+    if max(shown, default=0) >= len(sizes):
+        return f"cluster {max(shown)} is shown, and there are {len(sizes)} clusters"
     if max(rows, default=0) >= n_rows:
         return f"row {max(rows)} is shown, and there are {n_rows} rows"
-    return find_wrong_total(report.facts) or _find_gap(report, report.row_map)
-
-
-def find_wrong_total(facts: FitFacts) -> str | None:
-    """Return what is wrong with the numbers of a result as a whole; None if they agree."""
-    total, n_rows = sum(facts.results.cluster_sizes), facts.data.shape[0]
-    if total + facts.results.set_aside != n_rows:
-        return f"cluster_sizes has {total} rows in all, and the data {n_rows}"
-    return f"key {facts.key} is not below 2**64" if facts.key >= 2**64 else None
-
-
-def _find_gap(report: Report, row_map: RowMap | None) -> str | None:
-    """Return what the page shows and the report lacks."""
-    if row_map is None:
-        return None
-    if len(row_map.center_x) != len(report.clusters):
+    if sum(sizes) + facts.results.set_aside != n_rows:
+        return f"cluster_sizes has {sum(sizes)} rows in all, and the data {n_rows}"
+    if facts.key >= 2**64:
+        return f"key {facts.key} is not below 2**64"
+    if row_map is not None and len(row_map.center_x) != len(sizes):
         return "the map has not one center for each cluster"
-    if any(one.inertia is None for one in report.clusters):
+    if row_map is not None and any(one.inertia is None for one in report.clusters):
         return "the report has a map and not the inertia of each cluster"
     return None

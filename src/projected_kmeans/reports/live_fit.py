@@ -22,13 +22,6 @@ MAX_DRAWN_PASSES = 400
 class LiveFit:
     """The state of a running fit, shared between the fit and the page; safe for threads.
 
-    Parameters
-    ----------
-    name : str
-        The name of the data.
-    n_clusters : int
-        k.
-
     Examples
     --------
     >>> live = LiveFit("rows.npy", 3)
@@ -131,14 +124,7 @@ class LiveFit:
 def watch_fit(name: str, n_clusters: int, port: int = 0) -> Iterator[tuple[LiveFit, str]]:
     """Serve the live page of a fit that is about to run; yield its `LiveFit` and its address.
 
-    Parameters
-    ----------
-    name : str
-        The name of the data.
-    n_clusters : int
-        k.
-    port : int, default=0
-        The port of the server; 0 chooses a free one.
+    Port 0 chooses a free one.
     """
     load_script()  # a missing package is reported now and not after a long fit
     live = LiveFit(name, n_clusters)

@@ -23,11 +23,12 @@ from projected_kmeans.reports.plots import (
     load_script,
     mark_of,
 )
-from projected_kmeans.reports.proof import describe_proof
 from projected_kmeans.reports.sentences import (
     DASH,
     describe_origin,
+    describe_proof,
     describe_steps,
+    min_dimensions,
     write_clusters_note,
     write_curve_note,
     write_map_note,
@@ -38,7 +39,6 @@ from projected_kmeans.reports.sentences import (
     write_snippet,
     write_theorem_note,
 )
-from projected_kmeans.reports.theorem import min_dimensions
 from projected_kmeans.reports.values import ClusterFacts, Report
 
 # The most clusters in the table; more would make the file large and the page slow. The others are
@@ -61,10 +61,7 @@ POLICY = (
 def render_report(report: Report) -> str:
     """Return the report as one HTML page.
 
-    Parameters
-    ----------
-    report : Report
-        The report. All its texts are escaped, in the page and in the data of its plots.
+    All texts of the report are escaped, in the page and in the data of its plots.
     """
     clusters, facts = report.clusters, report.facts
     listed = sorted(clusters, key=lambda one: (-one.rows, one.cluster))[:MAX_LISTED_CLUSTERS]

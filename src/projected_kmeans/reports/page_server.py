@@ -14,7 +14,6 @@ import socket
 import threading
 from collections.abc import Callable, Mapping
 from http import HTTPStatus
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from projected_kmeans.messages import first_line
@@ -48,22 +47,9 @@ class PageServer:
     one that a page of another site made the browser send (its Host or Origin is not this server).
     The thread has its own event loop, so that the server also works where one runs already.
 
-    Parameters
-    ----------
-    page : callable
-        Returns the page as HTML. The three callables must be quick, because all clients wait for
-        them.
-    state : callable, optional
-        Returns the state, which the page polls, as JSON can hold it.
-    stop : callable, optional
-        Called when the stop button of the page is pressed.
-    port : int, default=0
-        The port; 0 chooses a free one.
-
-    Attributes
-    ----------
-    address : str
-        The address to open in a browser.
+    ``page`` returns the page as HTML, ``state`` what the page polls, as JSON can hold it, and
+    ``stop`` is called when the stop button of the page is pressed. All three must be quick, because
+    all clients wait for them. ``address`` is to be opened in a browser; port 0 chooses a free one.
 
     Examples
     --------
@@ -112,12 +98,7 @@ class PageServer:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *raised: object) -> None:
         self.close()
 
     async def _serve(self, listening: socket.socket, started: threading.Event) -> None:

@@ -10,9 +10,10 @@ import importlib.util
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from projected_kmeans.optional_packages import load_extra
-from projected_kmeans.reports.proof import ProvenPoint, draw_stairs, list_points
-from projected_kmeans.reports.theorem import draw_guarantee
+from projected_kmeans.reports.sentences import ProvenPoint, list_points, min_dimensions
 from projected_kmeans.reports.values import (
     CertificateFacts,
     DimensionCurve,
@@ -38,18 +39,9 @@ HIGHEST_START = 0.999
 
 
 def draw_plots(report: Report) -> dict[str, Any]:
-    """Return the plots for which a report has numbers.
+    """Return the plots for which a report has numbers, by the element of the page for each.
 
-    Parameters
-    ----------
-    report : Report
-        The report.
-
-    Returns
-    -------
-    dict
-        Maps the id of an element of the page to the item that ``Bokeh.embed.embed_item`` puts
-        there.
+    They are the items that ``Bokeh.embed.embed_item`` takes.
     """
     embed = load_extra("bokeh.embed", "report", "a report")
     figures = {}
@@ -266,3 +258,28 @@ def _draw_proof(points: Sequence[ProvenPoint], certificate: CertificateFacts | N
 def mark_of(label: int) -> str:
     """Return the shape of a cluster on the map; clusters of one colour have different shapes."""
     return MARKS[label // len(COLOURS) % len(MARKS)]
+
+
+def draw_guarantee(n_clusters: int, n_columns: int) -> tuple[list[float], list[float]]:
+    """Return dimensions t, and the multiple of the minimum inertia that Theorem 1 promises there.
+
+    With t = k / eps^2 random signs (constant 1), eps below 1/3, and a solver that finds the best
+    clustering of the sketch (gamma = 1), that is 1 + (1 + eps) gamma = 2 + eps, with probability
+    0.97. Both lists are empty if the theorem needs more dimensions than there are columns.
+    """
+    if min_dimensions(n_clusters) > n_columns:
+        return [], []
+    t = np.geomspace(min_dimensions(n_clusters), n_columns, 40)
+    return t.round(6).tolist(), (2 + np.sqrt(n_clusters / t)).tolist()
+
+
+def draw_stairs(points: Sequence[ProvenPoint], end: float) -> tuple[list[float], list[float]]:
+    """Return a staircase of seconds and percents, in which each bound holds until the next one.
+
+    Examples
+    --------
+    >>> draw_stairs([ProvenPoint(0.5, 6.0, 0.5), ProvenPoint(1.0, 9.0, 0.75)], 4.0)
+    ([0.5, 1.0, 1.0, 4.0], [50.0, 50.0, 75.0, 75.0])
+    """
+    seconds = [time for time in (*(point.seconds for point in points), end) for _ in range(2)]
+    return seconds[1:-1], [100 * point.share for point in points for _ in range(2)]

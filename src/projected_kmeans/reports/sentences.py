@@ -5,11 +5,13 @@ The page escapes them.
 
 from __future__ import annotations
 
+import math
+from decimal import ROUND_FLOOR, Context
 from typing import NamedTuple
 
+from projected_kmeans.certificates.bound_trace import thin_out
 from projected_kmeans.estimator.projected_kmeans import ProjectedKMeans
-from projected_kmeans.reports.theorem import min_dimensions
-from projected_kmeans.reports.values import FitFacts, Report
+from projected_kmeans.reports.values import CertificateFacts, FitFacts, Report
 
 # What readers call the maps.
 MAPS = {
@@ -24,8 +26,20 @@ MAPS = {
 # If the map shows at least this share of the variance, it needs no warning.
 CLEAR_SHARE = 0.9
 
+# The largest eps for which Theorem 1 holds.
+MAX_EPS = 1 / 3
+
 TIMES, DASH = "\N{MULTIPLICATION SIGN}", "\N{EN DASH}"
 RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+
+
+# Fewer bounds are not drawn.
+MIN_POINTS = 2
+
+# Rows of the table beside the plot, which is for readers who do not see the plot.
+MAX_LISTED_POINTS = 12
+
+ROUND_DOWN = Context(prec=6, rounding=ROUND_FLOOR)
 
 
 class Step(NamedTuple):
@@ -141,6 +155,11 @@ def write_curve_note(report: Report) -> str:
     )
 
 
+def min_dimensions(n_clusters: int) -> int:
+    """Return the smallest t for which Theorem 1 holds, k / eps^2 with the largest eps."""
+    return round(n_clusters / MAX_EPS**2)
+
+
 def write_theorem_note(report: Report) -> str:
     """Explain what the paper promises for these sizes."""
     k, d = len(report.clusters), report.facts.data.shape[1]
@@ -222,3 +241,86 @@ def write_seconds(value: float) -> str:
     if value >= 120:
         return f"{value / 60:.1f} min"
     return f"{value:.3g} s"
+
+
+class ProvenPoint(NamedTuple):
+    """A moment when the best bound rose: seconds, the bound, and its share of the inertia.
+
+    Examples
+    --------
+    >>> point = ProvenPoint(0.5, 7654.329, 0.9999999)
+    >>> point.write_bound(), point.write_share()
+    ('7,654.32', '99.999 %')
+    """
+
+    seconds: float
+    bound: float
+    share: float
+
+    def write_bound(self) -> str:
+        """Return the bound with six digits, rounded down so that it stays true."""
+        return write_number(float(ROUND_DOWN.create_decimal(self.bound)), 6)
+
+    def write_share(self) -> str:
+        """Return the share in percent, rounded down so that it stays true."""
+        return f"{math.floor(1e5 * self.share) / 1e3:.3f} %"
+
+
+class ProofTexts(NamedTuple):
+    """The texts of the section about the certificate; the last three are empty without a plot."""
+
+    note: str
+    caption: str
+    words: str
+    points: list[ProvenPoint]
+
+
+def list_points(report: Report) -> list[ProvenPoint]:
+    """Return the moments when the best bound rose; nothing if there is nothing to draw.
+
+    A single bound has no history: its sentence says it all.
+    """
+    certificate, inertia = report.facts.results.certificate, report.facts.results.inertia
+    if certificate is None or not inertia > 0 or len(certificate.trace) < MIN_POINTS:
+        return []
+    # A bound may exceed the inertia by the rounding error of the inertia.
+    return [
+        ProvenPoint(seconds, bound, min(1.0, bound / inertia))
+        for seconds, bound in certificate.trace
+    ]
+
+
+def describe_proof(report: Report) -> ProofTexts | None:
+    """Return the texts of the section about the certificate; None without a certificate."""
+    certificate = report.facts.results.certificate
+    if certificate is None:
+        return None
+    sentence = certificate.sentence
+    note = f"{sentence[:1].upper()}{sentence[1:]}. {_write_parts(certificate)}".strip()
+    points = list_points(report)
+    if not points:
+        return ProofTexts(note, "", "", [])
+    inertia = report.facts.results.inertia
+    caption = (
+        "The line at 100 % is the inertia of this clustering, the steps are the best bound proven "
+        "by then, and the smallest possible inertia lies in the shaded area between them."
+    )
+    first, last = points[0], points[-1]
+    words = (
+        f"the proven bound rises from {first.write_share()} of the inertia after "
+        f"{write_seconds(first.seconds)} to {last.write_share()} after "
+        f"{write_seconds(last.seconds)}; the inertia is {write_number(inertia, 6)}"
+    )
+    return ProofTexts(note, caption, words, thin_out(points, MAX_LISTED_POINTS))
+
+
+def _write_parts(certificate: CertificateFacts) -> str:
+    """Return what proving rows in parts costs; an empty text if all were proven at once."""
+    if certificate.part_rows == 0:
+        return ""
+    percent = 100 * (1 - 1 / certificate.deal_ratio)
+    return (
+        f"The rows were proven in parts of up to {certificate.part_rows:,} rows, which is faster. "
+        f"The parts alone leave {percent:.2g} % of the inertia open, which no bound of these parts "
+        "could close."
+    )

@@ -36,20 +36,15 @@ class DataFacts:
 
 @dataclass(frozen=True)
 class CertificateFacts:
-    """The certificate of a fit; the ratio is None if nothing was proven.
-
-    Attributes
-    ----------
-    sentence, ratio, certain, confidence, lower_bound, method, seconds, part_rows, deal_ratio, trace
-        As in `Certificate`. Results of earlier versions lack the last four.
-    """
+    """The certificate of a fit, field by field as in `Certificate`."""
 
     sentence: str
-    ratio: Annotated[float, Meta(ge=1, le=sys.float_info.max)] | None
+    ratio: Annotated[float, Meta(ge=1, le=sys.float_info.max)] | None  # None: nothing was proven
     certain: bool
     confidence: Share
     lower_bound: NotNegative
     method: str
+    # Results of earlier versions lack these.
     seconds: Seconds = 0.0
     part_rows: Count = 0
     deal_ratio: Annotated[float, Meta(ge=1, le=sys.float_info.max)] = 1.0
@@ -118,49 +113,23 @@ class FitFacts:
 
 @dataclass(frozen=True)
 class ClusterFacts:
-    """One cluster: its size, and the distances of its rows to its center.
+    """One cluster; what needs the rows of the fit is None without them. Sums are weighted."""
 
-    Attributes
-    ----------
-    cluster, rows : int
-        The label of the cluster, and its number of rows.
-    share : float or None
-        Its share of the weight of all rows that are in a cluster.
-    inertia : float or None
-        The (weighted) sum of squared distances of its rows to its center.
-    spread : float or None
-        The root of the (weighted) mean squared distance.
-    farthest : float or None
-        The largest distance.
-    name, picture : str or None
-        The name of the cluster, and its center as a PNG in base64.
-    summary : str or None
-        The columns or terms in which it stands out, as words.
-    representative, representative_name : int or None, str or None
-        The row nearest to its center, and the name of that row.
-    silhouette : float or None
-        The mean silhouette of its sampled rows.
-    nearest : int or None
-        The cluster whose center is nearest to its center.
-    majority, purity : str or None, float or None
-        The most frequent true label, and the share of its rows that have it.
-    """
-
-    cluster: Count
+    cluster: Count  # its label
     rows: Count
-    share: Share | None = None
-    inertia: NotNegative | None = None
-    spread: NotNegative | None = None
-    farthest: NotNegative | None = None
+    share: Share | None = None  # of the weight of all rows that are in a cluster
+    inertia: NotNegative | None = None  # the sum of squared distances of its rows to its center
+    spread: NotNegative | None = None  # the root of the mean squared distance
+    farthest: NotNegative | None = None  # the largest distance
     name: str | None = None
-    picture: str | None = None
-    summary: str | None = None
-    representative: Count | None = None
+    picture: str | None = None  # its center as a PNG in base64
+    summary: str | None = None  # the columns or terms in which it stands out, as words
+    representative: Count | None = None  # the row nearest to its center
     representative_name: str | None = None
-    silhouette: Annotated[float, Meta(ge=-1, le=1)] | None = None
-    nearest: Count | None = None
-    majority: str | None = None
-    purity: Share | None = None
+    silhouette: Annotated[float, Meta(ge=-1, le=1)] | None = None  # mean of its sampled rows
+    nearest: Count | None = None  # the cluster whose center is nearest to its center
+    majority: str | None = None  # the most frequent true label
+    purity: Share | None = None  # the share of its rows that have this label
 
 
 @dataclass(frozen=True)
@@ -203,30 +172,16 @@ class ClusterMembers:
 
 @dataclass(frozen=True)
 class RowMap:
-    """Randomly drawn rows, along the two directions in which their sketch varies most.
-
-    Attributes
-    ----------
-    rows, clusters : tuple of int
-        The indices and labels of the rows.
-    x, y : tuple of float
-        The coordinates of the rows.
-    center_x, center_y : tuple of float
-        The coordinates of the centers of all clusters, in the order of their labels.
-    kept : float
-        The share of the sketch's variance that lies along the two directions.
-    names : tuple of str
-        The names of the rows, such as those of their files; empty if rows have none.
-    """
+    """Randomly drawn rows, along the two directions in which their sketch varies most."""
 
     rows: tuple[Count, ...]
     clusters: tuple[Count, ...]
     x: tuple[Finite, ...]
     y: tuple[Finite, ...]
-    center_x: tuple[Finite, ...]
+    center_x: tuple[Finite, ...]  # of the means of all clusters, in the order of their labels
     center_y: tuple[Finite, ...]
-    kept: Share
-    names: tuple[str, ...] = ()
+    kept: Share  # of the sketch's variance, along the two directions
+    names: tuple[str, ...] = ()  # of the rows; empty if they have none
 
     def __post_init__(self) -> None:
         lengths = {len(self.rows), len(self.clusters), len(self.x), len(self.y)}
@@ -237,27 +192,13 @@ class RowMap:
 
 @dataclass(frozen=True)
 class PassLine:
-    """The passes of one restart: their numbers, and the inertia per row after each.
+    """The passes of one start, or of the search that went on with it at a later level."""
 
-    Attributes
-    ----------
-    restart : int
-        The number of the restart, from 0.
-    rows : int
-        The number of rows of each pass: all rows, or those of a subsample.
-    passes : tuple of int
-        The numbers of the passes, from 1.
-    inertia : tuple of float
-        The inertia on the sketch after each pass, divided by ``rows``.
-    won : bool
-        Whether the fit kept this run.
-    """
-
-    restart: Count
-    rows: Size
-    passes: tuple[Count, ...]
-    inertia: tuple[NotNegative, ...]
-    won: bool
+    restart: Count  # the number of the start, from 0
+    rows: Size  # of each pass: all rows, or those of a subsample
+    passes: tuple[Count, ...]  # numbers from 1
+    inertia: tuple[NotNegative, ...]  # on the sketch after each pass, divided by ``rows``
+    won: bool  # whether the fit kept this run
 
     def __post_init__(self) -> None:
         if len(self.passes) != len(self.inertia):
@@ -268,15 +209,8 @@ class PassLine:
 class DimensionCurve:
     """What fewer dimensions of the same sketch would have cost, measured on a sample of the rows.
 
-    Attributes
-    ----------
-    dimensions : tuple of int
-        Numbers t of dimensions. The first t dimensions of the sketch choose each row's center.
-    ratios : tuple of float
-        The sum of squared distances to these centers, in the original columns, divided by the same
-        sum for the labels of the fit.
-    sample_rows : int
-        The number of rows in the sample.
+    The first t dimensions of the sketch choose each row's center. A ratio is the sum of squared
+    distances to these centers, in the original columns, divided by that for the labels of the fit.
     """
 
     dimensions: tuple[Size, ...]
@@ -290,42 +224,16 @@ class DimensionCurve:
 
 @dataclass(frozen=True)
 class Report:
-    """All that the report of a fit shows. Parts that need the rows are empty without them.
-
-    Attributes
-    ----------
-    facts : FitFacts
-        Sizes, scores, seconds, plan, versions.
-    clusters : tuple of ClusterFacts
-        In the order of their labels.
-    members : tuple of ClusterMembers
-        Members of the largest clusters, largest cluster first.
-    row_map : RowMap or None
-        The map of the rows.
-    passes : tuple of PassLine
-        The inertia on the sketch after every pass.
-    original_inertia : tuple of float
-        The inertia in the original space: after lifting, then after each polish pass.
-    curve : DimensionCurve or None
-        What fewer dimensions would have cost; None without a sketch.
-    image_shape : tuple of int or None
-        Height and width of rows that are pictures, and 3 if they have colours.
-    command : str or None
-        The command that made the fit.
-    fingerprint : str or None
-        A text that differs for different rows.
-    silhouette : SilhouetteFacts or None
-        How clear the clusters are.
-    """
+    """All that the report of a fit shows. Parts that need the rows are empty without them."""
 
     facts: FitFacts
-    clusters: tuple[ClusterFacts, ...]
-    members: tuple[ClusterMembers, ...] = ()
+    clusters: tuple[ClusterFacts, ...]  # in the order of their labels
+    members: tuple[ClusterMembers, ...] = ()  # of the largest clusters, in the order of labels
     row_map: RowMap | None = None
-    passes: tuple[PassLine, ...] = ()
-    original_inertia: tuple[NotNegative, ...] = ()
-    curve: DimensionCurve | None = None
-    image_shape: tuple[Size, ...] | None = None
-    command: str | None = None
-    fingerprint: str | None = None
+    passes: tuple[PassLine, ...] = ()  # on the sketch
+    original_inertia: tuple[NotNegative, ...] = ()  # after lifting, then after each polish pass
+    curve: DimensionCurve | None = None  # None without a sketch
+    image_shape: tuple[Size, ...] | None = None  # of rows that are pictures
+    command: str | None = None  # that made the fit
+    fingerprint: str | None = None  # a text that differs for different rows
     silhouette: SilhouetteFacts | None = None
