@@ -89,5 +89,5 @@ def _load_kernels() -> Any:
 
 
 def __dir__() -> list[str]:
-    """List the public names, imported or not."""
-    return sorted({*globals(), *__all__, "__version__"})
+    """List the public names, imported or not, and no other."""
+    return sorted([*__all__, "__version__"])

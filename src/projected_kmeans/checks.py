@@ -56,12 +56,6 @@ def check_not_negative(name: str, value: Any) -> None:
         raise ValueError(f"{name}={value} is out of range; use a finite number of at least 0")
 
 
-def check_flag(name: str, value: Any) -> None:
-    """Raise if a value is neither True nor False."""
-    if not isinstance(value, bool | np.bool_):
-        raise ValueError(f"{name}={value!r} is neither True nor False; use one of these")
-
-
 def check_threads(n_threads: Any) -> None:
     """Raise unless the number of threads is None, or an integer that kernels can take.
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import math
+import time
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -18,6 +20,8 @@ from sklearn.datasets import load_digits
 from projected_kmeans import Certificate, LowerBound, ProjectedKMeans, certify
 from projected_kmeans.estimator.fit_document import describe_fit
 from projected_kmeans.estimator.model_files import load_model, save_fit
+from projected_kmeans.results import FitState
+from projected_kmeans.running import monitor
 from tests.support.commands import ROWS
 from tests.support.layouts import seeds
 from tests.support.optima import exact_inertia, exact_optimum
@@ -226,25 +230,39 @@ def test_an_estimator_certifies_its_fit() -> None:
 
 
 def test_a_certificate_without_time_says_why_nothing_is_proven() -> None:
-    """A fit whose certificate has no time is complete; its certificate names the reason."""
-    model = ProjectedKMeans(3, certificate="full", certificate_time=0, random_state=0).fit(ROWS)
-    assert model.stopped_ == "converged"
-    assert np.isinf(model.certificate_.ratio)
-    assert set(model.certificate_.skipped) == {"spectral", "neighbour", "semidefinite"}
-    assert (
-        "spectral: the time was over before the rows were centred" in model.certificate_.describe()
-    )
-    enough = ProjectedKMeans(3, certificate="full", certificate_time=1e6, random_state=0).fit(ROWS)
+    """A certificate that has no time names the reason."""
+    labels = ProjectedKMeans(3, random_state=0).fit(ROWS).labels_
+    nothing = certify(ROWS, labels, method="full", time_limit=0)
+    assert np.isinf(nothing.ratio)
+    assert set(nothing.skipped) == {"spectral", "neighbour", "semidefinite"}
+    assert "spectral: the time was over before the rows were centred" in nothing.describe()
+
+
+def test_the_time_budget_bounds_the_proof(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A proof that is cut short keeps what is proven by then, and the fit says why it ended."""
+    over = [0.0]
+    clock = SimpleNamespace(perf_counter=lambda: time.perf_counter() + over[0])
+    monkeypatch.setattr(monitor, "time", clock)
+
+    def spend(state: FitState) -> None:
+        over[0] = 1e6 if state.step == "certify" else 0.0
+
+    options = {"certificate": "full", "time_budget": 1e5, "random_state": 0}
+    short = ProjectedKMeans(3, callback=spend, **options).fit(ROWS)
+    assert short.stopped_ == "time"
+    assert any("the time was over" in why for why in short.certificate_.skipped.values())
+    over[0] = 0.0
+    enough = ProjectedKMeans(3, **options).fit(ROWS)
+    assert enough.stopped_ == "converged"
     assert enough.certificate_.ratio < 1.2
-    with pytest.raises(ValueError, match=r"certificate_time=-1 is out of range"):
-        ProjectedKMeans(3, certificate_time=-1).fit(ROWS)
+    assert enough.certificate_.lower_bound >= short.certificate_.lower_bound
 
 
 @pytest.mark.parametrize("seconds", [None, 0])
 def test_certificates_are_kept_with_the_model(tmp_path: Path, seconds: float | None) -> None:
     """A loaded model has the certificate of the fit, also if its ratio is infinite."""
-    model = ProjectedKMeans(3, certificate="auto", certificate_time=seconds, random_state=0)
-    model.fit(ROWS)
+    model = ProjectedKMeans(3, random_state=0).fit(ROWS)
+    model.certificate_ = certify(ROWS, model.labels_, time_limit=seconds)
     save_fit(model, describe_fit(model, ROWS, name="rows"), tmp_path)
     assert load_model(tmp_path).certificate_ == model.certificate_
     stored = json.loads((tmp_path / "result.json").read_text())["results"]["certificate"]

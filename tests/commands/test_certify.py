@@ -41,12 +41,14 @@ def test_fit_writes_its_certificate(call: Call, data: Path, tmp_path: Path) -> N
     assert "certificate" not in plain.out
 
 
-def test_fit_limits_the_time_of_its_certificate(call: Call, data: Path) -> None:
-    """--certificate-time 0 proves nothing, which JSON shows as a ratio of null."""
-    short = call("fit", data, "-k", 3, "--certificate", "full", "--certificate-time", 0, "--json")
-    told = json.loads(short.out)["results"]["certificate"]
+def test_the_time_of_a_proof_is_limited(call: Call, data: Path, tmp_path: Path) -> None:
+    """--time-limit 0 proves nothing, which JSON shows as a ratio of null; so does --time-budget."""
+    np.save(tmp_path / "labels.npy", TRUTH)
+    short = call("certify", data, tmp_path / "labels.npy", "--time-limit", 0, "--json")
+    told = json.loads(short.out)
     assert (told["ratio"], told["method"]) == (None, "none")
-    check_refusal(call("fit", data, "-k", 3, "--certificate-time", -1), "--certificate-time -1.0")
+    fit = call("fit", data, "-k", 3, "--certificate", "full", "--time-budget", 0, "--json")
+    assert json.loads(fit.out)["results"]["certificate"] is None
 
 
 def test_fit_takes_a_guarantee(call: Call, data: Path) -> None:
@@ -54,10 +56,9 @@ def test_fit_takes_a_guarantee(call: Call, data: Path) -> None:
     met = call("fit", data, "-k", 3, "--guarantee", "1 %")
     assert (met.code, met.err) == (0, "")
     assert "the guarantee of 1.01 is met" in met.out
-    missed = call("fit", data, "-k", 3, "--guarantee", "1.01", "--certificate-time", 0)
+    missed = call("fit", data, "-k", 3, "--guarantee", "1.01", "--time-budget", 0)
     assert missed.code == 0
-    assert "guarantee=1.01 is not met: nothing is proven, and the time was over" in missed.err
-    assert "the guarantee of 1.01 is not met, because the time was over" in missed.out
+    assert "guarantee=1.01 is not met: the fit was stopped before anything" in missed.err
     for wrong in ("-1 %", "0.5", "much", "inf"):
         check_refusal(call("fit", data, "-k", 3, "--guarantee", wrong), "--guarantee")
 

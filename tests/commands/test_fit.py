@@ -72,12 +72,15 @@ def test_fit_passes_every_option(call: Call, data: Path) -> None:
 def test_limits_of_cluster_sizes(call: Call, data: Path) -> None:
     """Clusters keep the limits that options give, and impossible ones are refused."""
     sizes = ["--min-cluster-size", 10, "--max-cluster-size", 18]
-    for options, wanted in ((["--balanced"], {15}), (sizes, set(range(10, 19)))):
+    for options, wanted in ((["--max-cluster-size", "equal"], {15}), (sizes, set(range(10, 19)))):
         run = call("fit", data, "-k", 4, *options, "--json")
         assert run.code == 0, run
         assert set(json.loads(run.out)["results"]["cluster_sizes"]) <= wanted
     check_refusal(
         call("fit", data, "-k", 4, "--max-cluster-size", 14), "--max-cluster-size 14 have no room"
+    )
+    check_refusal(
+        call("fit", data, "-k", 4, "--max-cluster-size", "even"), "neither 'equal' nor a number"
     )
 
 
@@ -136,7 +139,7 @@ def test_fit_reads_by_variable_and_format(call: Call, tmp_path: Path) -> None:
 
 def test_fit_within_a_time_budget(call: Call, data: Path) -> None:
     """A spent budget ends the fit with a result and exit code 0; the summary says why."""
-    run = call("fit", data, "-k", 3, "--time-budget", 0, "--inertia-tol", 0.01)
+    run = call("fit", data, "-k", 3, "--time-budget", 0, "--tol", 0.01)
     assert (run.code, run.err) == (0, "")
     assert "1 (time)" in run.out
     check_refusal(call("fit", data, "-k", 3, "--time-budget", -1), "--time-budget -1.0")

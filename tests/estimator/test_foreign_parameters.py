@@ -10,15 +10,15 @@ import numpy as np
 import pytest
 
 from projected_kmeans import ProjectedKMeans, as_row_source
-from projected_kmeans.estimator.foreign_parameters import REASONS
+from projected_kmeans.search.settings import OTHER_PARAMETERS
 
 ROWS = np.random.default_rng(0).normal(size=(60, 4))
 
 
-@pytest.mark.parametrize("name", REASONS)
-def test_parameters_of_sklearn_explain_themselves(name: str) -> None:
+@pytest.mark.parametrize("name", OTHER_PARAMETERS)
+def test_parameters_of_sklearn_and_of_earlier_versions_explain_themselves(name: str) -> None:
     """They are refused by name with a reason; other names are refused by Python."""
-    with pytest.raises(TypeError, match=f"^{name} is a parameter of scikit-learn's KMeans; "):
+    with pytest.raises(TypeError, match=f"^{name} is not a parameter here; (use|leave it out)"):
         ProjectedKMeans(3, **{name: 1})
     with pytest.raises(TypeError, match="unexpected keyword argument 'colour'"):
         ProjectedKMeans(3, colour=1)  # type: ignore[call-arg]

@@ -87,7 +87,6 @@ def test_the_partition_does_not_depend_on_threads_or_where_rows_lie(
     X = draw_tails(d=45)
     if options.get("projection", "svd") is None:
         options = {**options, "n_components": "auto"}
-    options = {"inertia_tol": 1e-3, **options}
     one = fit(X, n_threads=1, **options)
     assert_same_fit(fit(X, n_threads=2, **options), one)
     np.save(tmp_path / "rows.npy", X)

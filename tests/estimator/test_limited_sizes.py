@@ -36,7 +36,7 @@ def test_balanced_clusters_differ_by_one_row(n_columns: int, metric: str) -> Non
     """Sizes are even after the sketch, the lifting and the polishing; free ones are not."""
     rows = draw_uneven(n_columns)
     free = ProjectedKMeans(7, metric=metric, random_state=0).fit(rows)
-    model = ProjectedKMeans(7, metric=metric, balanced=True, random_state=0).fit(rows)
+    model = ProjectedKMeans(7, metric=metric, max_cluster_size="equal", random_state=0).fit(rows)
     assert set(sizes(model)) == {85, 86}
     assert max(sizes(free)) > 100
     assert model.inertia_ > free.inertia_
@@ -58,13 +58,13 @@ def test_inertia_is_that_of_the_labels() -> None:
 def test_kinds_of_rows_and_threads_agree(n_columns: int) -> None:
     """Rows in memory, in a source and on Dask, and other threads, give the same bits."""
     rows = draw_uneven(n_columns)
-    one = ProjectedKMeans(6, balanced=True, random_state=1, n_threads=1).fit(rows)
+    one = ProjectedKMeans(6, max_cluster_size="equal", random_state=1, n_threads=1).fit(rows)
     others: list[Any] = [as_row_source(rows), da.from_array(rows, chunks=(170, -1)), rows]
     for given in others:
-        other = ProjectedKMeans(6, balanced=True, random_state=1, n_threads=3).fit(given)
+        other = ProjectedKMeans(6, max_cluster_size="equal", random_state=1, n_threads=3).fit(given)
         np.testing.assert_array_equal(np.asarray(other.labels_), one.labels_)
         assert other.inertia_ == one.inertia_
-    sparse = ProjectedKMeans(6, balanced=True, random_state=1)
+    sparse = ProjectedKMeans(6, max_cluster_size="equal", random_state=1)
     assert sizes(sparse.fit(scipy.sparse.csr_array(np.maximum(rows, 0)))) == [100] * 6
 
 
@@ -140,7 +140,7 @@ def test_limits_in_weight() -> None:
 def test_a_fit_goes_on_from_its_checkpoint(tmp_path: Path) -> None:
     """A fit that is stopped inside the limited passes and continued gives the same bits."""
     rows = draw_uneven(300)
-    given = {"n_clusters": 6, "balanced": True, "random_state": 3}
+    given = {"n_clusters": 6, "max_cluster_size": "equal", "random_state": 3}
     whole = ProjectedKMeans(**given).fit(rows)
     n_left = [0]
 
@@ -161,7 +161,9 @@ def test_a_fit_goes_on_from_its_checkpoint(tmp_path: Path) -> None:
 
 def test_a_stopped_fit_keeps_the_limits() -> None:
     """A time budget of 0 still ends with clusters within the limits."""
-    model = ProjectedKMeans(6, balanced=True, time_budget=0, random_state=0).fit(draw_uneven())
+    model = ProjectedKMeans(6, max_cluster_size="equal", time_budget=0, random_state=0).fit(
+        draw_uneven()
+    )
     assert sizes(model) == [100] * 6
 
 
@@ -169,7 +171,9 @@ def test_a_certificate_is_about_clusters_of_any_size() -> None:
     """The bound is below the free inertia, labels stay, and a sentence says what is bounded."""
     rows = draw_uneven()[:200]
     free = ProjectedKMeans(3, random_state=0).fit(rows)
-    model = ProjectedKMeans(3, balanced=True, certificate="semidefinite", random_state=0).fit(rows)
+    model = ProjectedKMeans(
+        3, max_cluster_size="equal", certificate="semidefinite", random_state=0
+    ).fit(rows)
     assert sizes(model) == [66, 67, 67]
     proof = model.certificate_
     assert proof is not None
@@ -179,7 +183,7 @@ def test_a_certificate_is_about_clusters_of_any_size() -> None:
 
 def test_a_guarantee_keeps_the_limits() -> None:
     """Further clusterings for a guarantee keep the limits, too."""
-    model = ProjectedKMeans(3, balanced=True, guarantee=1.0001, random_state=0)
+    model = ProjectedKMeans(3, max_cluster_size="equal", guarantee=1.0001, random_state=0)
     with pytest.warns(UserWarning, match="guarantee"):
         model.fit(draw_uneven()[:200])
     assert sizes(model) == [66, 67, 67]
@@ -191,11 +195,17 @@ def test_a_guarantee_keeps_the_limits() -> None:
         ({"min_cluster_size": 201}, "n_clusters=3 with min_cluster_size=201 need more than all"),
         ({"max_cluster_size": 199}, "n_clusters=3 with max_cluster_size=199 have no room"),
         ({"max_cluster_size": -1}, "max_cluster_size=-1"),
-        ({"balanced": 2}, "balanced=2 is neither True nor False"),
-        ({"balanced": True, "min_cluster_size": 3}, "balanced=True sets both limits"),
+        (
+            {"max_cluster_size": "even"},
+            "max_cluster_size='even' is not known; use a number or 'equal'",
+        ),
+        ({"max_cluster_size": "equal", "min_cluster_size": 3}, "'equal' sets both limits"),
         ({"min_cluster_size": 9, "max_cluster_size": 8}, "min_cluster_size=9 is above"),
-        ({"balanced": True, "trim": 0.1}, "trim=0.1 goes with no limits"),
-        ({"balanced": True, "solver": "sdp"}, "solver='sdp' finds the best clusters of any size"),
+        ({"max_cluster_size": "equal", "trim": 0.1}, "trim=0.1 goes with no limits"),
+        (
+            {"max_cluster_size": "equal", "solver": "sdp"},
+            "solver='sdp' finds the best clusters of any size",
+        ),
     ],
 )
 def test_limits_that_cannot_be_used_are_refused(given: dict[str, Any], sentence: str) -> None:
@@ -210,5 +220,7 @@ def test_limits_that_cannot_be_used_are_refused(given: dict[str, Any], sentence:
 
 def test_streams_refuse_limits() -> None:
     """Rows that are not kept cannot be counted in clusters."""
-    with pytest.raises(ValueError, match="balanced need all rows, which a stream does not keep"):
-        ProjectedKMeans(3, balanced=True).partial_fit(draw_uneven())
+    with pytest.raises(
+        ValueError, match="max_cluster_size need all rows, which a stream does not keep"
+    ):
+        ProjectedKMeans(3, max_cluster_size="equal").partial_fit(draw_uneven())

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -14,6 +16,7 @@ from projected_kmeans import LowerBound, ProjectedKMeans, inertia
 from projected_kmeans.certificates.bound_trace import find_damage
 from projected_kmeans.certificates.lower_bounds import bound_inertia
 from projected_kmeans.results import FitState
+from projected_kmeans.running import monitor
 from tests.support.optima import find_optimum, partitions
 
 # One pass from one draw of centers: the result is far from the best clustering.
@@ -145,12 +148,20 @@ def test_a_guarantee_makes_further_clusterings() -> None:
     assert steps.index("certify") < len(steps) - 1 - steps[::-1].index("cluster")
 
 
-def test_a_guarantee_out_of_time_says_so() -> None:
-    """When the time for proofs ends, the result is kept, and the warning gives the reason."""
-    with pytest.warns(
-        ConvergenceWarning, match="guarantee=1 is not met: nothing is proven, and the time"
-    ):
-        model = ProjectedKMeans(8, guarantee=1.0, certificate_time=0.0, **POOR).fit(draw_rows())
+def test_a_guarantee_out_of_time_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    """When the time ends during a proof, the result is kept, and the warning gives the reason."""
+    over = [0.0]
+    clock = SimpleNamespace(perf_counter=lambda: time.perf_counter() + over[0])
+    monkeypatch.setattr(monitor, "time", clock)
+
+    def spend(state: FitState) -> None:
+        over[0] = 1e6 if state.step == "certify" else 0.0
+
+    with pytest.warns(ConvergenceWarning, match="guarantee=1 is not met: .* and the time was over"):
+        model = ProjectedKMeans(8, guarantee=1.0, time_budget=1e5, callback=spend, **POOR).fit(
+            draw_rows()
+        )
+    assert model.stopped_ == "time"
     assert model.certificate_ is not None
     assert model.certificate_.ended == "time"
 

@@ -12,6 +12,7 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 
 from projected_kmeans import FitState, ProjectedKMeans
+from projected_kmeans.search import approach
 from tests.support.blobs import assert_consistent, assert_same_fit, draw_blobs
 
 
@@ -65,11 +66,15 @@ def test_why_a_fit_ended() -> None:
 
 
 @pytest.mark.parametrize("solver", ["lloyd", "hartigan"])
-def test_a_pass_that_gains_too_little_is_the_last(solver: str) -> None:
-    """With inertia_tol all passes but the last lower the inertia by that share at least."""
-    plain = fit(tol=0, n_init=1, solver=solver)
+def test_a_pass_that_gains_too_little_is_the_last(
+    solver: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All passes but the last lower the inertia by some share at least, unless tol is 0."""
     share = 0.01
-    model = fit(tol=0, n_init=1, solver=solver, inertia_tol=share)
+    monkeypatch.setattr(approach, "SMALL_WORK", 0.0)
+    monkeypatch.setattr(approach, "INERTIA_TOL_PER_CLUSTER", share / 5)
+    plain = fit(tol=0, n_init=1, solver=solver)
+    model = fit(tol=1e-300, n_init=1, solver=solver)
     assert model.n_iter_ < plain.n_iter_
     assert model.history_[:2] == plain.history_[:2]
     gains = -np.diff(model.history_) / np.array(model.history_[:-1])
@@ -79,15 +84,18 @@ def test_a_pass_that_gains_too_little_is_the_last(solver: str) -> None:
     assert model.stopped_ == "converged"
 
 
-def test_inertia_tol_ends_the_polishing() -> None:
-    """A polish pass that gains too little is the last one too."""
-    states: list[FitState] = []
-    fit(projection="sign", inertia_tol=0.5, polish_iter=9, callback=states.append)
-    assert [state.step for state in states].count("polish") == 1
+def test_a_polish_pass_that_gains_too_little_is_the_last(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With tol=0 polishing goes on as long as anything changes."""
+    monkeypatch.setattr(approach, "SMALL_WORK", 0.0)
+    monkeypatch.setattr(approach, "INERTIA_TOL_PER_CLUSTER", 0.5)
+    for tol, wanted in ((1e-4, {1}), (0, set(range(2, 11)))):
+        states: list[FitState] = []
+        fit(projection="sign", n_components=2, tol=tol, polish_iter=9, callback=states.append)
+        assert [state.step for state in states].count("polish") in wanted
 
 
 @pytest.mark.parametrize(
-    ("name", "value"), [("inertia_tol", -1), ("time_budget", -0.1), ("time_budget", "soon")]
+    ("name", "value"), [("tol", -1), ("time_budget", -0.1), ("time_budget", "soon")]
 )
 def test_bad_controls_are_refused(name: str, value: object) -> None:
     """A negative or non-numeric limit raises one sentence."""

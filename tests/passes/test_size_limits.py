@@ -26,7 +26,7 @@ from projected_kmeans.passes.size_limits import (
 
 def limits(minimum: Any, maximum: Any, n_rows: int = 10, **given: Any) -> SizeLimits | None:
     """Return the limits for 3 clusters."""
-    given = {"balanced": False, "weights": None, **given}
+    given = {"weights": None, **given}
     return resolve_limits(minimum, maximum, n_clusters=3, n_rows=n_rows, **given)
 
 
@@ -36,15 +36,15 @@ def test_limits_of_rows_are_whole() -> None:
     assert limits(2.5, 4.5) == SizeLimits(3, 4)
     assert limits(None, 5) == SizeLimits(1, 5)
     assert limits(2, None) == SizeLimits(2, 10)
-    assert limits(None, None, balanced=True) == SizeLimits(3, 4)
-    assert limits(None, None, n_rows=9, balanced=True) == SizeLimits(3, 3)
+    assert limits(None, "equal") == SizeLimits(3, 4)
+    assert limits(None, "equal", n_rows=9) == SizeLimits(3, 3)
 
 
 def test_limits_of_weight() -> None:
-    """With weights, sizes are sums of weights; balanced clusters differ by the heaviest row."""
+    """With weights, sizes are sums of weights; equal clusters differ by the heaviest row."""
     weights = np.array([1.0, 2.0, 3.0])
     assert limits(0.5, 3.0, 3, weights=weights) == SizeLimits(0.5, 3.0)
-    assert limits(None, None, 3, balanced=True, weights=weights) == SizeLimits(0.0, 5.0)
+    assert limits(None, "equal", 3, weights=weights) == SizeLimits(0.0, 5.0)
 
 
 @pytest.mark.parametrize(
@@ -226,7 +226,7 @@ def test_limits_are_kept_at_a_small_cost(seed: int) -> None:
     stream = np.random.default_rng(seed)
     rows, weights = stream.normal(size=(2000, 3)), stream.pareto(3, size=2000)
     distances = ((rows[:, None] - rows[:8]) ** 2).sum(axis=2)
-    limits = resolve_limits(None, None, balanced=True, n_clusters=8, n_rows=2000, weights=weights)
+    limits = resolve_limits(None, "equal", n_clusters=8, n_rows=2000, weights=weights)
     assert limits is not None
     labels = fit_weights(distances, weights, limits, np.zeros(2000, np.int32))
     assert limits.hold(np.bincount(labels, weights, minlength=8))

@@ -44,7 +44,7 @@ def test_a_warning_names_the_file_of_the_caller(call: Callable[[], Any]) -> None
         ({"init": np.zeros((50, 300))}, 10**8, False, None),
         ({"init": np.zeros((50, 300))}, 2 * 10**8, False, "solver='lloyd' on all rows keeps"),
         ({"trim": 0.1}, 2 * 10**8, True, "sample_weight and trim keeps up to 60 bytes"),
-        ({"balanced": True}, 2 * 10**8, False, "on all rows"),
+        ({"max_cluster_size": "equal"}, 2 * 10**8, False, "on all rows"),
     ],
 )
 def test_what_the_client_of_a_cluster_keeps_is_told(

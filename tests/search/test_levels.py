@@ -431,26 +431,18 @@ def test_passes_that_are_counted_are_made() -> None:
         assert len(made) <= n_passes + 1
 
 
-@pytest.mark.parametrize("candidates", [3, K, None])
-def test_polishing_among_candidates(candidates: int | None) -> None:
-    """Rows may meet a few centers only; labels are the nearest of all in the end."""
+def test_polishing_among_near_centers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Original rows meet half as many centers as the sketch; labels are the nearest of all."""
     X = draw_rows()
     options = {"projection": "sign", "polish_iter": 3}
-    few = fit(X, polish_candidates=candidates, **options)
+    full = fit(X, **options)
+    monkeypatch.setattr(plan, "MIN_LISTED_CLUSTERS", 2)
+    monkeypatch.setattr(plan, "NEAR_OF_FEW", 6)
+    few = fit(X, **options)
+    assert few.approach_.n_near == 6
     assert_consistent(few, X)
-    full = fit(X, polish_candidates=None, **options)
-    if candidates == 3:
-        assert full.inertia_ <= few.inertia_ < fit(X, projection="sign", polish_iter=0).inertia_
-    else:
-        assert_same_fit(few, full)
-    assert_same_fit(fit(X, polish_candidates=candidates, n_threads=3, **options), few)
-
-
-@pytest.mark.parametrize("value", [0, -3, 2.5, "all"])
-def test_bad_candidates_are_refused(value: object) -> None:
-    """Values that make no sense are refused with one sentence."""
-    with pytest.raises((ValueError, TypeError), match=r"polish_candidates=.*; use .* or 'auto'"):
-        ProjectedKMeans(2, polish_candidates=value).fit(np.eye(3))
+    assert full.inertia_ <= few.inertia_ < fit(X, projection="sign", polish_iter=0).inertia_
+    assert_same_fit(fit(X, n_threads=3, **options), few)
 
 
 def test_a_stopped_run_is_lifted_and_not_polished() -> None:

@@ -81,7 +81,7 @@ def test_rows_that_are_not_projected_need_no_sketch() -> None:
 def test_limits_of_sizes_count_all_distances() -> None:
     """With limits, distances of all rows to all centers are counted."""
     sizes = Sizes(100_000, 50, 100, 4)
-    assert count(sizes, balanced=True).state - count(sizes).state >= 4 * 100_000 * 100
+    assert count(sizes, max_cluster_size="equal").state - count(sizes).state >= 4 * 100_000 * 100
 
 
 def test_starts_inside_a_kernel_hold_all_rows() -> None:
@@ -156,7 +156,7 @@ def test_a_larger_limit_allows_larger_blocks() -> None:
 
 @pytest.mark.parametrize("projection", ["sign", "svd", None])
 @pytest.mark.parametrize(
-    "more", [{}, {"metric": "cosine"}, {"needs_all": True}, {"balanced": True}]
+    "more", [{}, {"metric": "cosine"}, {"needs_all": True}, {"max_cluster_size": "equal"}]
 )
 def test_the_limit_that_is_asked_for_is_enough(
     projection: str | None, more: dict[str, Any]
@@ -192,7 +192,7 @@ def test_a_large_sketch_stays_with_the_workers() -> None:
     ("options", "there"),
     [
         ({}, True),
-        ({"balanced": True}, False),
+        ({"max_cluster_size": "equal"}, False),
         ({"solver": "hartigan"}, False),
         ({"init": list(range(100))}, False),
     ],

@@ -42,15 +42,6 @@ def test_the_map_decides_only_where_t_is_open() -> None:
         assert fixed.n_components == fixed.n_components_ == options.get("n_components", 40)
 
 
-@pytest.mark.parametrize(
-    ("candidates", "near"), [("auto", None), (None, 0), (5, 5), (20, 0), (50, 0)]
-)
-def test_candidates_of_polishing(candidates: int | str | None, near: int | None) -> None:
-    """A number below k is taken; as many as clusters, and None, are a full pass."""
-    settings = Settings(20, polish_candidates=candidates)
-    assert resolve_recipe(settings, SIZES).polish_near == near
-
-
 def test_solvers_that_need_an_array_are_refused_on_dask() -> None:
     """Without a projection rows of workers cannot become one array."""
     there = replace(SIZES, stored=True, distant=True)

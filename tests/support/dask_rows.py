@@ -33,7 +33,6 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "sparse-sign": {**SIGN, "projection": "sparse-sign"},
     "default": {},
     "none": {"projection": None, "solver": "lloyd", "n_init": 1, "max_iter": 5},
-    "many candidates": {**SIGN, "polish_candidates": 2},
     "finalists": {"projection": "sign", "n_components": 16, "solver": "lloyd", "n_init": 2},
     "k-means||": {**SIGN, "init": "k-means||"},
     "cosine": {"metric": "cosine", **SIGN},

@@ -14,7 +14,6 @@ from projected_kmeans.commands.options import (
     AUTO_COUNT,
     cluster_options,
     clusters_option,
-    count_or_all,
     data_argument,
     data_options,
     input_options,
@@ -29,7 +28,6 @@ from projected_kmeans.commands.options import (
     report_options,
     representative_options,
     seed_option,
-    share_or_auto,
     side_options,
     threads_option,
 )
@@ -101,18 +99,18 @@ DECIDED = {
     help="Maximum number of iterations on the reduced rows.",
 )
 @click.option(
-    "--inertia-tol",
-    metavar="SHARE|auto",
-    type=share_or_auto,
-    default="auto",
+    "--tol",
+    metavar="SHIFT",
+    default=1e-4,
     show_default=True,
-    help="Stop when an iteration lowers the inertia by less than this share of it.",
+    help="Stop when an iteration moves the centers by less than this, relative to the variance; 0 "
+    "iterates until nothing changes.",
 )
 @click.option(
     "--time-budget",
     type=float,
     metavar="SECONDS",
-    help="Stop after this time and keep the best result so far.",
+    help="Stop after this time, a certificate included, and keep the best result so far.",
 )
 @seed_option("random_state")
 @click.option(
@@ -121,14 +119,6 @@ DECIDED = {
     metavar="N|auto",
     **AUTO_COUNT,
     help="Number of final iterations in the original columns; the paper's algorithm has 0.",
-)
-@click.option(
-    "--polish-candidates",
-    metavar="N|auto|all",
-    type=count_or_all,
-    default="auto",
-    show_default=True,
-    help="Number of nearest centers that a final iteration compares each row with.",
 )
 @click.option(
     "--trim",
@@ -206,7 +196,7 @@ def fit(
       projected-kmeans fit digits.npy -k 10 --guarantee "1 %"
       projected-kmeans fit faces.mat -k 40 --as-in-paper --eps 0.3
       projected-kmeans fit table.csv -k 5 --trim 0.01 --out-labels clusters.csv
-      projected-kmeans fit table.csv -k 5 --balanced --out-labels clusters.csv
+      projected-kmeans fit table.csv -k 5 --max-cluster-size equal --out-labels clusters.csv
       projected-kmeans fit table.csv -k 5 --id-column name --representatives nearest.csv
       projected-kmeans fit photos/ -k 5 --image-size 64x64 --folder-labels --out-labels names.csv
       projected-kmeans fit texts.npz -k 20 --metric cosine --feature-names words.txt --out model

@@ -47,19 +47,14 @@ def count_or_auto(text: str) -> int | str:
         ) from None
 
 
-def share_or_auto(text: str) -> float | str:
-    """Return a number, or "auto" unchanged."""
+def size_or_equal(text: str) -> float | str:
+    """Return a size of clusters, or the word "equal" unchanged."""
     try:
-        return text if text == "auto" else float(text)
+        return text if text == "equal" else float(text)
     except ValueError:
         raise click.BadParameter(
-            f"{text!r} is neither 'auto' nor a number; give one of them"
+            f"{text!r} is neither 'equal' nor a number; give one of them"
         ) from None
-
-
-def count_or_all(text: str) -> int | str | None:
-    """Return a whole number, "auto" unchanged, or None for "all"."""
-    return None if text == "all" else count_or_auto(text)
 
 
 def ratio_or_percent(text: str) -> float:
@@ -319,14 +314,10 @@ limit_options = together(
     ),
     click.option(
         "--max-cluster-size",
-        type=float,
-        metavar="N",
-        help="Largest number of rows of a cluster; largest weight if rows have weights.",
-    ),
-    click.option(
-        "--balanced",
-        is_flag=True,
-        help="Make clusters of equal size: their numbers of rows differ by at most one.",
+        type=size_or_equal,
+        metavar="N|equal",
+        help="Largest number of rows of a cluster; largest weight if rows have weights. equal "
+        "makes clusters whose numbers of rows differ by at most one.",
     ),
 )
 proof_options = together(
@@ -338,12 +329,6 @@ proof_options = together(
         callback=none_as_none,
         help="Prove how far the inertia can be above the minimum. auto takes about 1 ms a row, "
         "full about 15 ms. spectral and semidefinite try one bound only.",
-    ),
-    click.option(
-        "--certificate-time",
-        type=float,
-        metavar="SECONDS",
-        help="Maximum time for the certificate; the best bound by then is kept.",
     ),
     click.option(
         "--guarantee",

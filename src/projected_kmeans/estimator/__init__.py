@@ -8,7 +8,6 @@ of its methods is a few lines that call a function of another module.
 `algorithm1`             `random_projection_kmeans`: the paper's box, step by step
 `theorem1`               the t of Algorithm 1, and what Theorem 1 says about its result
 `fitted_attributes`      attributes that ``fit`` sets and that a stream computes when first read
-`foreign_parameters`     errors for parameters of scikit-learn's KMeans that are not ours
 `fitted_model`           a fitted model as one frozen value, which the modules below take
 `prediction`             labels, distances and scores of new rows, block by block
 `cluster_descriptions`   what each cluster is: size, spread, columns that stand out, nearest rows

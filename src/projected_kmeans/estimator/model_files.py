@@ -40,6 +40,9 @@ from projected_kmeans.messages import first_line
 from projected_kmeans.output_files import encode_json, save_array
 from projected_kmeans.output_group import GroupReader, GroupWriter, read_group, replace_group
 
+# Parameters that version 0.1.0 stored and that are gone; no prediction depends on them.
+GONE = ("certificate_time", "inertia_tol", "polish_candidates")
+
 
 def save_model(
     model: ProjectedKMeans,
@@ -122,7 +125,8 @@ def load_model(path: str | os.PathLike[str]) -> ProjectedKMeans:
         check_group(group, ModelHead(stored.key, stored.inertia, stored.files, stored.fit))
         labels = read_labels_of(group.find("labels.npy"), stored)
     try:
-        model = ProjectedKMeans(**stored.parameters)
+        known = stored.parameters.items()
+        model = ProjectedKMeans(**{name: value for name, value in known if name not in GONE})
         model.cluster_centers_ = centers  # which `init="model"` asks for
         model._checked_settings()
     except (TypeError, ValueError) as error:

@@ -71,8 +71,8 @@ def check_stream(stream: RowStream | None, settings: Settings) -> None:
         )
     if limits_sizes(settings):
         raise ValueError(
-            "min_cluster_size, max_cluster_size and balanced need all rows, which a stream does "
-            "not keep; call fit, or leave them out"
+            "min_cluster_size and max_cluster_size need all rows, which a stream does not keep; "
+            "call fit, or leave them out"
         )
     if stream is None:
         return

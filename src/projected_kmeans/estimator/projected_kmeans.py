@@ -47,7 +47,6 @@ from projected_kmeans.estimator.fit_warnings import (
 )
 from projected_kmeans.estimator.fitted_attributes import FittedAttribute, list_unset_attributes
 from projected_kmeans.estimator.fitted_model import FittedModel
-from projected_kmeans.estimator.foreign_parameters import explain_foreign_parameters
 from projected_kmeans.estimator.label_series import label_like
 from projected_kmeans.estimator.notebook_display import show_html
 from projected_kmeans.estimator.partial_fit import (
@@ -80,6 +79,7 @@ from projected_kmeans.search.settings import (
     Sizes,
     check_parameters,
     check_sizes,
+    explain_other_parameters,
     limits_sizes,
     list_proofs,
     renumber_init,
@@ -119,131 +119,96 @@ class ProjectedKMeans(
         Number of clusters, k.
     projection : {"auto", "sign", "sparse-sign", "hadamard", "gaussian", "svd", "columns"}, None \
             or transformer, default="auto"
-        How rows are reduced. "svd" projects to the principal directions of the rows. "sign",
-        "sparse-sign", "hadamard" and "gaussian" are random projections. "columns" samples columns
-        by their leverage. None clusters in the original space. Any scikit-learn transformer is
-        accepted. "auto" is "svd", or "sign" if there are too many columns for "svd", or None if a
-        projection would not save work; ``approach_.reason`` says which and why.
+        How rows are reduced: principal directions ("svd"), random projections, columns sampled by
+        leverage, any scikit-learn transformer, or not at all (None). "auto" is "svd", "sign" for
+        very many columns, or None if that is faster; ``approach_.reason`` says why. See
+        docs/projections.md.
     n_components : int or "auto", default="auto"
         Dimensions of the sketch (the projected rows), t. "auto" is `target_dimension` of
-        ``n_clusters`` and ``eps``; for "svd" without ``eps`` it is ceil(k / 0.3), at most 64, and
-        up to 256 if the next k directions hold more than a quarter of the variance, as those of
-        embeddings do. ``approach_.reason`` says what they keep. Ignored if ``projection`` is None
-        or a transformer.
+        ``n_clusters`` and ``eps``; for "svd" without ``eps`` it is at most 64, and up to 256 if the
+        next k directions hold more than a quarter of the variance. See docs/projections.md.
     eps : float, optional
-        Error parameter in (0, 1). If given, ``n_components="auto"`` is the number that the theorem
-        for this projection asks for, at most the number of columns. If not, it is a smaller number
-        that has been enough in experiments.
+        Error parameter in (0, 1). If given, ``n_components="auto"`` is what the theorem for this
+        projection asks for. If not, it is a smaller number that has been enough in experiments. See
+        docs/explanation/paper.md.
     metric : {"euclidean", "cosine"}, default="euclidean"
-        "cosine" clusters directions (spherical k-means): every row is scaled to length one while
-        it is read (a row of zeros stays zero), and a center is the direction of the sum of its
-        rows. Inertia is then the sum of squared distances between unit rows and centers, which is
-        2 (1 - cosine) for each row.
+        "cosine" clusters directions (spherical k-means): rows are scaled to length one while they
+        are read, and a center is the direction of a sum. Inertia is then the sum of
+        2 (1 - cosine). See docs/howto/text.md.
     init : {"k-means++", "k-means||", "afk-mc2", "random", "orss06", "model"}, array-like or \
             callable, default="k-means++"
-        First centers in the sketch. "k-means++" is greedy k-means++. "k-means||" (Bahmani et al.
-        2012) and "afk-mc2" (Bachem et al. 2016) need only a few passes over the rows. "random"
-        takes random rows. "orss06" is the seeding of Ostrovsky, Rabani, Schulman and Swamy (2006).
-        An array holds k centers in the original space, shape (k, d), or k indices of rows, shape
-        (k,). "model" takes the centers that this model has from an earlier fit, or was loaded with.
-        A callable ``init(X, n_clusters, random_state)`` returns one of these arrays.
+        First centers: a method of seeding, k centers (k, d), k indices of rows, the centers that
+        this model has ("model"), or a callable ``init(X, n_clusters, random_state)`` that returns
+        centers or indices. "k-means++" is greedy. See docs/how_it_works.md.
     n_init : int or "auto", default="auto"
-        Number of starts, each from its own first centers. They run on the first level: a sample of
-        the rows if there are many, else all rows. The best of them goes on. "auto" is 1 to 4, up to
-        16 on small data, where they run inside a kernel, and 1 if ``init`` fixes the centers.
+        Number of starts, each from its own first centers, of which the best goes on. They run on a
+        sample of the rows if there are many. "auto" is 1 to 4, up to 16 on small data, and 1 if
+        ``init`` fixes the centers. See docs/how_it_works.md.
     solver : {"auto", "lloyd", "hartigan", "orss06", "kss04", "exact", "sdp"}, estimator or \
             callable, default="auto"
-        "auto" searches by passes of Lloyd's method and swaps: centers that are least useful move to
-        clusters worth splitting, as long as that pays. With hundreds of clusters or more a row is
-        compared with the centers around its own, so that the work hardly grows with k. If a
-        certificate is asked for, "auto" also takes the better labels that its proof may find.
-        "lloyd" makes no swaps and compares rows with all centers. "hartigan" runs Lloyd's method
-        until it converges and then moves single points, as MatLab's kmeans does. "sdp" makes a
-        proof in any case (``certificate="semidefinite"``), for up to 2,000 rows; it takes seconds
-        to a minute, and often proves that the result is optimal. The next three get the sketch as a
-        whole, so that ``init`` has no effect. "orss06" is the method of Ostrovsky, Rabani, Schulman
-        and Swamy (2006): their seeding, and one step of Lloyd's method. "kss04" is the search of
-        Kumar, Sabharwal and Sen (2004) with an error of 0.5, for up to 4 clusters. "exact" finds
-        the best partition of the sketch, for up to 15 rows; more rows are clustered by the search,
-        and the semidefinite bound proves that this is the best, or a warning says what is proven. A
-        solver of your own is a scikit-learn clusterer with ``n_clusters``, or a function
-        ``solver(sketch, n_clusters, random_state)`` that returns labels; see the notes.
+        - "auto": Lloyd's passes, and swaps of centers as long as they pay.
+        - "lloyd": no swaps, and each row meets all centers.
+        - "hartigan": Lloyd's method, then moves of single points, as MatLab's kmeans.
+        - "orss06": the seeding of Ostrovsky and others (2006), and one step of Lloyd's method.
+        - "kss04": the search of Kumar, Sabharwal and Sen (2004), for up to 4 clusters.
+        - "exact": the best partition of the sketch, for up to 15 rows; of more, what is proven.
+        - "sdp": "auto" with a semidefinite proof, for up to 2,000 rows.
+        - a clusterer, or a function ``solver(sketch, n_clusters, random_state)``: see the notes.
+
+        See docs/kmeans.md.
     max_iter : int, default=300
-        Maximum number of passes of the solver over the sketch, both phases together.
+        Maximum number of passes of the solver over the sketch.
     tol : float, default=1e-4
-        Lloyd's method has converged if the squared shift of the centers is below ``tol`` times the
-        mean variance of the sketch's columns. "hartigan" ignores it and runs until no point moves.
-    inertia_tol : float or "auto", default="auto"
-        A level, and polishing, also ends after a pass that lowers the inertia by less than this
-        share. 0 turns this off. "auto" is 3e-7 times k, 2e-4 from 128 clusters on, and 0 on small
-        data.
+        A search of the sketch has converged if the squared shift of the centers is below ``tol``
+        times the mean variance of the columns, or if a pass gains next to nothing. 0 turns both
+        off: passes run until nothing changes. See docs/how_it_works.md.
     time_budget : float, optional
         Seconds after which the fit stops at the end of the current pass and keeps the best result
-        so far. Reading, one seeding, one pass and lifting are always done.
+        so far. Reading, one seeding, one pass and lifting are always done. A proof has the seconds
+        that the clustering leaves. See docs/reliability.md.
     polish_iter : int or "auto", default="auto"
-        Passes in the original space after the sketch is clustered, at most, and after them one that
-        labels every row by its nearest center. 0 makes neither and is exactly the paper's
-        algorithm. "auto" makes passes and swaps until one gains less than 0.05 %. It is 0 if
-        nothing was projected, and after a solver of your own, because that may aim at something
-        else than inertia.
-    polish_candidates : int, "auto" or None, default="auto"
-        Number of centers that a pass in the original space compares each row with: those around the
-        center of its cluster. None compares each row with all centers. "auto" is 32 from 128
-        clusters on (16 of more than 4,096), else None.
+        Passes in the original space at the end, at most, before every row gets its nearest center.
+        0 makes none and is exactly the paper's algorithm. "auto" makes passes until one gains less
+        than 0.05 %, and none after a solver of your own or without a projection.
     trim : float, default=0.0
         Share of the rows, or of their weight, to set aside because they are far from all centers
-        (trimmed k-means): label -1. Centers and inertia are those of the other rows. The farthest
-        rows are found exactly and counted down to a whole row; of equally far rows the later ones
-        are set aside first. Not for ``partial_fit``, and not with a certificate.
+        (trimmed k-means): label -1. Centers and inertia are those of the others. Not for
+        ``partial_fit``, and not with a certificate. See ``trimmed_rows_``.
     min_cluster_size, max_cluster_size : float, optional
         Limits of the size of every cluster, in rows, or in weight if ``sample_weight`` is given.
-        The fit then alternates between the best assignment of all rows within the limits and means;
-        see the notes. Limits that cannot be kept are refused. Not with ``trim``, ``partial_fit``,
-        or the solvers "exact" and "sdp".
-    balanced : bool, default=False
-        Whether clusters are as equal in size as they can be: their numbers of rows differ by at
-        most one. With weights, a cluster differs from the even share by at most the heaviest row.
+        ``max_cluster_size="equal"`` makes clusters whose numbers of rows differ by at most one.
+        See docs/howto/limited_sizes.md.
     on_missing : {"error", "skip"}, default="error"
         What to do with rows that have a hole: NaN in X or as their weight. "error" raises with the
-        first of them, by row and column. "skip" leaves them out: the fit is that of the other rows,
-        and they get the label -1, also from `predict`. Rows that are read from files or Dask are
-        read once more to find holes; `open_rows` has ``on_missing``, too, for empty cells.
-        Infinity is an error in either case.
+        first of them; "skip" leaves them out and gives them the label -1, also in `predict`.
+        Infinity is an error in either case. See docs/files.md.
     certificate : {"auto", "spectral", "full", "semidefinite"} or None, default=None
-        Method that proves how far the inertia is from the lowest possible one, see
-        `kmeans_lower_bound`. None computes no proof and costs nothing.
-    certificate_time : float, optional
-        Maximum seconds for the certificate, in addition to ``time_budget`` for the whole fit. What
-        is proven until then counts.
+        Method that proves how far the inertia is from the lowest possible one; None computes no
+        proof. See docs/explanation/certificate.md.
     guarantee : float, optional
-        The largest inertia / minimum inertia that is accepted, such as 1.01 for one percent. The
-        fit then makes proofs and further clusterings in turn, cheapest first, until this is proven,
-        the time is over, or nothing gains any more; ``certificate_.ended`` says which, and a
-        warning tells of a guarantee that is not met. Proofs are "auto" and then "full", unless
-        ``certificate`` names one. 1.0 asks for "proven optimal", a ratio of at most 1 + 1e-6.
+        The largest inertia / minimum inertia that is accepted, such as 1.01 for one percent.
+        Clusterings and proofs take turns until this is proven, the time is over or nothing gains;
+        a guarantee that is not met is a warning. See docs/explanation/certificate.md.
     random_state : int, RandomState, numpy Generator or None, default=None
         An integer fixes all random choices, so that the fit can be repeated; None draws one.
         ``key_`` is the integer that was used.
     n_threads : int, optional
-        Number of threads; by default as many as OpenMP allows, and one for steps with little work,
-        which several threads would not make faster. More than four for each processor are not
-        started, except that up to 64 always are if the system has room for them. The result does
-        not depend on it.
+        Number of threads; by default as many as OpenMP allows, and one for steps with little work.
+        The result does not depend on it.
     memory_limit : int or str, optional
         Bytes that a fit may allocate, or a text such as "2GB". Blocks of rows are made small enough
-        for it, and a sketch that would take more than half of it is kept in a temporary file; see
-        docs/scale.md. The result does not depend on it.
+        for it, and a large sketch is kept in a temporary file. The result does not depend on it.
+        See docs/scale.md.
     checkpoint : str or path, optional
         Folder in which the fit stores its state. If the process is killed, the same call continues
-        from there and gives the same result, to the bit. If the fit was finished, the call returns
-        at once. See docs/scale.md.
+        from there and gives the same result, to the bit. See docs/scale.md.
     callback : callable, optional
         Called with a `FitState` after every unit of work. If it returns a true value, the fit stops
         and keeps the best result so far.
     verbose : int, default=0
         Above 0, progress is printed to the standard error stream: a line for each step, and one
         every five seconds in a long step. A program that shows level INFO of the logger
-        "projected_kmeans" gets every unit of work there instead, and nothing is printed.
+        "projected_kmeans" gets every unit of work there instead.
 
     Attributes
     ----------
@@ -293,7 +258,8 @@ class ProjectedKMeans(
     trace_ : tuple of FitState
         Every unit of work of all starts and levels that computed an inertia.
     trimmed_rows_ : ndarray of int64 (m,)
-        Indices of the rows that ``trim`` set aside, ascending.
+        Indices of the rows that ``trim`` set aside, ascending. They are the farthest ones, found
+        exactly and counted down to a whole row; of equally far rows the later ones go first.
     trim_distance_ : float
         The largest distance of a row that was kept to its center, infinity if ``trim`` is 0. New
         rows X are outliers in the same sense if ``distances(X) > trim_distance_``; `predict` labels
@@ -332,8 +298,8 @@ class ProjectedKMeans(
     A solver of your own gets the sketch as one read-only array. An estimator is cloned; its
     ``n_clusters`` and, if it has one, its ``random_state`` are set. The seed is ``key_`` modulo
     2**32, and one more for each further run if ``n_init`` asks for several, of which the one with
-    the lowest inertia in the sketch counts. ``init``, ``max_iter`` and ``tol`` have no effect, and
-    ``inertia_tol`` only on polishing. The callback, ``time_budget``, Ctrl-C and ``checkpoint`` see
+    the lowest inertia in the sketch counts. ``init`` and ``max_iter`` have no effect, and ``tol``
+    only on polishing. The callback, ``time_budget``, Ctrl-C and ``checkpoint`` see
     a run of the solver as one unit of work: it is not stopped in the middle. Its labels are kept,
     also if nothing was projected, unless ``polish_iter`` is above 0. ``sample_weight`` is passed on
     if the solver has a parameter of this name, and refused if not. Labels must be integers from 0
@@ -398,7 +364,7 @@ class ProjectedKMeans(
     # The rows of partial_fit; None after fit.
     _stream: RowStream | None = None
 
-    @explain_foreign_parameters
+    @explain_other_parameters
     def __init__(
         self,
         n_clusters: int = 8,
@@ -412,17 +378,13 @@ class ProjectedKMeans(
         solver: Any = "auto",
         max_iter: int = 300,
         tol: float = 1e-4,
-        inertia_tol: float | str = "auto",
         time_budget: float | None = None,
         polish_iter: int | str = "auto",
-        polish_candidates: int | str | None = "auto",
         trim: float = 0.0,
         min_cluster_size: float | None = None,
-        max_cluster_size: float | None = None,
-        balanced: bool = False,
+        max_cluster_size: float | str | None = None,
         on_missing: str = "error",
         certificate: str | None = None,
-        certificate_time: float | None = None,
         guarantee: float | None = None,
         random_state: RandomState = None,
         n_threads: int | None = None,
@@ -441,17 +403,13 @@ class ProjectedKMeans(
         self.solver = solver
         self.max_iter = max_iter
         self.tol = tol
-        self.inertia_tol = inertia_tol
         self.time_budget = time_budget
         self.polish_iter = polish_iter
-        self.polish_candidates = polish_candidates
         self.trim = trim
         self.min_cluster_size = min_cluster_size
         self.max_cluster_size = max_cluster_size
-        self.balanced = balanced
         self.on_missing = on_missing
         self.certificate = certificate
-        self.certificate_time = certificate_time
         self.guarantee = guarantee
         self.random_state = random_state
         self.n_threads = n_threads
@@ -842,6 +800,37 @@ class ProjectedKMeans(
         )
         return to_frame(described, X)
 
+    def save(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        feature_names: Sequence[str] | None = None,
+        labels: bool = False,
+    ) -> None:
+        """Write the model into a folder, as `save_model` does; `load_model` reads it again.
+
+        Parameters
+        ----------
+        path : str or path
+            A folder, which is made if it does not exist.
+        feature_names : sequence of str, optional
+            Names of the columns; by default ``feature_names_in_`` if the model has it.
+        labels : bool, default=False
+            Whether to write ``labels_`` too. The loaded model then has them.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> from projected_kmeans import ProjectedKMeans, load_model
+        >>> folder = tempfile.mkdtemp()
+        >>> ProjectedKMeans(2, random_state=0).fit([[0.0], [1.0], [9.0], [9.5]]).save(folder)
+        >>> load_model(folder).predict([[0.0], [1.0]]).tolist()
+        [0, 0]
+        """
+        from projected_kmeans.estimator.model_files import save_model
+
+        save_model(self, path, feature_names=feature_names, labels=labels)
+
     def to_sklearn(self, dtype: DTypeLike | None = None) -> KMeans:
         """Return a fitted `sklearn.cluster.KMeans` with the centers of this model.
 
@@ -1026,7 +1015,7 @@ class ProjectedKMeans(
                 )
             settings = replace(settings, init=self.cluster_centers_.astype(np.float64))
         check_parameters(settings)
-        if list_proofs(settings) or settings.certificate_time is not None:
+        if list_proofs(settings):
             check_proofs(settings)
         return settings
 
@@ -1128,7 +1117,6 @@ def _resolve(settings: Settings, sizes: Sizes, rows: BlockSource, weights: Float
         limits = resolve_limits(
             settings.min_cluster_size,
             settings.max_cluster_size,
-            balanced=bool(settings.balanced),
             n_clusters=int(settings.n_clusters),
             n_rows=sizes.n_rows,
             weights=weights,

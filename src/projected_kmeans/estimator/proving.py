@@ -44,8 +44,6 @@ MAX_CLUSTERINGS = 20
 def check_proofs(settings: Settings) -> None:
     """Raise one sentence if no fit can be asked for such a proof."""
     check_choice("certificate", settings.certificate, (None, *CERTIFICATES))
-    if settings.certificate_time is not None:
-        check_not_negative("certificate_time", settings.certificate_time)
     if settings.guarantee is None:
         return
     check_not_negative("guarantee", settings.guarantee)
@@ -77,7 +75,7 @@ def certify_partition(
     if run.monitor.stopped:
         return found
     methods = list_proofs(settings)
-    deadline = Deadline(settings.certificate_time, run.monitor.is_over)
+    deadline = Deadline(run.monitor.seconds_left, run.monitor.is_over)
     proving = _Proving(settings, recipe, approach, reduced, run, found, deadline)
     for method in methods:
         proving.prove(method)

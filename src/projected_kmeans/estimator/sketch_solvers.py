@@ -92,7 +92,7 @@ def _prove_optimum(recipe: Recipe, sketch: Problem, run: Run) -> Clustering:
     proven; nothing may be, if the run is stopped before.
     """
     k = recipe.n_clusters
-    settings = Settings(k, projection=None, inertia_tol=0.0)
+    settings = Settings(k, projection=None, tol=0.0)
     approach = choose_approach(settings, Sizes.of(sketch.source, k))
     free = replace(recipe, solve=None, projection=None, init="k-means++", limits=None)
     best = search_sketch(free, approach, sketch, sketch, Run(run.monitor))

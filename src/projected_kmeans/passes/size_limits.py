@@ -57,9 +57,8 @@ class SizeLimits:
 
 def resolve_limits(
     minimum: float | None,
-    maximum: float | None,
+    maximum: float | str | None,
     *,
-    balanced: bool,
     n_clusters: int,
     n_rows: int,
     weights: Floats | None,
@@ -67,21 +66,21 @@ def resolve_limits(
     """Return the limits that a caller asked for; None if there are none.
 
     Raise one sentence if no partition can keep them. Without weights the test is exact. With
-    weights it is not, because to fill clusters with heavy rows is a packing problem. If
-    ``balanced``, sizes are as equal as they can be: they differ by at most one row, or by at most
-    twice the weight of the heaviest row.
+    weights it is not, because to fill clusters with heavy rows is a packing problem. If the maximum
+    is the word "equal", sizes differ by at most one row, or by at most twice the weight of the
+    heaviest row.
     """
-    if minimum is None and maximum is None and not balanced:
+    if minimum is None and maximum is None:
         return None
     if weights is None:
-        if balanced:
+        if isinstance(maximum, str):
             return SizeLimits(n_rows // n_clusters, -(-n_rows // n_clusters))
         total, heaviest, word = float(n_rows), 1.0, "rows,"
         high = n_rows if maximum is None else min(n_rows, math.floor(maximum))
         limits = SizeLimits(max(1, math.ceil(minimum or 0)), high)  # every cluster has a row
     else:
         total, heaviest, word = math.fsum(weights), float(np.max(weights)), "weight,"
-        if balanced:
+        if isinstance(maximum, str):
             even = total / n_clusters
             return SizeLimits(max(0.0, even - heaviest), even + heaviest)
         limits = SizeLimits(minimum or 0.0, total if maximum is None else float(maximum))

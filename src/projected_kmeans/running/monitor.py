@@ -120,6 +120,11 @@ class Monitor:
             self._stop("time")
         return self.stopped is not None
 
+    @property
+    def seconds_left(self) -> float:
+        """Seconds of the time budget that are left; infinity without one."""
+        return max(0.0, self._start + self._budget - time.perf_counter())
+
     def report_or_leave(self, done: int) -> None:
         """Note the same, and raise `Stopped` if the fit is to stop.
 

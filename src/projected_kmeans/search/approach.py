@@ -192,9 +192,7 @@ def _choose_starts(
 def _choose_ends(settings: Settings, sizes: Sizes, chosen: MapChoice) -> tuple[float, int, float]:
     """Return when passes end: ``inertia_tol``, ``polish_iter`` and ``polish_tol``."""
     rows_and_clusters = float(sizes.n_rows) * sizes.n_clusters
-    if not isinstance(settings.inertia_tol, str):
-        inertia_tol = float(settings.inertia_tol)
-    elif rows_and_clusters * chosen.n_components <= SMALL_WORK:
+    if settings.tol == 0 or rows_and_clusters * chosen.n_components <= SMALL_WORK:
         inertia_tol = 0.0
     elif sizes.n_clusters >= MIN_LISTED_CLUSTERS:
         inertia_tol = LISTED_TOL

@@ -306,7 +306,7 @@ def _choose_original_effort(recipe: Recipe, approach: Approach, original: Proble
         key=recipe.key,
         max_iter=approach.polish_iter,
         inertia_tol=max(approach.inertia_tol, approach.polish_tol),
-        n_near=approach.n_near // 2 if recipe.polish_near is None else recipe.polish_near,
+        n_near=approach.n_near // 2,
         swap_rounds=approach.swap_rounds if approach.polish_tol else 0,
         splits=False,
         # Centers ahead of the means have no length of one, and no prices for limits of sizes.

@@ -37,7 +37,6 @@ class Recipe:
     metric: str
     max_iter: int
     tol: float
-    polish_near: int | None  # centers that an original row meets; 0 for all, None as in the sketch
     n_threads: int  # 0 takes as many as OpenMP allows
     memory: MemoryPlan
     solver_name: str = "auto"  # as the caller named it, or the name of ``own_solver``
@@ -72,10 +71,6 @@ def resolve_recipe(
             f"the solver {name} needs the whole sketch in the memory of this process, where it "
             "does not fit; use fewer n_components, a larger memory_limit, or solver='lloyd'"
         )
-    candidates = settings.polish_candidates
-    polish_near = None if isinstance(candidates, str) else int(candidates or 0)
-    if polish_near is not None and polish_near >= settings.n_clusters:
-        polish_near = 0  # as many candidates as clusters, or more, are a full pass
     return Recipe(
         n_clusters=int(settings.n_clusters),
         key=key,
@@ -84,7 +79,6 @@ def resolve_recipe(
         metric=settings.metric,
         max_iter=int(settings.max_iter),
         tol=float(settings.tol),
-        polish_near=polish_near,
         n_threads=settings.n_threads or 0,
         memory=memory,
         solver_name=name,

@@ -11,7 +11,8 @@ import os
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from functools import wraps
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -21,7 +22,6 @@ from projected_kmeans.blocks.holes import Holes
 from projected_kmeans.checks import (
     check_choice,
     check_count,
-    check_flag,
     check_not_negative,
     check_threads,
 )
@@ -36,12 +36,30 @@ from projected_kmeans.search.own_solvers import OwnSolver, check_own_solver
 # The most clusters of KSS04, whose time grows as a constant to the power of k.
 MAX_CLUSTERS = 4
 
+Parameters = ParamSpec("Parameters")
+Estimator = TypeVar("Estimator")
+
+# The word for clusters of equal size, in place of the largest one.
+EQUAL = "equal"
+
 # The name of a solver that the caller made.
 OWN_SOLVER = "own"
 # Solvers of earlier versions, and what to use in their place.
 GONE = {
     "cells": "solver='auto' compares rows with near centers by itself where there are many",
     "breathing": "solver='auto' moves centers by itself as long as that pays",
+}
+
+# Parameters of other programs and of earlier versions, and what to use in their place.
+OTHER_PARAMETERS = {
+    "algorithm": "leave it out, because passes skip distances by bounds, as 'elkan' does; solver "
+    "chooses the method",
+    "balanced": "use max_cluster_size='equal'",
+    "certificate_time": "use time_budget, which bounds the proof as well",
+    "copy_x": "leave it out, because X is never changed",
+    "inertia_tol": "use tol=0 to run until nothing changes, or time_budget to end earlier",
+    "n_jobs": "use n_threads",
+    "polish_candidates": "leave it out, because the number of clusters decides it",
 }
 
 # Units of memory in bytes: of 1000 (KB) and of 1024 (KiB).
@@ -112,17 +130,13 @@ class Settings:
     solver: str | OwnSolver = "auto"
     max_iter: int = 300
     tol: float = 1e-4
-    inertia_tol: float | str = "auto"
     time_budget: float | None = None
     polish_iter: int | str = "auto"
-    polish_candidates: int | str | None = "auto"
     trim: float = 0.0
     min_cluster_size: float | None = None
-    max_cluster_size: float | None = None
-    balanced: bool = False
+    max_cluster_size: float | str | None = None
     on_missing: str = "error"
     certificate: str | None = None
-    certificate_time: float | None = None
     guarantee: float | None = None
     random_state: RandomState = None
     n_threads: int | None = None
@@ -140,17 +154,29 @@ class Settings:
         return cls(*map(parameters.__getitem__, cls.__dataclass_fields__))
 
 
+def explain_other_parameters(
+    init: Callable[Concatenate[Estimator, Parameters], None],
+) -> Callable[Concatenate[Estimator, Parameters], None]:
+    """Return a constructor that says what to use in place of a parameter that it does not have."""
+
+    @wraps(init)
+    def explained(
+        self: Estimator, /, *arguments: Parameters.args, **named: Parameters.kwargs
+    ) -> None:
+        for name in OTHER_PARAMETERS.keys() & named.keys():
+            raise TypeError(f"{name} is not a parameter here; {OTHER_PARAMETERS[name]}")
+        init(self, *arguments, **named)
+
+    return explained
+
+
 def check_parameters(settings: Settings) -> None:
     """Raise one sentence if a parameter has a type or a value that no fit can use."""
     check_count("n_clusters", settings.n_clusters)
     check_count("n_init", settings.n_init, word="auto")
     check_count("max_iter", settings.max_iter)
     check_count("polish_iter", settings.polish_iter, minimum=0, word="auto")
-    if settings.polish_candidates is not None:
-        check_count("polish_candidates", settings.polish_candidates, word="auto")
     check_not_negative("tol", settings.tol)
-    if not (isinstance(settings.inertia_tol, str) and settings.inertia_tol == "auto"):
-        check_not_negative("inertia_tol", settings.inertia_tol)
     if settings.eps is not None:
         check_eps(settings.eps)
     check_choice("metric", settings.metric, METRICS)
@@ -164,9 +190,7 @@ def check_parameters(settings: Settings) -> None:
     check_not_negative("trim", settings.trim)
     if settings.trim:
         _check_trim(settings)
-    if settings.balanced is not False:
-        check_flag("balanced", settings.balanced)
-    for name in ("min_cluster_size", "max_cluster_size", "time_budget"):
+    for name in ("min_cluster_size", "time_budget"):
         if getattr(settings, name) is not None:
             check_not_negative(name, getattr(settings, name))
     if limits_sizes(settings):
@@ -199,16 +223,20 @@ def _check_trim(settings: Settings) -> None:
 def _check_limits(settings: Settings) -> None:
     """Raise if limits of cluster sizes do not go with each other or with the other settings."""
     least, most = settings.min_cluster_size, settings.max_cluster_size
-    if settings.balanced and (least is not None or most is not None):
-        name, size = ("min", least) if least is not None else ("max", most)
-        raise ValueError(
-            f"balanced=True sets both limits of cluster sizes, got {name}_cluster_size={size:g} as "
-            "well; use one of them"
-        )
-    if least is not None and most is not None and least > most:
-        raise ValueError(
-            f"min_cluster_size={least:g} is above max_cluster_size={most:g}; exchange them"
-        )
+    if isinstance(most, str):
+        if most != EQUAL:
+            raise ValueError(f"max_cluster_size={most!r} is not known; use a number or {EQUAL!r}")
+        if least is not None:
+            raise ValueError(
+                f"max_cluster_size={EQUAL!r} sets both limits of cluster sizes, got "
+                f"min_cluster_size={least:g} as well; use one of them"
+            )
+    elif most is not None:
+        check_not_negative("max_cluster_size", most)
+        if least is not None and least > most:
+            raise ValueError(
+                f"min_cluster_size={least:g} is above max_cluster_size={most:g}; exchange them"
+            )
     if settings.trim:
         raise ValueError(
             f"trim={settings.trim:g} goes with no limits of cluster sizes; use trim=0, or cluster "
@@ -223,8 +251,7 @@ def _check_limits(settings: Settings) -> None:
 
 def limits_sizes(settings: Settings) -> bool:
     """Return whether the caller limits the sizes of clusters."""
-    least, most = settings.min_cluster_size, settings.max_cluster_size
-    return bool(settings.balanced) or least is not None or most is not None
+    return settings.min_cluster_size is not None or settings.max_cluster_size is not None
 
 
 def check_sizes(settings: Settings, n_samples: int, n_features: int) -> None:

@@ -31,7 +31,6 @@ from tests.support.dask_rows import CHUNKS, OPTIONS, ROWS, D, N, fit
 # Fits whose arrays all stay on the workers, beside those of `OPTIONS`.
 FITS: dict[str, dict[str, Any]] = {
     **{name: OPTIONS[name] for name in ("default", "none", "finalists", "k-means||", "cosine")},
-    "candidates": {**OPTIONS["sign"], "polish_candidates": 2},
     "samples": {"projection": "sign", "n_components": 16, "n_init": 3},
     "bounds": {**OPTIONS["none"], "n_clusters": 40},
     "near centers": {"n_clusters": 150, "projection": "sign", "n_components": 16},
@@ -40,7 +39,7 @@ FITS: dict[str, dict[str, Any]] = {
     "one level": {"n_clusters": 40, "projection": None, "init": "random", "max_iter": 30},
     "proven labels": {"projection": "svd", "n_components": 4, "n_clusters": 64},
     "weights": {**OPTIONS["none"], "weighted": True},
-    "limits": {**OPTIONS["sign"], "balanced": True},
+    "limits": {**OPTIONS["sign"], "max_cluster_size": "equal"},
     "trim": {**OPTIONS["sign"], "trim": 0.01},
 }
 
@@ -87,7 +86,7 @@ def test_a_sketch_here_of_rows_there_has_the_bits_of_one_machine(
     "options",
     [
         {"n_clusters": 40},
-        {"n_clusters": 40, "projection": "svd", "n_components": 8, "polish_candidates": 4},
+        {"n_clusters": 40, "projection": "svd", "n_components": 8, "tol": 0},
         {"n_clusters": 60, "projection": "svd", "n_components": 8},
     ],
 )
@@ -132,10 +131,10 @@ def test_parts_that_are_lost_with_a_worker_are_made_again(step: str, processes: 
             os.kill(killed[0], signal.SIGKILL)
 
     X = da.from_array(ROWS, chunks=(700, D))
-    options = {"n_clusters": 40, "polish_iter": 3, "n_init": 1, "inertia_tol": 0.0}
-    model = run(X, "candidates", client=processes, callback=kill, **options)
+    options = {"n_clusters": 40, "polish_iter": 3, "n_init": 1, "tol": 0}
+    model = run(X, "near centers", client=processes, callback=kill, **options)
     assert len(killed) == 1
-    assert_same_fit(model, run(ROWS, "candidates", **options))
+    assert_same_fit(model, run(ROWS, "near centers", **options))
     processes.wait_for_workers(2, timeout=600)
 
 
