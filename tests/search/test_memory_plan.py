@@ -16,8 +16,8 @@ from projected_kmeans.search.memory_plan import (
     FitBytes,
     MemoryPlan,
     count_bytes,
-    plan_labels,
     plan_memory,
+    size_label_blocks,
     works_there,
 )
 from projected_kmeans.search.settings import Settings, Sizes, limits_sizes
@@ -205,9 +205,8 @@ def test_what_works_on_the_workers(options: dict[str, Any], there: bool) -> None
 
 def test_labelling_has_a_plan_of_its_own() -> None:
     """Labels and centers are counted; a limit that is too small names one that is enough."""
-    assert plan_labels(None, 10**6, 1024, 100) == MemoryPlan()
-    assert plan_labels("1GB", 10**6, 1024, 100).block_bytes == BLOCK_BYTES
+    assert size_label_blocks("1GB", 10**6, 1024, 100) == BLOCK_BYTES
     with pytest.raises(ValueError, match="is too small to label 1000000 rows") as refusal:
-        plan_labels("1MB", 10**6, 1024, 100)
+        size_label_blocks("1MB", 10**6, 1024, 100)
     enough = str(refusal.value).split("use at least '")[1].removesuffix("'")
-    assert 2**20 <= plan_labels(enough, 10**6, 1024, 100).block_bytes < BLOCK_BYTES
+    assert 2**20 <= size_label_blocks(enough, 10**6, 1024, 100) < BLOCK_BYTES

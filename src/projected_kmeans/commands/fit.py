@@ -34,8 +34,8 @@ from projected_kmeans.commands.options import (
 
 if TYPE_CHECKING:
     from projected_kmeans.commands.fit_outputs import FitOutputs
+    from projected_kmeans.estimator.algorithm1 import Dimensions
     from projected_kmeans.estimator.projected_kmeans import ProjectedKMeans
-    from projected_kmeans.estimator.theorem1 import Dimensions
     from projected_kmeans.sources.protocol import RowSource
 
 # The options that --as-in-paper decides, and the parameters that they set.
@@ -242,7 +242,7 @@ def fit(
 
 def _take_paper(parameters: dict[str, Any]) -> None:
     """Set the parameters of Algorithm 1; raise if an option contradicts it."""
-    from projected_kmeans.estimator.theorem1 import AS_IN_PAPER
+    from projected_kmeans.estimator.algorithm1 import AS_IN_PAPER
 
     for option, name in DECIDED.items():
         if parameters[name] not in ("auto", AS_IN_PAPER.get(name, "auto")):
@@ -258,7 +258,7 @@ def _take_paper(parameters: dict[str, Any]) -> None:
 
 def _set_dimensions(model: ProjectedKMeans, n_features: int) -> Dimensions:
     """Set the t of the paper, and warn if it is limited by the number of columns."""
-    from projected_kmeans.estimator.theorem1 import choose_dimensions, warn_of_dimensions
+    from projected_kmeans.estimator.algorithm1 import choose_dimensions, warn_of_dimensions
 
     assert model.eps is not None  # as _take_paper has checked
     chosen = choose_dimensions(model.n_clusters, model.eps, n_features=n_features)
@@ -283,8 +283,8 @@ def _describe(
     model: ProjectedKMeans, rows: RowSource, name: str, truth: Any, dimensions: Dimensions | None
 ) -> dict[str, Any]:
     """Return the document of a fit, with what Theorem 1 says if t is the paper's."""
+    from projected_kmeans.estimator.algorithm1 import Theorem1
     from projected_kmeans.estimator.fit_document import describe_fit
-    from projected_kmeans.estimator.theorem1 import Theorem1
     from projected_kmeans.passes.scoring import clustering_accuracy
 
     accuracy = None if truth is None else clustering_accuracy(truth, model.labels_)

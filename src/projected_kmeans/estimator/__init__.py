@@ -5,24 +5,19 @@ of its methods is a few lines that call a function of another module.
 
 =======================  ===========================================================================
 `projected_kmeans`       the estimator; ``fit`` is the table of contents of the algorithm
-`algorithm1`             `random_projection_kmeans`: the paper's box, step by step
-`theorem1`               the t of Algorithm 1, and what Theorem 1 says about its result
-`fitted_attributes`      attributes that ``fit`` sets and that a stream computes when first read
-`fitted_model`           a fitted model as one frozen value, which the modules below take
+`algorithm1`             `random_projection_kmeans`: the paper's box step by step, and its Theorem 1
+`fitted_model`           what a fit leaves: attributes, all of it as a frozen value, its display
 `prediction`             labels, distances and scores of new rows, block by block
 `cluster_descriptions`   what each cluster is: size, spread, columns that stand out, nearest rows
 `partial_fit`            the steps of ``partial_fit``: check, begin and extend a stream of rows
 `exports`                scikit-learn's KMeans, a FAISS index, an ONNX graph
-`label_series`           labels as a Series if the rows came as a table
-`notebook_display`       an estimator as HTML, for notebooks
-`plan_fit`               what a fit would do and cost, and what else could be done
+`plan_fit`               what a fit would do, its memory, and what else could be done
 `fit_checkpoint`         to which fit a checkpoint belongs, and the end of a fit
 `fit_warnings`           warnings after a fit that found fewer clusters or proved less than asked
 `proving`                proofs and further clusterings in turn, until a guarantee is met
 `sketch_solvers`         the paper's solvers and those of the caller, which get the whole sketch
 `fit_document`           the document of a fit, which is result.json and the source of reports
-`model_files`            save_model and load_model: centers.npy and model.json
-`model_document`         what the files of a stored model say, each field checked
+`model_files`            save_model and load_model: centers.npy and model.json, each field checked
 `fit_folder`             which files of a folder are of one fit; a mixture is refused
 =======================  ===========================================================================
 

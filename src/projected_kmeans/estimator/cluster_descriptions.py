@@ -18,8 +18,13 @@ from numpy.typing import ArrayLike, NDArray
 from projected_kmeans.blocks.tasks import Block, Task, first
 from projected_kmeans.checks import check_count
 from projected_kmeans.estimator.fitted_model import FittedModel
-from projected_kmeans.estimator.label_series import index_of, is_polars
-from projected_kmeans.estimator.prediction import Checked, check_source, open_source
+from projected_kmeans.estimator.prediction import (
+    Checked,
+    check_source,
+    index_of,
+    is_polars,
+    open_source,
+)
 from projected_kmeans.passes.cluster_summaries import (
     ClusterSummaries,
     no_rows,

@@ -52,17 +52,7 @@ def make_sklearn(model: FittedModel, dtype: DTypeLike | None = None) -> KMeans:
 
 
 def make_faiss(model: FittedModel, kind: str = "flat", rows: Any = None) -> Any:
-    """Return a FAISS index in float32, by inner product if the metric is cosine.
-
-    Parameters
-    ----------
-    model : FittedModel
-        Its centers are the entries of the index, or the lists of an inverted file.
-    kind : {"flat", "ivf"}, default="flat"
-        What to return.
-    rows : ndarray (n, d), optional
-        Rows to add to an inverted file.
-    """
+    """Return a FAISS index of the centers ("flat"), or an inverted file whose lists they are."""
     check_choice("kind", kind, ("flat", "ivf"))
     if rows is not None and kind != "ivf":
         raise ValueError('kind="flat" holds centers only, got X; use kind="ivf"')

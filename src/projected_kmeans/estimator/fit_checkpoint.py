@@ -9,6 +9,7 @@ import math
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from functools import partial
 from importlib.metadata import version
 from types import FunctionType
 from typing import Annotated, Any
@@ -58,7 +59,7 @@ class Finished:
     certificate: Certificate | None = None  # None if no proof was asked for
     # Rows that were set aside because they are far, ascending; the largest distance of the others.
     trimmed: Annotated[NDArray[np.int64], Shape(("any",), below="rows")] = field(
-        default_factory=lambda: np.empty(0, np.int64)
+        default_factory=partial[NDArray[np.int64]](np.empty, 0, np.int64)
     )
     trim_distance: NotNegative | None = None
 

@@ -30,30 +30,7 @@ def describe_fit(
 ) -> dict[str, Any]:
     """Describe a fit as the document that ``result.json`` holds.
 
-    Parameters
-    ----------
-    model : ProjectedKMeans
-        The estimator, fitted to `rows`.
-    rows : ndarray or row source of shape (n_samples, n_features)
-        The data; only their shape and dtype are used.
-    name : str
-        The name of the data.
-    accuracy : float or None
-        P, the share of rows for which labels and truth agree, if the truth is known.
-
-    Returns
-    -------
-    dict
-        Versions, machine, data, parameters, key, results, and the seconds of each step.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from projected_kmeans import ProjectedKMeans
-    >>> X = np.array([[0.0, 0.0], [0.0, 1.0], [9.0, 9.0], [9.0, 8.0]])
-    >>> model = ProjectedKMeans(n_clusters=2, random_state=0).fit(X)
-    >>> describe_fit(model, X, name="squares")["data"]
-    {'name': 'squares', 'shape': [4, 2], 'dtype': 'float64'}
+    Of the rows only shape and type are used; ``accuracy`` is P, if the true labels are known.
     """
     fitted = read_fitted_model(model)
     labels = np.asarray(model.labels_)

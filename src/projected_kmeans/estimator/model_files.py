@@ -7,14 +7,31 @@ lists the checksums of those that belong to it; see `fit_folder`.
 
 from __future__ import annotations
 
+import hashlib
+import io
+import math
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
+from numpy.lib import format as npy
+from numpy.typing import NDArray
 
+from projected_kmeans.certificates.certificate import Certificate
+from projected_kmeans.checks import check_centers
+from projected_kmeans.documents import (
+    Count,
+    Key,
+    NotNegative,
+    ParameterName,
+    Size,
+    from_document,
+    read_document,
+)
 from projected_kmeans.estimator.fit_document import (
     describe_certificate,
     describe_parameters,
@@ -28,17 +45,13 @@ from projected_kmeans.estimator.fit_folder import (
     list_own_files,
     read_head,
 )
-from projected_kmeans.estimator.model_document import (
-    ADVICE,
-    read_centers,
-    read_certificate,
-    read_labels_of,
-    read_model_document,
-)
 from projected_kmeans.estimator.projected_kmeans import ProjectedKMeans, read_fitted_model
 from projected_kmeans.messages import first_line
 from projected_kmeans.output_files import encode_json, save_array
 from projected_kmeans.output_group import GroupReader, GroupWriter, read_group, replace_group
+from projected_kmeans.results import Labels
+
+ADVICE = "fit the model again"
 
 # Parameters that version 0.1.0 stored and that are gone; no prediction depends on them.
 GONE = ("certificate_time", "inertia_tol", "polish_candidates")
@@ -160,37 +173,9 @@ def save_fit(
     folder: str | os.PathLike[str],
     feature_names: Sequence[str] | None = None,
 ) -> tuple[Path, ...]:
-    """Write the labels, the model and the result of a fit, all or none.
+    """Write labels, model and result (`describe_fit`) of a fit, all or none; return the files.
 
     A ``report.json`` of an earlier fit is removed.
-
-    Parameters
-    ----------
-    model : ProjectedKMeans
-        The fitted estimator.
-    document : mapping
-        What `describe_fit` returned.
-    folder : str or path
-        An existing folder.
-    feature_names : sequence of str or None
-        Names of the columns.
-
-    Returns
-    -------
-    tuple of Path
-        The files.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> import numpy as np
-    >>> from projected_kmeans import ProjectedKMeans
-    >>> X = np.array([[0.0, 0.0], [0.0, 1.0], [9.0, 9.0], [9.0, 8.0]])
-    >>> model = ProjectedKMeans(n_clusters=2, random_state=0).fit(X)
-    >>> from projected_kmeans.estimator.fit_document import describe_fit
-    >>> files = save_fit(model, describe_fit(model, X, name="squares"), tempfile.mkdtemp())
-    >>> [file.name for file in files]
-    ['labels.npy', 'centers.npy', 'model.json', 'result.json']
     """
     labels = np.asarray(model.labels_)
     with replace_group(folder) as group:
@@ -256,3 +241,124 @@ def _describe_rows(model: ProjectedKMeans) -> dict[str, Any] | None:
         "squares": float(model._sum_of_squares),
         "center_weights": np.asarray(known["_center_weights"]).tolist(),
     }
+
+
+@dataclass(frozen=True)
+class RowFacts:
+    """What a model says of the rows of its fit, so that `partial_fit` can continue."""
+
+    number: Count
+    weight: NotNegative  # the sum of the weights of the rows
+    squares: NotNegative  # the weighted sum of their squares
+    center_weights: tuple[NotNegative, ...]  # if the centers stand for the rows
+
+
+@dataclass(frozen=True)
+class ModelDocument:
+    """The fields of ``model.json`` that are read again.
+
+    The defaults are those of files that earlier versions wrote.
+    """
+
+    n_clusters: Size
+    n_features: Size
+    n_components: Size
+    n_iter: Count
+    key: Key
+    inertia: NotNegative
+    normalized_inertia: NotNegative
+    dtype: Literal["float32", "float64"]
+    centers_sha256: str
+    parameters: dict[ParameterName, Any]
+    explained_variance_ratio: NotNegative | None = None
+    projection: str | None = None
+    feature_names: tuple[str, ...] | None = None
+    data_columns: tuple[str, ...] | None = None
+    left_out_columns: tuple[str, ...] = ()
+    rows: RowFacts | None = None
+    certificate: Any = None
+    files: dict[str, str] | None = None
+    fit: str | None = None
+
+    def __post_init__(self) -> None:
+        names = self.feature_names
+        if names is not None and len(names) != self.n_features:
+            raise ValueError(f"{len(names)} feature_names for {self.n_features} features")
+        if self.rows is not None and len(self.rows.center_weights) != self.n_clusters:
+            found = len(self.rows.center_weights)
+            raise ValueError(f"{found} center_weights for {self.n_clusters} clusters")
+        if self.key >= 2**64:
+            raise ValueError(f"key {self.key} is not below 2**64")
+        for name in ("callback", "checkpoint"):
+            if self.parameters.get(name) is not None:
+                raise ValueError(f"{name} is set, which no stored model has")
+
+
+def read_model_document(path: Path) -> ModelDocument:
+    """Return what a model.json holds; raise if a field is not as it must be."""
+    document = read_document(path, [MODEL_FORMAT], FORMAT_VERSION, ADVICE)
+    return from_document(ModelDocument, document, str(path), ADVICE)
+
+
+def read_certificate(path: Path, stored: ModelDocument) -> Certificate | None:
+    """Return the certificate in the model.json at a path, if it has one."""
+    if stored.certificate is None:
+        return None
+    try:
+        return Certificate.from_document(stored.certificate)
+    except (AttributeError, ValueError) as error:
+        raise ValueError(f"{path} has a bad certificate ({first_line(error)}); {ADVICE}") from error
+
+
+def read_centers(path: Path, stored: ModelDocument) -> NDArray[Any]:
+    """Return the centers in a file; raise if they are not those that model.json describes."""
+    if not path.is_file():
+        raise ValueError(f"{path} does not exist; keep it beside its model.json")
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise ValueError(f"{path} cannot be read ({error.strerror}); check its access") from error
+    if hashlib.sha256(content).hexdigest() != stored.centers_sha256:
+        raise ValueError(f"{path} does not match the checksum in model.json; {ADVICE}")
+    shape = (stored.n_clusters, stored.n_features)
+    centers = _decode_array(path, content)
+    if centers.shape != shape or centers.dtype.name != stored.dtype:
+        raise ValueError(
+            f"{path} is {centers.dtype.name} {centers.shape} and model.json says "
+            f"{stored.dtype} {shape}; {ADVICE}"
+        )
+    return check_centers(str(path), centers, stored.n_features, ADVICE)
+
+
+def read_labels_of(path: Path, stored: ModelDocument) -> Labels | None:
+    """Return the labels of the training rows; None if model.json does not list them, or no file.
+
+    Their checksum was compared before.
+    """
+    if "labels.npy" not in (stored.files or {}) or not path.is_file():
+        return None
+    labels = _decode_array(path, path.read_bytes())
+    if labels.ndim != 1 or labels.dtype.kind not in "iu":
+        raise ValueError(f"{path} is {labels.dtype} {labels.shape} and not labels; {ADVICE}")
+    if labels.size and not -1 <= labels.min() <= labels.max() < stored.n_clusters:
+        raise ValueError(
+            f"{path} has labels from {labels.min()} to {labels.max()} for {stored.n_clusters} "
+            f"clusters; {ADVICE}"
+        )
+    return labels.astype(np.int32)
+
+
+def _decode_array(path: Path, content: bytes) -> NDArray[Any]:
+    """Return the array in a ``.npy`` file; raise before memory is taken that it cannot fill."""
+    try:
+        handle = io.BytesIO(content)
+        version = npy.read_magic(handle)
+        read_header = npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0
+        shape, _, dtype = read_header(handle)
+        wanted = math.prod(shape) * dtype.itemsize
+        if wanted != len(content) - handle.tell():
+            raise ValueError(f"its header says {wanted} bytes, which it does not have")
+        array: NDArray[Any] = np.load(io.BytesIO(content), allow_pickle=False)
+    except Exception as error:  # NumPy's parser of headers raises nearly anything
+        raise ValueError(f"{path} is not an array ({first_line(error)}); {ADVICE}") from error
+    return array

@@ -11,12 +11,11 @@ from projected_kmeans.blocks.block_source import BlockSource
 from projected_kmeans.blocks.column_scan import ColumnScan
 from projected_kmeans.blocks.element_types import compute_type
 from projected_kmeans.checks import check_count
+from projected_kmeans.estimator.prediction import read_within
 from projected_kmeans.keys import resolve_key
 from projected_kmeans.results import Floats
-from projected_kmeans.search.memory_plan import plan_labels
 from projected_kmeans.search.own_solvers import check_weighted_solver
 from projected_kmeans.search.settings import Settings, limits_sizes
-from projected_kmeans.search.storage import open_storage
 from projected_kmeans.streaming.continued_model import ModelSummary
 from projected_kmeans.streaming.row_stream import RowStream
 
@@ -49,15 +48,7 @@ FIT_ATTRIBUTES = ("labels_", "trace_", "trimmed_rows_", "trim_distance_", "missi
 
 
 def check_stream(stream: RowStream | None, settings: Settings) -> None:
-    """Raise if the settings do not suit a stream, or not the one that has begun.
-
-    Parameters
-    ----------
-    stream : RowStream or None
-        The rows so far; None before the first block.
-    settings : Settings
-        Parameters of the estimator.
-    """
+    """Raise if the settings do not suit a stream, or not the one that has begun."""
     if not callable(settings.init) and np.ndim(settings.init) == 1:
         raise ValueError("init names rows, which a stream does not keep; give centers or a name")
     if settings.guarantee is not None:
@@ -120,9 +111,8 @@ def extend_stream(
     The given stream stays as it is, so that a bad row leaves the estimator unchanged.
     """
     longer, n_threads = stream.copy(), settings.n_threads or 0
-    plan = plan_labels(settings.memory_limit, *rows.shape, settings.n_clusters)
-    with open_storage(rows, plan) as storage:
-        for block in storage.rows:
+    with read_within(settings.memory_limit, rows, settings.n_clusters) as source:
+        for block in source:
             scan = ColumnScan(rows.shape, n_threads)
             scan.task.run(block)
             scan.finish()  # raises if an entry is not finite

@@ -6,6 +6,7 @@ Takes the model as a frozen `FittedModel`; it fits nothing.
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
@@ -39,9 +40,12 @@ from projected_kmeans.passes.labelling import (
 from projected_kmeans.passes.problem import Problem, measure_rows
 from projected_kmeans.results import FitState, Floats, Labels
 from projected_kmeans.running.monitor import Monitor
-from projected_kmeans.search.memory_plan import plan_labels
+from projected_kmeans.search.memory_plan import size_label_blocks
 from projected_kmeans.search.reduction import open_problem
-from projected_kmeans.search.storage import open_storage
+from projected_kmeans.sources.protocol import is_row_source
+
+# Labels are a Series of this name if the rows came as a table.
+SERIES_NAME = "label"
 
 
 def label_input(
@@ -56,7 +60,6 @@ def label_input(
     ``callback`` gets a `FitState` of the step "predict" after every block; what it returns is
     ignored. If ``measured``, the distance of each row to its center is measured, too.
     """
-    monitor = Monitor(callback, 0)
     with open_source(model, X) as source:
         blocks = label_blocks(
             source,
@@ -67,6 +70,10 @@ def label_input(
             skips_holes=model.skips_holes,
             pruned=model.settings.memory_limit is None,
         )
+        if callback is None:
+            yield from blocks
+            return
+        monitor = Monitor(callback, 0)
         with monitor.step("predict", source.shape[0], unit_bytes=source.stored_row_bytes):
             for block in blocks:
                 monitor.report(block.start + len(block.labels))
@@ -117,9 +124,25 @@ def open_source(model: FittedModel, X: Any) -> Iterator[BlockSource]:
     The number and names of columns are compared with those of the fit. Entries are not read yet.
     """
     rows = open_input(model.estimator, X, reset=False)
-    plan = plan_labels(model.settings.memory_limit, *rows.shape, len(model.centers))
-    with open_storage(rows, plan) as storage:
-        yield storage.rows
+    with read_within(model.settings.memory_limit, rows, len(model.centers)) as source:
+        yield source
+
+
+@contextmanager
+def read_within(
+    limit: int | str | None, rows: BlockSource, n_clusters: int
+) -> Iterator[BlockSource]:
+    """Yield rows in blocks that a limit of memory allows; in the end, check and close their files.
+
+    Raises if a mapped file was shortened meanwhile.
+    """
+    if limit is not None:
+        rows = rows.resized(size_label_blocks(limit, *rows.shape, n_clusters), None)
+    try:
+        yield rows
+        rows.check_files()
+    finally:
+        rows.close()
 
 
 class Checked(NamedTuple):
@@ -216,3 +239,32 @@ def _map_dask(
         skips_holes=model.skips_holes,
     )
     return map_rows(X, bound, n_columns, dtype)
+
+
+def label_like(labels: Labels, X: Any) -> Any:
+    """Return labels as a Series, with the index of X, if X is a DataFrame, else unchanged.
+
+    Neither pandas nor polars is imported: if the caller gave a table, its package already is.
+    """
+    if _is_frame(X, "pandas"):
+        return sys.modules["pandas"].Series(labels, index=X.index, name=SERIES_NAME)
+    if _is_frame(X, "polars"):
+        return sys.modules["polars"].Series(SERIES_NAME, labels)
+    return labels
+
+
+def index_of(X: Any) -> Any:
+    """Return the index of a pandas DataFrame, the ids of a row source, or None."""
+    if is_row_source(X):
+        return X.row_ids
+    return X.index if _is_frame(X, "pandas") else None
+
+
+def is_polars(X: Any) -> bool:
+    """Return whether X is a DataFrame of polars."""
+    return _is_frame(X, "polars")
+
+
+def _is_frame(X: Any, package: str) -> bool:
+    kind = getattr(sys.modules.get(package), "DataFrame", None)
+    return kind is not None and isinstance(X, kind)

@@ -45,10 +45,12 @@ from projected_kmeans.estimator.fit_warnings import (
     warn_of_guarantee,
     warn_of_init,
 )
-from projected_kmeans.estimator.fitted_attributes import FittedAttribute, list_unset_attributes
-from projected_kmeans.estimator.fitted_model import FittedModel
-from projected_kmeans.estimator.label_series import label_like
-from projected_kmeans.estimator.notebook_display import show_html
+from projected_kmeans.estimator.fitted_model import (
+    FittedAttribute,
+    FittedModel,
+    list_unset_attributes,
+    show_html,
+)
 from projected_kmeans.estimator.partial_fit import (
     FIT_ATTRIBUTES,
     STREAM_ATTRIBUTES,
@@ -59,6 +61,7 @@ from projected_kmeans.estimator.partial_fit import (
 from projected_kmeans.estimator.prediction import (
     find_distances,
     find_labels,
+    label_like,
     measure_nearest,
     sum_distances,
 )

@@ -10,7 +10,7 @@ import numpy as np
 from projected_kmeans.blocks.block_source import BlockSource
 from projected_kmeans.blocks.column_scan import ColumnScan
 from projected_kmeans.blocks.element_types import compute_type
-from projected_kmeans.blocks.holes import Holes, drop_holes
+from projected_kmeans.blocks.holes import drop_holes
 from projected_kmeans.blocks.memory_blocks import open_blocks
 from projected_kmeans.blocks.tasks import Block
 from projected_kmeans.blocks.unit_length import UnitRows, to_unit_rows
@@ -77,7 +77,7 @@ def _work(
     pruning: PrunedCenters | None = None,
 ) -> LabelledBlock:
     """Return the labels of all rows, and their distances if asked for; see `label_blocks`."""
-    complete, holes = drop_holes(block) if skips_holes else (block, Holes.none(block.rows.shape[0]))
+    complete, holes = drop_holes(block) if skips_holes else (block, None)
     n_rows = complete.rows.shape[0]
     labels, distances = np.zeros(n_rows, np.int32), np.empty(0) if measured else None
     if n_rows:
@@ -89,6 +89,8 @@ def _work(
             problem.label(centers, labels)
         if measured:
             distances = np.sqrt(problem.distances(centers, labels))
+    if holes is None:
+        return LabelledBlock(block.start, labels, distances)
     spread = None if distances is None else holes.spread(distances, np.nan)
     return LabelledBlock(block.start, holes.spread(labels, -1), spread)
 

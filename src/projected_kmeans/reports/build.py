@@ -23,8 +23,7 @@ from projected_kmeans.estimator.cluster_descriptions import (
 )
 from projected_kmeans.estimator.fit_document import describe_fit
 from projected_kmeans.estimator.fitted_model import FittedModel
-from projected_kmeans.estimator.label_series import index_of
-from projected_kmeans.estimator.prediction import check_source, open_source
+from projected_kmeans.estimator.prediction import check_source, index_of, open_source
 from projected_kmeans.estimator.projected_kmeans import ProjectedKMeans, read_fitted_model
 from projected_kmeans.reports.clusters import (
     N_MEMBERS,

@@ -200,15 +200,11 @@ def works_there(settings: Settings, approach: Approach) -> bool:
     return (many or approach.n_near > 0) and not limits_sizes(settings)
 
 
-def plan_labels(
-    limit: int | str | None, n_rows: int, n_columns: int, n_clusters: int
-) -> MemoryPlan:
-    """Return what keeps the labelling of rows within a limit; raise if nothing does.
+def size_label_blocks(limit: int | str, n_rows: int, n_columns: int, n_clusters: int) -> int:
+    """Return the bytes of blocks that keep the labelling of rows within a limit; raise if none do.
 
     Counted are 4 bytes a label, four tables of centers in float64, and the blocks.
     """
-    if limit is None:
-        return MemoryPlan()
     allowed = parse_memory(limit) or 0
     steady = 4 * n_rows + 4 * 8 * n_clusters * n_columns
     minimum = steady + (BLOCKS_HELD + 1) * max(MIN_BLOCK_BYTES, 8 * n_columns)
@@ -217,4 +213,4 @@ def plan_labels(
             f"memory_limit={limit!r} is too small to label {n_rows} rows of {n_columns} columns; "
             f"use at least '{math.ceil(minimum / 10**6)}MB'"
         )
-    return MemoryPlan(min(BLOCK_BYTES, (allowed - steady) // (BLOCKS_HELD + 1)))
+    return min(BLOCK_BYTES, (allowed - steady) // (BLOCKS_HELD + 1))

@@ -35,25 +35,15 @@ LLOYD_PASSES = 1
 
 @dataclass(frozen=True)
 class WeightedRows:
-    """Rows that stand for other rows, and what that hides.
+    """Rows that stand for other rows, and what that hides."""
 
-    Attributes
-    ----------
-    rows : ndarray or csr_array (n, d)
-        Dense or sparse, of float32 or float64.
-    weights : ndarray of float64 (n,)
-        Positive: the total weight of the rows that each row stands for.
-    hidden : float
-        The inertia of the original rows about the rows that stand for them. Added to the inertia of
-        these rows about any centers, it gives that of the original rows, if all rows behind one row
-        go to its center.
-    hidden_squares : float
-        The sum of squares of the original rows, less that of the rows that stand for them.
-    """
-
-    rows: Any
-    weights: Floats
+    rows: Any  # dense or CSR, float32 or float64
+    weights: Floats  # positive: the total weight of the rows that each row stands for
+    # The inertia of the original rows about the rows that stand for them. Added to the inertia of
+    # these rows about any centers, it gives that of the original rows, if all rows behind one row
+    # go to its center.
     hidden: float = 0.0
+    # The sum of squares of the original rows, less that of the rows that stand for them.
     hidden_squares: float = 0.0
 
     def __len__(self) -> int:
@@ -101,28 +91,13 @@ def condense(
     n_threads: int = 0,
     spherical: bool = False,
 ) -> WeightedRows:
-    """Return at most ``n_kept`` rows that stand for the given rows.
+    """Return at most ``n_kept`` rows, two or more, that stand for the given rows.
 
     Half of the first centers are drawn by weight, the others by weighted squared distance from the
     first half, so that a few rows far away keep rows of their own. Then one pass of Lloyd's method
     groups the rows. Distances are measured on a sign sketch, but the means and the inertia that are
-    kept are those of the rows themselves.
-
-    Parameters
-    ----------
-    given : WeightedRows
-        If they are at most ``n_kept``, they are returned as they are.
-    n_kept : int
-        Maximum number of rows to keep, at least 2.
-    key : int
-        Fixes the sketch.
-    stream : numpy.random.Generator
-        Source of the draws.
-    n_threads : int, default=0
-        0 takes as many as OpenMP allows.
-    spherical : bool, default=False
-        Whether rows and centers have length one. Rows are then replaced by the direction of their
-        sum, weighted by its length.
+    kept are those of the rows themselves. If ``spherical``, rows have length one and are replaced
+    by the direction of their sum, weighted by its length.
     """
     if len(given) <= n_kept:
         return given

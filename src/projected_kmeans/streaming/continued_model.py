@@ -21,29 +21,13 @@ from projected_kmeans.streaming.exact_sum import ExactSum
 
 @dataclass(frozen=True)
 class ModelSummary:
-    """What a fit leaves of its rows: the centers, and sums over the clusters.
-
-    Attributes
-    ----------
-    centers : ndarray of float64 (k, d)
-        The centers.
-    center_weights : ndarray of float64 (k,)
-        The weight of each cluster; for unit rows the length of the sum of its rows.
-    inertia : float
-        The inertia about the centers.
-    sum_of_squares : float
-        The weighted sum of squares of the rows.
-    total_weight : float
-        The sum of the weights of the rows.
-    n_rows : int
-        The number of rows.
-    """
+    """What a fit leaves of its rows: the centers, and sums over the clusters."""
 
     centers: Floats
-    center_weights: Floats
+    center_weights: Floats  # the weight of each cluster; for unit rows the length of their sum
     inertia: float
-    sum_of_squares: float
-    total_weight: float
+    sum_of_squares: float  # of the rows, weighted
+    total_weight: float  # of the rows
     n_rows: int
 
     @property
@@ -71,19 +55,11 @@ class Drift:
     """How far new rows are from the centers of a model, compared with the rows of its fit.
 
     Sums are exact, so that drift does not depend on how rows are divided into blocks.
-
-    Attributes
-    ----------
-    model : ModelSummary
-        The model before the new rows.
-    squares, weight : ExactSum
-        The weighted sum of squared distances of new rows to their nearest centers, and the sum of
-        their weights.
     """
 
-    model: ModelSummary
-    squares: ExactSum
-    weight: ExactSum
+    model: ModelSummary  # before the new rows
+    squares: ExactSum  # of distances of new rows to their nearest centers, weighted
+    weight: ExactSum  # of the new rows
 
     @classmethod
     def begin(cls, model: ModelSummary) -> Drift:
@@ -110,13 +86,7 @@ class Drift:
 
 
 def compare_squares(squares: float, weight: float, mean_square: float) -> float:
-    """Return the mean of some squared distances over another mean; 1 if both are zero.
-
-    Examples
-    --------
-    >>> compare_squares(8.0, 4.0, 1.0), compare_squares(0.0, 4.0, 0.0)
-    (2.0, 1.0)
-    """
+    """Return the mean of some squared distances over another mean; 1 if both are zero."""
     if not weight > 0:
         return math.nan
     if mean_square > 0:

@@ -29,29 +29,7 @@ class RowStream:
     Rows are buffered as they arrive. A full buffer is condensed to a quarter and becomes a part of
     level 0. Two parts of a level are joined, condensed to half, and become a part of the next
     level. So there is at most one part a level and about log2(rows / buffer) levels, and no row is
-    condensed more often than there are levels.
-
-    Parameters
-    ----------
-    n_clusters : int
-        k; a level keeps 20 k rows, at least 1,000.
-    n_columns : int
-        d.
-    dtype : dtype
-        Type of the rows that are kept: float32 or float64.
-    sparse : bool
-        Whether rows are kept as CSR.
-    key : int
-        Fixes all draws.
-    spherical : bool
-        Whether rows are brought to length one (metric="cosine").
-
-    Attributes
-    ----------
-    n_kept : int
-        Rows of a level.
-    n_seen : int
-        Rows that arrived so far.
+    condensed more often than there are levels. If ``spherical``, rows are brought to length one.
     """
 
     def __init__(
@@ -66,6 +44,7 @@ class RowStream:
     ) -> None:
         self.n_clusters, self.n_columns, self.dtype = n_clusters, n_columns, dtype
         self.sparse, self.key, self.spherical = sparse, key, spherical
+        # Rows of a level, and rows that arrived so far, those of weight 0 included.
         self.n_kept = max(MIN_KEPT_ROWS, KEPT_ROWS_PER_CLUSTER * n_clusters)
         self.n_seen = 0
         self._buffer: list[WeightedRows] = []
@@ -111,17 +90,7 @@ class RowStream:
         return other
 
     def add(self, rows: Any, weights: Floats | None, n_threads: int = 0) -> None:
-        """Take in further rows.
-
-        Parameters
-        ----------
-        rows : ndarray or csr_array (n, d)
-            Finite; they are copied.
-        weights : ndarray of float64 (n,) or None
-            None counts every row once. Rows of weight 0 are counted as seen and not kept.
-        n_threads : int, default=0
-            0 takes as many as OpenMP allows. The result does not depend on it.
-        """
+        """Take in further rows, which are finite and are copied; not those of weight 0."""
         counted = np.arange(rows.shape[0]) if weights is None else np.flatnonzero(weights > 0)
         self.n_seen += rows.shape[0]
         self._weight.add(np.ones(rows.shape[0]) if weights is None else weights)
