@@ -14,6 +14,7 @@ from projected_kmeans.checks import (
     check_init,
     check_not_negative,
     check_threads,
+    squares_overflow,
 )
 
 
@@ -110,3 +111,10 @@ def test_first_centers_are_centers_or_row_indices() -> None:
     centers = check_init([[1, 2, 3]], 1, (5, 3))
     np.testing.assert_array_equal(centers, [[1.0, 2.0, 3.0]])
     assert centers.dtype == np.float64
+
+
+def test_squares_overflow_from_some_size_on() -> None:
+    """Sums of squares of a million differences fit into float64 up to about 1e147."""
+    assert not squares_overflow(1e140, (1000, 1000))
+    assert squares_overflow(1e150, (1000, 1000))
+    assert squares_overflow(1e200, (1, 1))

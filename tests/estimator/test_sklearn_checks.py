@@ -10,7 +10,6 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from projected_kmeans import (
     ColumnSampling,
-    GaussianProjection,
     HadamardProjection,
     ProjectedKMeans,
     SignProjection,
@@ -36,26 +35,18 @@ def expected_failures(estimator: BaseEstimator) -> dict[str, str]:
     return EXPECTED_FAILURES if isinstance(estimator, ProjectedKMeans) else {}
 
 
+# Random maps share one base class: each of these settings differs in what it computes.
 # Some checks have fewer distinct rows than eight clusters, and the warning is right.
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @parametrize_with_checks(
     [
         ProjectedKMeans(),
-        ProjectedKMeans(n_clusters=2, projection="sign", n_components=1),
-        ProjectedKMeans(n_clusters=2, projection="gaussian", n_components=1, solver="hartigan"),
-        ProjectedKMeans(n_clusters=2, projection="svd", n_components=1),
+        ProjectedKMeans(n_clusters=2, projection="sign", n_components=1, solver="hartigan"),
         ProjectedKMeans(n_clusters=3, projection=None, init="random"),
         SignProjection(),
-        SignProjection(n_components=1),
-        GaussianProjection(),
-        GaussianProjection(n_components=1),
-        SparseSignProjection(),
         SparseSignProjection(n_components=1),
-        HadamardProjection(),
         HadamardProjection(n_components=1),
-        SpectralProjection(),
         SpectralProjection(n_components=1, n_power=1),
-        ColumnSampling(random_state=0),
         ColumnSampling(3, n_clusters=1, singular_vectors="approximate", random_state=0),
     ],
     expected_failed_checks=expected_failures,

@@ -40,6 +40,6 @@ Why it is built so:
 - A model is stored without rows, labels and projection, because predictions compare rows with the
   centers in the original space. Numbers and text can be read by any program and, unlike a pickle,
   cannot run code when they are loaded.
-- ``to_html`` is the one method that needs a package below this one, `reports`. It imports it when
-  it is called; tests/test_import_rule.py names this exception.
+- ``to_html`` needs a package below this one, `reports`, and ``save`` a module that makes estimators
+  of files. Both import when they are called; tests/test_import_rule.py names these exceptions.
 """

@@ -5,8 +5,8 @@
 One module each:
 
 - `row_stream`: the buffer and the levels; when rows are condensed. It clusters nothing.
-- `continued_model`: a fitted model whose centers stand for its rows; how far new rows drift.
-- `exact_sum`: sums without rounding.
+- `continued_model`: a fitted model whose centers stand for its rows; how far new rows drift;
+  sums without rounding.
 - `condensing`: replaces many weighted rows by few means of rows that lie near one another.
 
 What the room promises: what is kept depends on the rows in their order and on the key, not on the

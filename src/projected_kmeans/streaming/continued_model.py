@@ -1,12 +1,14 @@
 """A fitted model that further rows move: its centers stand for its rows, and drift is measured.
 
-Holds the model as it was before the first of these rows; `row_stream` keeps it beside them.
+Holds the model as it was before the first of these rows; `row_stream` keeps it beside them. Sums
+are exact, so that the blocks in which rows arrive do not matter.
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -16,7 +18,47 @@ from projected_kmeans.blocks.tasks import Block
 from projected_kmeans.passes.labelling import measure_block
 from projected_kmeans.results import Floats
 from projected_kmeans.streaming.condensing import WeightedRows
-from projected_kmeans.streaming.exact_sum import ExactSum
+
+# frexp gives exponents from -1073 to 1024; the mantissa is a whole number of 53 bits.
+LOWEST, N_EXPONENTS, BITS = -1073, 2098, 53
+
+# Mantissas are added in two halves, so that 2**36 of them fit into 63 bits.
+HALF = 26
+
+
+class ExactSum:
+    """A sum of finite numbers without rounding, kept as whole numbers for each exponent.
+
+    No order of the numbers and no division into parts matters.
+    """
+
+    def __init__(self) -> None:
+        self._halves = np.zeros((2, N_EXPONENTS), np.int64)
+
+    def add(self, numbers: Floats) -> None:
+        """Add some numbers."""
+        mantissas, exponents = np.frexp(numbers)
+        whole = np.ldexp(mantissas, BITS).astype(np.int64)
+        np.add.at(self._halves[0], exponents - LOWEST, whole >> HALF)
+        np.add.at(self._halves[1], exponents - LOWEST, whole & ((1 << HALF) - 1))
+
+    def copy(self) -> ExactSum:
+        """Return an independent sum."""
+        other = ExactSum()
+        other._halves = self._halves.copy()
+        return other
+
+    @property
+    def value(self) -> float:
+        """The sum, rounded once; infinity if it is too large."""
+        total = 0
+        for place in np.flatnonzero(self._halves.any(axis=0)):
+            high, low = (int(half) for half in self._halves[:, place])
+            total += ((high << HALF) + low) << int(place)
+        try:
+            return float(Fraction(total, 1 << (BITS - LOWEST)))
+        except OverflowError:
+            return float("inf") if total > 0 else float("-inf")
 
 
 @dataclass(frozen=True)

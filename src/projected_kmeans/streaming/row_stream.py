@@ -13,8 +13,7 @@ from projected_kmeans.blocks.unit_length import to_unit_rows
 from projected_kmeans.keys import STREAM, open_stream
 from projected_kmeans.results import Floats
 from projected_kmeans.streaming.condensing import WeightedRows, condense, join
-from projected_kmeans.streaming.continued_model import Drift, ModelSummary
-from projected_kmeans.streaming.exact_sum import ExactSum
+from projected_kmeans.streaming.continued_model import Drift, ExactSum, ModelSummary
 
 # A level keeps 20 rows a cluster, and at least 1,000.
 KEPT_ROWS_PER_CLUSTER, MIN_KEPT_ROWS = 20, 1000

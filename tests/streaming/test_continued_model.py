@@ -1,4 +1,4 @@
-"""Sums without rounding: the same value in any order and for any division."""
+"""Sums without rounding, and how far rows are from centers beside those of a fit."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from projected_kmeans.streaming.exact_sum import ExactSum
+from projected_kmeans.streaming.continued_model import ExactSum, compare_squares
 
 
 def test_it_is_the_correctly_rounded_sum() -> None:
@@ -35,3 +35,11 @@ def test_sums_that_overflow() -> None:
     total = ExactSum()
     total.add(np.full(2, 1.7e308))
     assert total.value == math.inf
+
+
+def test_squares_are_compared_with_those_of_the_fit() -> None:
+    """The ratio of means is 1 if both are zero, infinite if only that of the fit is."""
+    assert compare_squares(8.0, 4.0, 1.0) == 2.0
+    assert compare_squares(0.0, 4.0, 0.0) == 1.0
+    assert compare_squares(1.0, 4.0, 0.0) == math.inf
+    assert math.isnan(compare_squares(0.0, 0.0, 1.0))
