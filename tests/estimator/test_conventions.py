@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import inspect
 import pickle
+import re
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -125,3 +128,17 @@ def test_fitting_again_forgets_the_past() -> None:
     assert_same_fit(model, ProjectedKMeans(5, random_state=0).fit(other))
     assert model.n_features_in_ == 250
     assert model.projection_.n_features_in_ == 250
+
+
+def test_each_parameter_is_described_in_four_lines() -> None:
+    """Descriptions are short, and name the page that tells more; solver has a line a choice."""
+    text = (inspect.getdoc(ProjectedKMeans) or "").split("Parameters\n----------\n")[1]
+    heads = re.split(r"^(\w[\w, ]*) : .*\n", text.split("\nAttributes\n")[0], flags=re.M)
+    described = dict(zip(heads[1::2], heads[2::2], strict=True))
+    assert sorted(", ".join(described).split(", ")) == sorted(ProjectedKMeans().get_params())
+    for name, words in described.items():
+        lines = [line.strip() for line in words.splitlines() if line.strip()]
+        assert len(lines) <= (9 if name == "solver" else 4), name
+        pages = re.findall(r"docs/[\w/]+\.md", words)
+        assert pages, name
+        assert all((Path(__file__).parents[2] / page).exists() for page in pages), name

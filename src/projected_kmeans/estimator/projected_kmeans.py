@@ -119,12 +119,12 @@ class ProjectedKMeans(
     Parameters
     ----------
     n_clusters : int, default=8
-        Number of clusters, k.
+        Number of clusters, k. See docs/choosing_k.md.
     projection : {"auto", "sign", "sparse-sign", "hadamard", "gaussian", "svd", "columns"}, None \
             or transformer, default="auto"
-        How rows are reduced: principal directions ("svd"), random projections, columns sampled by
-        leverage, any scikit-learn transformer, or not at all (None). "auto" is "svd", "sign" for
-        very many columns, or None if that is faster; ``approach_.reason`` says why. See
+        How rows are reduced: principal directions ("svd"), random maps, columns drawn by leverage,
+        any scikit-learn transformer, or not at all (None). "auto" is "svd", "sign" for very many
+        columns, or None if a map saves no work; ``approach_.reason`` says why. See
         docs/projections.md.
     n_components : int or "auto", default="auto"
         Dimensions of the sketch (the projected rows), t. "auto" is `target_dimension` of
@@ -137,7 +137,7 @@ class ProjectedKMeans(
     metric : {"euclidean", "cosine"}, default="euclidean"
         "cosine" clusters directions (spherical k-means): rows are scaled to length one while they
         are read, and a center is the direction of a sum. Inertia is then the sum of
-        2 (1 - cosine). See docs/howto/text.md.
+        2 (1 - cosine) over the rows. See docs/kmeans.md.
     init : {"k-means++", "k-means||", "afk-mc2", "random", "orss06", "model"}, array-like or \
             callable, default="k-means++"
         First centers: a method of seeding, k centers (k, d), k indices of rows, the centers that
@@ -160,7 +160,7 @@ class ProjectedKMeans(
 
         See docs/kmeans.md.
     max_iter : int, default=300
-        Maximum number of passes of the solver over the sketch.
+        Maximum number of passes of the solver over the sketch. See docs/how_it_works.md.
     tol : float, default=1e-4
         A search of the sketch has converged if the squared shift of the centers is below ``tol``
         times the mean variance of the columns, or if a pass gains next to nothing. 0 turns both
@@ -172,11 +172,11 @@ class ProjectedKMeans(
     polish_iter : int or "auto", default="auto"
         Passes in the original space at the end, at most, before every row gets its nearest center.
         0 makes none and is exactly the paper's algorithm. "auto" makes passes until one gains less
-        than 0.05 %, and none after a solver of your own or without a projection.
+        than 0.05 %; none after a solver of your own or without a map. See docs/how_it_works.md.
     trim : float, default=0.0
         Share of the rows, or of their weight, to set aside because they are far from all centers
         (trimmed k-means): label -1. Centers and inertia are those of the others. Not for
-        ``partial_fit``, and not with a certificate. See ``trimmed_rows_``.
+        ``partial_fit``, and not with a certificate. See docs/howto/after_a_fit.md.
     min_cluster_size, max_cluster_size : float, optional
         Limits of the size of every cluster, in rows, or in weight if ``sample_weight`` is given.
         ``max_cluster_size="equal"`` makes clusters whose numbers of rows differ by at most one.
@@ -194,10 +194,10 @@ class ProjectedKMeans(
         a guarantee that is not met is a warning. See docs/explanation/certificate.md.
     random_state : int, RandomState, numpy Generator or None, default=None
         An integer fixes all random choices, so that the fit can be repeated; None draws one.
-        ``key_`` is the integer that was used.
+        ``key_`` is the integer that was used. See docs/versions.md.
     n_threads : int, optional
         Number of threads; by default as many as OpenMP allows, and one for steps with little work.
-        The result does not depend on it.
+        The result does not depend on it. See docs/how_it_works.md.
     memory_limit : int or str, optional
         Bytes that a fit may allocate, or a text such as "2GB". Blocks of rows are made small enough
         for it, and a large sketch is kept in a temporary file. The result does not depend on it.
@@ -207,11 +207,11 @@ class ProjectedKMeans(
         from there and gives the same result, to the bit. See docs/scale.md.
     callback : callable, optional
         Called with a `FitState` after every unit of work. If it returns a true value, the fit stops
-        and keeps the best result so far.
+        and keeps the best result so far. See docs/reference.md.
     verbose : int, default=0
         Above 0, progress is printed to the standard error stream: a line for each step, and one
         every five seconds in a long step. A program that shows level INFO of the logger
-        "projected_kmeans" gets every unit of work there instead.
+        "projected_kmeans" gets every unit of work there instead. See docs/reference.md.
 
     Attributes
     ----------
