@@ -20,8 +20,8 @@ from projected_kmeans.running import checkpoint as running_checkpoint
 from projected_kmeans.running.checkpoint import Checkpoint, Run
 from projected_kmeans.running.checkpoint_folder import CheckpointFolder
 from projected_kmeans.running.monitor import Monitor
-from projected_kmeans.search.hartigan import move_single_points, move_to_plateau
 from projected_kmeans.search.lloyd import run_lloyd
+from projected_kmeans.search.paper_solvers import move_single_points, move_to_plateau
 from tests import reference
 from tests.support.blobs import draw_blobs
 from tests.support.layouts import TYPES, lay_out, layouts, seeds, types

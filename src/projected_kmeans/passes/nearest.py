@@ -34,6 +34,7 @@ from projected_kmeans.passes.problem import (
     Nearness,
     Problem,
     assign_block,
+    assign_rows,
 )
 from projected_kmeans.passes.pruned_search import PrunedCenters, is_moderate, is_worthwhile
 from projected_kmeans.results import Floats, Labels
@@ -213,7 +214,16 @@ class NearestSearch:
             return self._assign_pruned(centers, labels, then)
         if self.sees_all and self.keeps_bounds and self._moved_little(centers):
             return self._assign_bounded(centers, labels, keep_ties, then)
-        self.near = self._problem.assign(centers, labels, keep_ties=keep_ties, then=then)
+        problem = self._problem
+        self.near = assign_rows(
+            problem.source,
+            centers,
+            labels,
+            keep_ties=keep_ties,
+            ranges=problem.ranges,
+            n_threads=problem.n_threads,
+            then=then,
+        )
         self.n_distances += len(labels) * len(centers)
         if self._bounded:
             total = np.zeros(1)

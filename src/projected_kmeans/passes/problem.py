@@ -31,9 +31,6 @@ from projected_kmeans.passes.moments import Moments
 from projected_kmeans.passes.sums import ClusterSums, References, SummedRows
 from projected_kmeans.results import Floats, Labels
 
-# Numbers of centers that are subtracted at a time, 2 MB of float64.
-SHIFT_SIZE = 2**18
-
 
 @dataclass(frozen=True)
 class Nearness:
@@ -180,14 +177,6 @@ def _measure(
     out = np.empty((len(centers), block.rows.shape[0]), dtype=centers.dtype)
     _native.squared_distances(block.rows, frame.origin, frame.scale, centers, out, n_threads)
     distances[...] = out.T
-
-
-def squared_shift(after: Floats, before: Floats) -> float:
-    """Return the sum of the squared shifts of all centers."""
-    length = max(1, SHIFT_SIZE // after.shape[1])
-    starts = range(0, len(after), length)
-    parts = ((after[i : i + length] - before[i : i + length]) ** 2 for i in starts)
-    return float(sum(np.sum(part) for part in parts))
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ import numpy as np
 
 from projected_kmeans.blocks.element_types import compute_type
 from projected_kmeans.blocks.memory_blocks import open_blocks
-from projected_kmeans.documents import Count, NotNegative, Shape, Sizes
+from projected_kmeans.documents import Count, NotNegative, Shape
 from projected_kmeans.keys import SWAPS
 from projected_kmeans.passes.center_graph import find_neighbours
 from projected_kmeans.passes.frame import Frame
@@ -118,6 +118,7 @@ class LevelSearch:
             settles=effort.settles,
         )
         self.max_iter = effort.max_iter
+        self.sizes = problem.sizes(k)  # what arrays of a stored state must have
         self.n_passes, self._n_trial_passes, self._n_failures = 0, 0, 0
         self._is_complete = self._search.sees_all
         self._rounds_left = effort.swap_rounds if k > 1 else 0
@@ -125,11 +126,6 @@ class LevelSearch:
         self.ended = False
         if not self._rounds_left:
             self._stop_swapping()
-
-    @property
-    def sizes(self) -> Sizes:
-        """The sizes that arrays of a stored state must have."""
-        return self._problem.sizes(len(self.lloyd.centers))
 
     @property
     def inertia(self) -> float:

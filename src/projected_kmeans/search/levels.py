@@ -6,6 +6,7 @@ original rows. What happens on a level is told in `level.py`.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Annotated
@@ -22,8 +23,9 @@ from projected_kmeans.results import Clustering, Floats, Lifted
 from projected_kmeans.running.checkpoint import Run
 from projected_kmeans.running.monitor import Stopped
 from projected_kmeans.search.approach import Approach
-from projected_kmeans.search.hartigan import move_to_plateau
+from projected_kmeans.search.kmeans_plus_plus import OnCenter
 from projected_kmeans.search.level import Effort, LevelSearch, search_level
+from projected_kmeans.search.paper_solvers import move_to_plateau
 from projected_kmeans.search.recipe import Recipe
 from projected_kmeans.search.seeding import FewRows, FirstCenters
 from projected_kmeans.search.settling import Lift, lift_labels, settle
@@ -108,29 +110,28 @@ class _Levels:
             momentum=MOMENTUM if free and not spherical else 0.0,
         )
 
-    def open_rows(self, number: int) -> Problem:
-        """Return the rows of a level: a sample, or all rows of the sketch."""
-        n_rows = self._approach.level_rows[number]
-        if number == self._last:
-            return self._sketch
-        return draw_sample(self._sketch, n_rows, self._recipe.key, number)
+    def _sample(self, number: int) -> Problem:
+        rows = self._approach.level_rows
+        return draw_sample(self._sketch, rows[number], self._recipe.key, number)
 
     def start(self) -> Clustering:
         """Return the best of several starts on the first level."""
-        approach, run, problem = self._approach, self._run, self.open_rows(0)
+        approach, run, k = self._approach, self._run, self._recipe.n_clusters
+        problem = self._sample(0)
         owner = None if self._last else "start-{}".format
         if approach.in_kernel:
-            level = LevelSearch(problem, self._draw_in_kernel(problem), self._choose_effort(0), 0)
+            few = FewRows(problem, k, approach.n_init, self._recipe.max_iter, self._recipe.key)
+            centers = self._draw(0, few.find_centers)
+            level = LevelSearch(problem, centers, self._choose_effort(0), 0)
             return search_level(level, run, owner and owner(0))
         seeds = FirstCenters(self._recipe, self._original, problem, run.monitor)
         ended: list[Clustering] = []
-        k = self._recipe.n_clusters
         for index in range(approach.n_init):
             name = f"start-{index}"
             known = run.recall(name, Clustering, problem.sizes(k))
             if known is None:
                 try:
-                    centers = self._draw(seeds, index)
+                    centers = self._draw(index, partial(seeds.draw, index))
                 except Stopped:
                     break
                 level = LevelSearch(problem, centers, self._choose_effort(0), 0)
@@ -146,26 +147,14 @@ class _Levels:
         known = self._run.recall(name, _StoredCenters, sizes)
         return None if known is None else known.centers
 
-    def _draw_in_kernel(self, problem: Problem) -> Floats:
-        recipe, run = self._recipe, self._run
-        k, n_starts = recipe.n_clusters, self._approach.n_init
-        centers = self._recall_centers("seeding-0")
-        if centers is None:
-            with run.monitor.step("seed", k):
-                few = FewRows(problem, k, n_starts, recipe.max_iter, recipe.key)
-                centers = few.find_centers(run.monitor.report)
-            run.keep("seeding-0", _StoredCenters(centers))
-        return centers
-
-    def _draw(self, seeds: FirstCenters, index: int) -> Floats:
+    def _draw(self, index: int, draw: Callable[[OnCenter], Floats]) -> Floats:
         """Return the first centers of a start; raise `Stopped` if the run ends before it begins."""
         run, name = self._run, f"seeding-{index}"
         centers = self._recall_centers(name)
         if centers is None:
             with run.monitor.step("seed", self._recipe.n_clusters, index):
                 # A stopped run still needs one result, so the first seeding is always finished.
-                report = run.monitor.report_or_leave if index else run.monitor.report
-                centers = seeds.draw(index, report)
+                centers = draw(run.monitor.report_or_leave if index else run.monitor.report)
             run.keep(name, _StoredCenters(centers))
         return centers
 
@@ -175,7 +164,7 @@ class _Levels:
         known = None if is_last else self._recall_centers(name)
         if known is not None:
             return Clustering(np.empty(0, np.int32), known, np.empty(0), 0.0, 0.0)
-        level = LevelSearch(self.open_rows(number), centers, self._choose_effort(number), number)
+        level = LevelSearch(self._sample(number), centers, self._choose_effort(number), number)
         found = search_level(level, run, name if is_last else None)
         if not is_last:
             run.keep(name, _StoredCenters(found.centers))
@@ -219,20 +208,20 @@ class _Levels:
             is_last = size == n_rows
             if not is_last and (run.monitor.stopped or self._sketch.weights is not None):
                 continue
-            problem, name = self._sketch, f"limited-{size}"
-            within = limits
-            if not is_last:
-                problem = draw_sample(self._sketch, size, self._recipe.key, number)
-                within = limits.scale(size / n_rows)
+            problem = draw_sample(self._sketch, size, self._recipe.key, number)
+            within = limits if is_last else limits.scale(size / n_rows)
             search = LimitedSearch(problem, within)
             level = LevelSearch(problem, centers, effort, number, search=search)
-            found = search_level(level, run, name if is_last else None)
+            found = search_level(level, run, f"limited-{size}" if is_last else None)
             centers, number = found.centers, number + 1
         return found
 
 
 def draw_sample(problem: Problem, n_rows: int, key: int, number: int = 0) -> Problem:
-    """Return some of the rows with weight, drawn uniformly, in memory; each keeps its weight."""
+    """Return some of the rows with weight, drawn uniformly, in memory; each keeps its weight.
+
+    The problem itself is returned if so many rows are wanted as have weight.
+    """
     weights, stream = problem.weights, open_stream(key, SUBSAMPLE, number)
     heavy = None if weights is None else np.flatnonzero(weights)
     n_heavy = problem.source.shape[0] if heavy is None else len(heavy)

@@ -19,7 +19,7 @@ from projected_kmeans.blocks.row_arrays import ChangedEntries
 from projected_kmeans.documents import NotNegative, Shape
 from projected_kmeans.passes.moments import TOLERANCE, Moments
 from projected_kmeans.passes.nearest import NearestSearch, Remembered, Search
-from projected_kmeans.passes.problem import Problem, squared_shift
+from projected_kmeans.passes.problem import Problem
 from projected_kmeans.passes.sums import ClusterSums
 from projected_kmeans.results import Clustering, Floats, Labels, OnPass
 
@@ -28,6 +28,9 @@ NONE_AHEAD = np.empty(0)
 
 # The first sums are about points whose entries are at most this many times the largest of the rows.
 FAR = 2**10
+
+# Numbers of centers that are subtracted at a time, 2 MB of float64.
+SHIFT_SIZE = 2**18
 
 # A cluster has no spread if its squared distances to its mean are below this share of those to its
 # center: so small a rest is rounding.
@@ -77,7 +80,6 @@ class Lloyd:
     With ``settles``, the first pass looks at the centers as a model stores them, and ties go to the
     lowest. Then its labels are those of ``predict``, and ``settled_at`` are these centers, until a
     further pass begins; the history tells the inertia about them.
-
     """
 
     def __init__(
@@ -270,7 +272,10 @@ class Lloyd:
         self.labels[...] = self._next_labels
         self._moments, self.inertia = moments, moments.inertia
         self.history.append(moments.inertia)
-        self._shift = squared_shift(moments.means, self.centers)
+        step = max(1, SHIFT_SIZE // self.centers.shape[1])
+        parts = [slice(first, first + step) for first in range(0, len(self.centers), step)]
+        gaps = (moments.means[part] - self.centers[part] for part in parts)
+        self._shift = float(sum(np.sum(gap**2) for gap in gaps))
         # First centers, and centers that got other rows, did not move straight to their means.
         straight = has_partition and self._n_refills == n_refills
         self._ahead = NONE_AHEAD

@@ -67,7 +67,9 @@ def settle(
             converged=found.converged,
             history=found.history,
         )
-    return _fill_lost(problem, settled.found, search) if is_filled else settled.found
+    if is_filled and settled.found.mass.min() <= 0:
+        return _fill_lost(problem, settled.found, search)
+    return settled.found
 
 
 class _Settled(NamedTuple):

@@ -18,9 +18,9 @@ from projected_kmeans.certificates.semidefinite.primal_step import Eigenpairs
 from projected_kmeans.keys import CERTIFICATE, open_stream
 from projected_kmeans.passes.problem import Problem
 from projected_kmeans.results import Clustering, Floats, Labels
-from projected_kmeans.search.hartigan import move_single_points
 from projected_kmeans.search.kmeans_plus_plus import seed_plus_plus
 from projected_kmeans.search.lloyd import run_lloyd
+from projected_kmeans.search.paper_solvers import move_single_points
 
 # Restarts of k-means on the eigenvectors, and passes of each solver at most.
 N_RESTARTS = 3
