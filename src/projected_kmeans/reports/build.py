@@ -282,28 +282,31 @@ def _name_rows(report: Report, pick: PickIds | None) -> Report:
 
     A table of pandas without an index of its own numbers its rows; such numbers are no names.
     """
-    members = [one for group in report.members for one in (*group.typical, *group.outlying)]
-    drawn = () if report.row_map is None else report.row_map.rows
-    typical = {one.representative for one in report.clusters if one.representative is not None}
-    rows = sorted({*drawn, *typical, *(one.row for one in members)})
-    names = {} if pick is None else {row: str(name) for row, name in pick(rows).items()}
+    shown = {member.row for group in report.members for member in (*group.typical, *group.outlying)}
+    nearest = (cluster.representative for cluster in report.clusters)
+    shown |= {row for row in nearest if row is not None}
+    shown |= set(() if report.row_map is None else report.row_map.rows)
+    names: dict[int | None, str] = {}  # a cluster without rows has no representative, and no name
+    if pick is not None:
+        names = {row: str(name) for row, name in pick(sorted(shown)).items()}
     if all(name == str(row) for row, name in names.items()):
         return report
 
-    def name(some: Sequence[Member]) -> tuple[Member, ...]:
-        return tuple(replace(one, name=names[one.row]) for one in some)
+    def name(members: Sequence[Member]) -> tuple[Member, ...]:
+        return tuple(replace(member, name=names[member.row]) for member in members)
 
-    groups = (
-        replace(group, typical=name(group.typical), outlying=name(group.outlying))
-        for group in report.members
-    )
-    clusters = (
-        one
-        if one.representative is None
-        else replace(one, representative_name=names[one.representative])
-        for one in report.clusters
-    )
     row_map = report.row_map
     if row_map is not None:
         row_map = replace(row_map, names=tuple(names[row] for row in row_map.rows))
-    return replace(report, clusters=tuple(clusters), members=tuple(groups), row_map=row_map)
+    return replace(
+        report,
+        clusters=tuple(
+            replace(cluster, representative_name=names.get(cluster.representative))
+            for cluster in report.clusters
+        ),
+        members=tuple(
+            replace(group, typical=name(group.typical), outlying=name(group.outlying))
+            for group in report.members
+        ),
+        row_map=row_map,
+    )

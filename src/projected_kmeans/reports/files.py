@@ -97,14 +97,15 @@ def find_contradiction(report: Report) -> str | None:
     """
     facts, row_map = report.facts, report.row_map
     sizes, n_rows = facts.results.cluster_sizes, facts.data.shape[0]
-    if [one.cluster for one in report.clusters] != list(range(len(sizes))):
+    clusters, members = report.clusters, report.members
+    if [cluster.cluster for cluster in clusters] != list(range(len(sizes))):
         return f"the clusters are not numbered from 0 to {len(sizes) - 1}"
-    if tuple(one.rows for one in report.clusters) != sizes:
+    if tuple(cluster.rows for cluster in clusters) != sizes:
         return "the rows of the clusters are not cluster_sizes"
-    shown = {one.cluster for one in report.members}
-    rows = {row.row for one in report.members for row in (*one.typical, *one.outlying)}
-    shown |= {one.nearest for one in report.clusters if one.nearest is not None}
-    rows |= {one.representative for one in report.clusters if one.representative is not None}
+    shown = {group.cluster for group in members}
+    rows = {member.row for group in members for member in (*group.typical, *group.outlying)}
+    shown |= {cluster.nearest for cluster in clusters if cluster.nearest is not None}
+    rows |= {cluster.representative for cluster in clusters if cluster.representative is not None}
     if row_map is not None:
         shown |= set(row_map.clusters)
         rows |= set(row_map.rows)
@@ -118,6 +119,6 @@ def find_contradiction(report: Report) -> str | None:
         return f"key {facts.key} is not below 2**64"
     if row_map is not None and len(row_map.center_x) != len(sizes):
         return "the map has not one center for each cluster"
-    if row_map is not None and any(one.inertia is None for one in report.clusters):
+    if row_map is not None and any(cluster.inertia is None for cluster in clusters):
         return "the report has a map and not the inertia of each cluster"
     return None

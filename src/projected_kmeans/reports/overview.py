@@ -125,9 +125,9 @@ def _describe_work(facts: FitFacts) -> list[Card]:
 
 def find_purity(report: Report) -> float | None:
     """Return the share of rows that have the main label of their cluster; None if unknown."""
-    known = [one for one in report.clusters if one.purity is not None]
-    rows = sum(one.rows for one in known)
-    return sum(one.rows * (one.purity or 0.0) for one in known) / rows if rows else None
+    known = [(facts.rows, facts.purity) for facts in report.clusters if facts.purity is not None]
+    n_rows = sum(rows for rows, _ in known)
+    return sum(rows * purity for rows, purity in known) / n_rows if n_rows else None
 
 
 def _write_proof(certificate: CertificateFacts | None) -> str:

@@ -64,27 +64,29 @@ def render_report(report: Report) -> str:
     All texts of the report are escaped, in the page and in the data of its plots.
     """
     clusters, facts = report.clusters, report.facts
-    listed = sorted(clusters, key=lambda one: (-one.rows, one.cluster))[:MAX_LISTED_CLUSTERS]
-    shown = {one.cluster for one in listed}
+    listed = sorted(clusters, key=lambda cluster: (-cluster.rows, cluster.cluster))[
+        :MAX_LISTED_CLUSTERS
+    ]
+    shown = {cluster.cluster for cluster in listed}
     plots = draw_plots(report)
     return render_template(
         "report.html",
         policy=POLICY,
         facts=facts,
         clusters=clusters,
-        table=sorted(listed, key=lambda one: one.cluster),
-        others=[one for one in clusters if one.cluster not in shown],
+        table=sorted(listed, key=lambda cluster: cluster.cluster),
+        others=[cluster for cluster in clusters if cluster.cluster not in shown],
         scrolls=len(listed) > MAX_FULL_TABLE,
         clusters_note=write_clusters_note(report),
         has_silhouettes=report.silhouette is not None,
-        has_nearest=any(one.nearest is not None for one in clusters),
-        has_labels=any(one.purity is not None for one in clusters),
+        has_nearest=any(cluster.nearest is not None for cluster in clusters),
+        has_labels=any(cluster.purity is not None for cluster in clusters),
         has_meaning=any(
-            one.name or one.picture or one.summary or one.representative is not None
-            for one in clusters
+            cluster.name or cluster.picture or cluster.summary or cluster.representative is not None
+            for cluster in clusters
         ),
-        share_of=partial(_find_share, sum(one.rows for one in clusters)),
-        total_inertia=sum(one.inertia or 0.0 for one in clusters),
+        share_of=partial(_find_share, sum(cluster.rows for cluster in clusters)),
+        total_inertia=sum(cluster.inertia or 0.0 for cluster in clusters),
         members=report.members,
         image_shape=report.image_shape,
         row_map=report.row_map,

@@ -43,7 +43,7 @@ def draw_plots(report: Report) -> dict[str, Any]:
 
     They are the items that ``Bokeh.embed.embed_item`` takes.
     """
-    embed = load_extra("bokeh.embed", "report", "a report")
+    embed = _load("bokeh.embed")
     figures = {}
     if report.row_map is not None:
         figures["plot-map"] = _draw_map(report.row_map)
@@ -59,7 +59,7 @@ def draw_plots(report: Report) -> dict[str, Any]:
 
 def load_script() -> str:
     """Return Bokeh's script, without its widgets and tables, which reports do not use."""
-    resources = load_extra("bokeh.resources", "report", "a report")
+    resources = _load("bokeh.resources")
     return "\n".join(resources.Resources(mode="inline", components=["bokeh"]).js_raw)
 
 
@@ -68,8 +68,12 @@ def can_draw() -> bool:
     return all(importlib.util.find_spec(name) is not None for name in ("bokeh", "jinja2"))
 
 
+def _load(module: str) -> Any:
+    return load_extra(module, "report", "a report")
+
+
 def _figure(**options: Any) -> Any:
-    plotting = load_extra("bokeh.plotting", "report", "a report")
+    plotting = _load("bokeh.plotting")
     figure = plotting.figure(
         sizing_mode="stretch_width",
         toolbar_location=None,
@@ -91,7 +95,7 @@ def _figure(**options: Any) -> Any:
 
 
 def _draw_map(points: RowMap) -> Any:
-    models = load_extra("bokeh.models", "report", "a report")
+    models = _load("bokeh.models")
     figure = _figure(
         height=520,
         x_axis_label="first direction",
@@ -140,7 +144,7 @@ def _number_centers(figure: Any, points: RowMap) -> None:
     """
     if len(points.center_x) > MAX_NUMBERED_CENTERS:
         return
-    models = load_extra("bokeh.models", "report", "a report")
+    models = _load("bokeh.models")
     x, y = list(points.center_x), list(points.center_y)
     text = [str(label) for label in range(len(x))]
     data = {"x": x, "y": y, "center_x": x, "center_y": y, "text": text}
@@ -163,7 +167,7 @@ def _number_centers(figure: Any, points: RowMap) -> None:
 
 
 def _draw_passes(lines: tuple[PassLine, ...]) -> Any:
-    models = load_extra("bokeh.models", "report", "a report")
+    models = _load("bokeh.models")
     figure = _figure(
         height=340,
         x_axis_label="pass over the rows",
@@ -195,7 +199,7 @@ def _draw_passes(lines: tuple[PassLine, ...]) -> Any:
 
 
 def _draw_curve(curve: DimensionCurve, facts: FitFacts) -> Any:
-    models = load_extra("bokeh.models", "report", "a report")
+    models = _load("bokeh.models")
     figure = _figure(
         height=340,
         x_axis_type="log",
@@ -222,7 +226,7 @@ def _draw_curve(curve: DimensionCurve, facts: FitFacts) -> Any:
 
 
 def _draw_proof(points: Sequence[ProvenPoint], certificate: CertificateFacts | None) -> Any:
-    models = load_extra("bokeh.models", "report", "a report")
+    models = _load("bokeh.models")
     lowest = min(points[0].share, HIGHEST_START)
     margin = 5 * (1 - lowest)
     end = max(points[-1].seconds, 0.0 if certificate is None else certificate.seconds)

@@ -96,7 +96,7 @@ def write_clusters_note(report: Report) -> str:
             f" The silhouette, from -1 to 1, is measured on {report.silhouette.rows:,} rows: near "
             "1 a cluster stands apart, near 0 it touches another one."
         )
-    if any(one.purity is not None for one in report.clusters):
+    if any(cluster.purity is not None for cluster in report.clusters):
         text += " Main label is the most frequent true label and the share of rows that have it."
     aside = report.facts.results.set_aside
     if aside:
