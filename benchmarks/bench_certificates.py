@@ -38,25 +38,12 @@ from projected_kmeans.running.monitor import Monitor
 
 @dataclass(frozen=True)
 class Case:
-    """One proof, and what is expected of it.
+    """One proof, and what is expected of it."""
 
-    Attributes
-    ----------
-    rows : str
-        The rows, a name of `SOURCES`.
-    n_clusters : int
-        k.
-    method : str
-        ``certificate`` of the fit.
-    goal_ratio, goal_seconds : float or None
-        The ratio and the processor seconds that the proof should not exceed.
-    metric : str
-        ``metric`` of the fit.
-    """
-
-    rows: str
+    rows: str  # a name of `SOURCES`
     n_clusters: int
-    method: str = "full"
+    method: str = "full"  # ``certificate`` of the fit
+    # The ratio and the processor seconds that the proof should not exceed.
     goal_ratio: float | None = None
     goal_seconds: float | None = None
     metric: str = "euclidean"

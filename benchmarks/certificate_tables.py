@@ -11,17 +11,7 @@ HEADING = "## How near, and how long"
 
 
 def render_certificates(page: str, document: Mapping[str, Any], machine: str) -> str:
-    """Return the page with its section replaced.
-
-    Parameters
-    ----------
-    page : str
-        The present page.
-    document : dict
-        The results that bench_certificates.py stored.
-    machine : str
-        One line on machine and versions.
-    """
+    """Return a page with its section replaced; one line tells machine and versions."""
     n_processes = document.get("processes", 1)
     together = f", with {n_processes} cases at a time" if n_processes > 1 else ""
     parts = [

@@ -59,27 +59,13 @@ PROMISE = Fraction(1, 10**12)
 
 @dataclass(frozen=True)
 class Instance:
-    """Rows, weights, a partition and what is asked of them.
+    """Rows, weights, a partition and what is asked of them."""
 
-    Attributes
-    ----------
-    kind : str
-        One of `KINDS`.
-    rows : ndarray (n, d)
-        The rows, dense.
-    sparse : bool
-        Whether they are given as CSR.
-    weights : ndarray of float64 (n,)
-        The weights; 1 where the kind has none.
-    labels : ndarray of int64 (n,)
-        A partition.
-    """
-
-    kind: str
-    rows: NDArray[Any]
-    sparse: bool
-    weights: NDArray[np.float64]
-    labels: NDArray[np.int64]
+    kind: str  # one of `KINDS`
+    rows: NDArray[Any]  # (n, d), dense
+    sparse: bool  # whether they are given as CSR
+    weights: NDArray[np.float64]  # 1 where the kind has none
+    labels: NDArray[np.int64]  # a partition
 
     @property
     def given(self) -> Any:
@@ -179,16 +165,9 @@ def check_certificate(
 ) -> list[str]:
     """Return what a certificate claims and what is not so.
 
-    Parameters
-    ----------
-    found : Certificate
-        The certificate.
-    exact : Fraction or None
-        The exact inertia of its partition; None if the inertia is about centers that are no means.
-    minimum : Fraction
-        The exact minimum.
-    bounded : Fraction, optional
-        The exact minimum that the bound is for, if that is another.
+    ``exact`` is the exact inertia of its partition; None if the inertia is about centers that are
+    no means. ``minimum`` is the exact minimum, and ``bounded`` the one that the bound is for, if
+    that is another.
     """
     wrong, bounded = [], minimum if bounded is None else bounded
     value, error = Fraction(found.inertia), Fraction(found.inertia_error)

@@ -15,15 +15,9 @@ from projected_kmeans.certificates.semidefinite.search import Search
 def draw_multipliers(seed: int, bound: MatrixBound, best: NDArray[Any]) -> Multipliers:
     """Return multipliers that prove a lot, or too much if the check has an error.
 
-    Parameters
-    ----------
-    seed : int
-        Fixes the draws.
-    bound : MatrixBound
-        Of the part; the size of its numbers is that of the multipliers, more or less.
-    best : ndarray of int (n,)
-        The labels of a best clustering. Numbers between its clusters raise the bound without limit
-        in the inequality of the proof.
+    Numbers between the clusters of a best clustering raise the bound without limit in the
+    inequality of the proof. The size of the bound's numbers is that of the multipliers, more or
+    less.
     """
     stream = np.random.default_rng(seed)
     n = len(bound.gram)

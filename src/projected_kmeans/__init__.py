@@ -28,7 +28,7 @@ _HOMES = {
     "SparseSignProjection": "projections.maps",
     "SpectralProjection": "projections.spectral",
     "as_row_source": "sources.array_source",
-    "certify": "certificates.certify_labels",
+    "certify": "certificates.lower_bounds",
     "choose_n_clusters": "choosing_k.choose_n_clusters",
     "clustering_accuracy": "passes.scoring",
     "compare_clusterings": "passes.scoring",

@@ -2,7 +2,7 @@ from typing import Final
 
 from projected_kmeans.certificates.certificate import Certificate as Certificate
 from projected_kmeans.certificates.certificate import LowerBound as LowerBound
-from projected_kmeans.certificates.certify_labels import certify as certify
+from projected_kmeans.certificates.lower_bounds import certify as certify
 from projected_kmeans.certificates.lower_bounds import kmeans_lower_bound as kmeans_lower_bound
 from projected_kmeans.choosing_k.choose_n_clusters import choose_n_clusters as choose_n_clusters
 from projected_kmeans.choosing_k.cluster_counts import ClusterCounts as ClusterCounts

@@ -170,8 +170,8 @@ def test_a_certificate_names_how_it_was_proven() -> None:
 
 def test_a_trace_leads_to_the_bound() -> None:
     """The trace of a proof rises in time up to the lower bound, and survives a file."""
-    X = draw_instance(4, 80, 2, "normal")
-    proof = certify(X, np.arange(80) % 4)
+    X = draw_instance(4, 40, 2, "normal")
+    proof = certify(X, np.arange(40) % 4)
     seconds, bounds = zip(*proof.trace, strict=True)
     assert len(set(bounds)) == len(bounds) > 1
     assert list(bounds) == sorted(bounds)
@@ -203,8 +203,8 @@ def test_certificates_of_the_first_version_can_be_read() -> None:
 
 def test_better_labels_are_better() -> None:
     """From labels that can be improved, certify offers labels with a smaller inertia."""
-    X = draw_instance(5, 60, 2, "normal")
-    labels = np.arange(60) % 3
+    X = draw_instance(5, 40, 2, "normal")
+    labels = np.arange(40) % 3
     proof = certify(X, labels)
     assert proof.better_labels is not None
     improved = certify(X, proof.better_labels)

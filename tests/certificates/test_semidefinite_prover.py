@@ -10,6 +10,7 @@ from scipy.sparse import csr_array
 
 from projected_kmeans import inertia, kmeans_lower_bound
 from projected_kmeans.certificates import semidefinite_prover
+from projected_kmeans.certificates.semidefinite import proof_plan
 from projected_kmeans.certificates.semidefinite.all_rows import AllRowsProof
 from projected_kmeans.certificates.semidefinite_prover import (
     Given,
@@ -31,8 +32,9 @@ def open_prover(**options: Any) -> SemidefiniteProver:
     return SemidefiniteProver(3, **(settings | options))
 
 
-def test_units_are_counted_before_they_are_done() -> None:
+def test_units_are_counted_before_they_are_done(monkeypatch: pytest.MonkeyPatch) -> None:
     """A proof reports at most as often as was announced: steps at once, parts otherwise."""
+    monkeypatch.setattr(proof_plan, "QUICK_STEPS", 60)
     for n, memory, long in ((120, None, False), (120, 100_000, True), (1200, None, False)):
         rows, groups = draw_groups(n)
         done: list[float] = []
@@ -44,8 +46,9 @@ def test_units_are_counted_before_they_are_done() -> None:
         assert 0 < len(done) <= prover.count_units(rows.shape)
 
 
-def test_a_long_proof_keeps_what_a_quick_one_has_found() -> None:
+def test_a_long_proof_keeps_what_a_quick_one_has_found(monkeypatch: pytest.MonkeyPatch) -> None:
     """A long proof that is stopped in its first steps has the bound of the quick proof in parts."""
+    monkeypatch.setattr(proof_plan, "QUICK_STEPS", 60)
     rows, groups = draw_groups(1200)
     quick = open_prover().prove(Given(rows, None, groups), lambda bound: False)
     assert isinstance(quick, AllRowsProof)

@@ -159,17 +159,18 @@ def test_a_source_gives_the_curves_of_its_rows(n_components: int | str, sparse: 
 def test_directions_are_compared(n_columns: int) -> None:
     """With the metric "cosine" lengths of rows do not matter, with and without a sketch."""
     stream = np.random.default_rng(4)
-    means = np.repeat(4 * stream.normal(size=(4, n_columns)), 60, axis=0)
+    means = np.repeat(4 * stream.normal(size=(4, n_columns)), 25, axis=0)
     X = means + 0.5 * stream.normal(size=means.shape)
-    longer = X * stream.uniform(0.1, 40, (240, 1))
+    longer = X * stream.uniform(0.1, 40, (100, 1))
     unit = X / np.linalg.norm(X, axis=1, keepdims=True)
-    found = choose_n_clusters(longer, range(2, 8), metric="cosine", random_state=0)
-    same = choose_n_clusters(unit, range(2, 8), random_state=0)
+    found = choose_n_clusters(longer, range(2, 7), metric="cosine", random_state=0)
+    same = choose_n_clusters(unit, range(2, 7), random_state=0)
     assert found.suggestion == same.suggestion == 4
     np.testing.assert_allclose(found.inertia, same.inertia, rtol=1e-6)
-    assert found.inertia[0] < 240
+    assert found.inertia[0] < 100
     sparse = scipy.sparse.csr_array(longer)
-    again = choose_n_clusters(sparse, range(2, 8), metric="cosine", random_state=0)
+    again = choose_n_clusters(sparse, range(2, 7), metric="cosine", prove=False, random_state=0)
     np.testing.assert_allclose(again.inertia, found.inertia, rtol=1e-6)
-    if found.proven_bound is not None and same.proven_bound is not None:
-        np.testing.assert_allclose(found.proven_bound, same.proven_bound, rtol=1e-4)
+    assert found.proven_bound is not None
+    assert same.proven_bound is not None
+    np.testing.assert_allclose(found.proven_bound, same.proven_bound, rtol=1e-4)

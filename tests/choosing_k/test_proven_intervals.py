@@ -13,7 +13,7 @@ from scipy.sparse import csr_array
 
 from projected_kmeans import choose_n_clusters
 from projected_kmeans.blocks.memory_blocks import open_blocks
-from projected_kmeans.choosing_k import proven_intervals
+from projected_kmeans.certificates.semidefinite.part import PartEffort
 from projected_kmeans.choosing_k.proven_intervals import (
     EFFORTS,
     Intervals,
@@ -35,9 +35,9 @@ def prove(X: Any, weights: NDArray[Any] | None = None, seed: int = 0, **options:
     clusterings = [
         (count, stream.integers(count, size=n).astype(np.int32)) for count in range(2, n + 1)
     ]
-    found = prove_intervals(open_blocks(X), weights, clusterings, **options)
-    assert found is not None
-    return found
+    effort = choose_effort(X.shape, range(2, n + 1))
+    assert effort is not None
+    return prove_intervals(open_blocks(X), weights, clusterings, effort, **options)
 
 
 @pytest.mark.parametrize("weighted", [False, True])
@@ -98,11 +98,9 @@ def test_threads_do_not_change_a_bit() -> None:
     labels = (np.arange(90) % 4).astype(np.int32)
     clusterings = [(count, labels % count) for count in (2, 4, 8)]
     one, two = (
-        prove_intervals(open_blocks(X), None, clusterings, n_threads=n_threads)
+        prove_intervals(open_blocks(X), None, clusterings, EFFORTS[0], n_threads=n_threads)
         for n_threads in (1, 2)
     )
-    assert one is not None
-    assert two is not None
     np.testing.assert_array_equal(one, two)
 
 
@@ -113,6 +111,8 @@ def test_less_is_done_for_more_rows() -> None:
     assert ranks == sorted(ranks)
     assert (ranks[0], ranks[-1]) == (0, len(EFFORTS))
     assert len(set(ranks)) >= 4
+    assert choose_effort((150, 4), range(2, 11)) == EFFORTS[0]
+    assert choose_effort((1797, 64), range(2, 31)) is None
     assert choose_effort((900, 10), [2]) is not None
     assert choose_effort((900, 10**6), [2]) is None
 
@@ -132,8 +132,7 @@ def test_nothing_is_proven_where_it_would_take_long() -> None:
 
 def test_an_interrupt_ends_all_numbers(monkeypatch: pytest.MonkeyPatch) -> None:
     """If the thread that waits is interrupted, searches that run see it and end."""
-    endless = proven_intervals.PartEffort(cuts=True, max_steps=10**9, goal=0.0)
-    monkeypatch.setattr(proven_intervals, "choose_effort", lambda shape, counts: endless)
+    endless = PartEffort(cuts=True, max_steps=10**9, goal=0.0)
     monkeypatch.setattr("projected_kmeans.certificates.semidefinite.part.PATIENCE", 10**9)
     X = draw_instance(0, 12, 2, "normal")
     labels = (np.arange(12) % 2).astype(np.int32)
@@ -144,4 +143,4 @@ def test_an_interrupt_ends_all_numbers(monkeypatch: pytest.MonkeyPatch) -> None:
     # With as many clusters as rows there is nothing to search, so that this number ends at once.
     clusterings = [(2, labels), (12, labels)]
     with pytest.raises(KeyboardInterrupt):
-        prove_intervals(open_blocks(X), None, clusterings, n_threads=2, on_count=interrupt)
+        prove_intervals(open_blocks(X), None, clusterings, endless, n_threads=2, on_count=interrupt)

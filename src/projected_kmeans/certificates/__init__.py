@@ -7,8 +7,8 @@ Modules, in the order in which a certificate is made:
 
 - ``certificate``: `LowerBound`, and `Certificate`, which states what a bound proves about an
   inertia.
-- ``certify_labels``: `certify`, the certificate of labels that the caller has.
-- ``lower_bounds``: `kmeans_lower_bound`; returns the best bound that was found.
+- ``lower_bounds``: `kmeans_lower_bound`, the best bound that was found, and `certify`, the
+  certificate of labels that the caller has.
 - ``prover``: how much work each method may do; tries bounds within limits on rows and time, and
   records why a bound was skipped.
 - ``bound_trace``: when the best bound rose, for plots of the proven interval over time.

@@ -5,8 +5,8 @@
 One module each:
 
 - `choose_n_clusters`: the public function. It checks, reduces, runs the sweeps and assembles.
-- `sweep`: clusters the rows into every number in turn, each from its neighbours' centers.
-- `gap_statistic`: sweeps random rows in the same way, and compares how fast inertia falls.
+- `curves`: sweeps, which cluster the rows into every number in turn, each from its neighbours'
+  centers; and the gap statistic, which sweeps random rows in the same way.
 - `proven_intervals`: proves, for few rows, between which values the smallest possible inertia lies.
 - `cluster_counts`: the result with its curves, and the rule that reads a suggestion from them.
 

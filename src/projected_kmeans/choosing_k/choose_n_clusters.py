@@ -17,9 +17,14 @@ from projected_kmeans.certificates.proof_rows import DenseProofRows
 from projected_kmeans.certificates.spectral_bound import SPECTRAL_LIMIT, spectral_bounds
 from projected_kmeans.checks import check_count
 from projected_kmeans.choosing_k.cluster_counts import ClusterCounts, judge
-from projected_kmeans.choosing_k.gap_statistic import N_REFERENCES, draw_sample, measure_gap
+from projected_kmeans.choosing_k.curves import (
+    N_REFERENCES,
+    Sweep,
+    draw_sample,
+    measure_gap,
+    sweep_counts,
+)
 from projected_kmeans.choosing_k.proven_intervals import Intervals, choose_effort, prove_intervals
-from projected_kmeans.choosing_k.sweep import Sweep, sweep_counts
 from projected_kmeans.estimator.projected_kmeans import ProjectedKMeans
 from projected_kmeans.keys import RandomState
 from projected_kmeans.passes.problem import Problem
@@ -149,8 +154,8 @@ def _load_narrow(rows: BlockSource, settings: Settings) -> tuple[BlockSource, Se
         return rows, settings
     loaded = rows.select()
     loaded = loaded.toarray() if rows.sparse else loaded
-    found = ArrayBlocks(to_unit_rows(loaded) if unit else loaded)
-    return found, replace(settings, metric="euclidean")
+    narrow = ArrayBlocks(to_unit_rows(loaded) if unit else loaded)
+    return narrow, replace(settings, metric="euclidean")
 
 
 def _check_counts(counts: Iterable[int], n_samples: int) -> list[int]:
@@ -187,21 +192,21 @@ def _compare(
         return monitor.report(next(done))
 
     with monitor.step("choose", (1 + (sample is not sketch)) * 2 * len(counts) + N_REFERENCES):
-        found = sweep_counts(_limit_threads(sketch), counts, key, 0, report)
-        if not found.inertia[0] > 0:
+        sweep = sweep_counts(_limit_threads(sketch), counts, key, 0, report)
+        if not sweep.inertia[0] > 0:
             raise ValueError("all rows of X are equal: one cluster; give rows that differ")
-        of_sample = found
+        of_sample = sweep
         if sample is not sketch:
             of_sample = sweep_counts(_limit_threads(sample), counts, key, 1, report)
         gap = measure_gap(sample, of_sample, key, report)
-    intervals = None if proven is None else _prove(sketch, proven, found, monitor)
+    intervals = None if proven is None else _prove(sketch, proven, sweep, monitor)
     return judge(
         ClusterCounts(
-            n_clusters=found.counts[1:],
-            inertia=found.inertia[1:],
-            normalized_inertia=found.inertia[1:] / found.inertia[0],
+            n_clusters=sweep.counts[1:],
+            inertia=sweep.inertia[1:],
+            normalized_inertia=sweep.inertia[1:] / sweep.inertia[0],
             lower_bound=_bound(sketch, wanted),
-            silhouette=found.silhouette[1:],
+            silhouette=sweep.silhouette[1:],
             random_silhouette=gap.silhouette[1:],
             gap=gap.values[1:],
             gap_error=gap.errors[1:],
@@ -215,13 +220,14 @@ def _compare(
     )
 
 
-def _prove(sketch: Problem, rows: BlockSource, found: Sweep, monitor: Monitor) -> Intervals | None:
+def _prove(sketch: Problem, rows: BlockSource, sweep: Sweep, monitor: Monitor) -> Intervals | None:
     """Prove intervals for the rows, from the clusterings of their sketch."""
-    counts = found.counts[1:].tolist()
-    if choose_effort(rows.shape, counts) is None:
+    counts = sweep.counts[1:].tolist()
+    effort = choose_effort(rows.shape, counts)
+    if effort is None:
         return None
     clusterings = []
-    for count, centers in zip(counts, found.centers[1:], strict=True):
+    for count, centers in zip(counts, sweep.centers[1:], strict=True):
         labels = np.zeros(rows.shape[0], dtype=np.int32)
         sketch.assign(centers, labels, keep_ties=False)
         clusterings.append((count, labels))
@@ -231,6 +237,7 @@ def _prove(sketch: Problem, rows: BlockSource, found: Sweep, monitor: Monitor) -
             rows,
             sketch.weights,
             clusterings,
+            effort,
             n_threads=sketch.n_threads,
             on_count=lambda: monitor.report(next(done)),
         )

@@ -63,19 +63,16 @@ def prove_intervals(
     source: BlockSource,
     weights: Floats | None,
     clusterings: Sequence[tuple[int, Labels]],
+    effort: PartEffort,
     *,
     n_threads: int = 0,
     on_count: Callable[[], object] | None = None,
-) -> Intervals | None:
-    """Return the proven intervals, or None if there are too many rows or numbers of clusters.
+) -> Intervals:
+    """Return the proven intervals.
 
     The clusterings are into ascending numbers of clusters or fewer. ``on_count`` is called after
     every number, in this thread.
     """
-    counts = [count for count, _ in clusterings]
-    effort = choose_effort(source.shape, counts)
-    if effort is None:
-        return None
     kept = np.ones(source.shape[0], dtype=bool) if weights is None else weights > 0
     rows, weights = source.select()[kept], None if weights is None else weights[kept]
 

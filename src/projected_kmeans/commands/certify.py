@@ -90,7 +90,7 @@ def certify(
       projected-kmeans certify faces.mat labels.npy --variable fea --method full
       projected-kmeans certify rows.npy labels.npy --method full --better-labels better.npy
     """
-    from projected_kmeans.certificates.certify_labels import certify as certify_labels
+    from projected_kmeans.certificates.lower_bounds import certify as certify_labels
     from projected_kmeans.commands.data import load_data, read_label_file
     from projected_kmeans.commands.terminal import show_progress
     from projected_kmeans.commands.written_files import open_label_folder, write_labels

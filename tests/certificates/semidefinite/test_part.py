@@ -44,7 +44,7 @@ def prove(
     return prove_part(instance, effort or PartEffort(), **how)
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", range(28))  # all kinds of parts with both efforts, twice
 def test_a_part_proves_at_most_the_minimum(seed: int) -> None:
     """From random labels, the bound is at most the optimum, which is at most the inertia found."""
     part = draw_part(seed)

@@ -14,6 +14,7 @@ need as many rows as there is time for, some 30 rows a cluster at least.
 from __future__ import annotations
 
 import math
+from bisect import bisect_right
 from dataclasses import dataclass, replace
 
 from projected_kmeans.certificates.semidefinite.part import PartEffort
@@ -174,26 +175,19 @@ def _plan_parts(n_rows: int, n_clusters: int, seconds: float, small: int) -> Pro
 
 def _largest_part(n_rows: int, n_clusters: int, effort: PartEffort, seconds: float) -> int:
     """Return the largest number of rows for which all parts are within some seconds."""
-    low, high = 0, min(n_rows, MAX_PART_ROWS)
-    while low < high:
-        middle = (low + high + 1) // 2
-        if n_rows / middle * _predict_part(middle, n_clusters, effort) <= seconds:
-            low = middle
-        else:
-            high = middle - 1
-    return low
+    sizes = range(1, min(n_rows, MAX_PART_ROWS) + 1)
+    return bisect_right(
+        sizes, seconds, key=lambda size: n_rows / size * _predict_part(size, n_clusters, effort)
+    )
 
 
 def _count_steps(n_rows: int, n_clusters: int, seconds: float) -> int:
     """Return how many steps with cuts a part may make within some seconds, at most MAX_STEPS."""
-    low, high = 0, MAX_STEPS
-    while low < high:
-        middle = (low + high + 1) // 2
-        if _predict_part(n_rows, n_clusters, PartEffort(True, middle)) <= seconds:
-            low = middle
-        else:
-            high = middle - 1
-    return low
+    return bisect_right(
+        range(1, MAX_STEPS + 1),
+        seconds,
+        key=lambda steps: _predict_part(n_rows, n_clusters, PartEffort(True, steps)),
+    )
 
 
 def _predict_part(n_rows: int, n_clusters: int, effort: PartEffort) -> float:
