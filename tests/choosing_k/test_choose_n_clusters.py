@@ -31,7 +31,7 @@ def test_planted_numbers_are_found(k: int, gap: float, n: int, d: int) -> None:
     """The number of blobs is found; the nearest two are 5 to 10 standard deviations apart."""
     X, home = draw_blobs(1, n, d, k, gap)
     assert 5 < pdist([X[home == one].mean(axis=0) for one in range(k)]).min() < 10
-    choice = choose_n_clusters(X, range(2, k + 7), prove=False, random_state=0)
+    choice = choose_n_clusters(X, range(2, k + 4), prove=False, random_state=0)
     assert choice.suggestion == k
     assert choice.describe().startswith(f"{k} clusters")
     assert choice.gap[k - 2] > 4 * choice.gap_error[k - 2]
@@ -47,10 +47,10 @@ def test_clouds_have_no_number(kind: str) -> None:
         "uniform": stream.random((600, 2)),
         "long tails": stream.standard_t(3, size=(600, 10)),
     }[kind]
-    choice = choose_n_clusters(X, range(2, 13), prove=False, random_state=0)
+    choice = choose_n_clusters(X, range(2, 10), prove=False, random_state=0)
     assert choice.suggestion is None
     assert not choice.is_clear
-    assert choice.describe().startswith("no clear number of clusters up to 12: inertia falls no")
+    assert choice.describe().startswith("no clear number of clusters up to 9: inertia falls no")
 
 
 def test_curves_are_those_of_the_rows() -> None:
@@ -163,14 +163,14 @@ def test_directions_are_compared(n_columns: int) -> None:
     X = means + 0.5 * stream.normal(size=means.shape)
     longer = X * stream.uniform(0.1, 40, (100, 1))
     unit = X / np.linalg.norm(X, axis=1, keepdims=True)
-    found = choose_n_clusters(longer, range(2, 7), metric="cosine", random_state=0)
-    same = choose_n_clusters(unit, range(2, 7), random_state=0)
+    options = {"prove": n_columns == 12, "random_state": 0}
+    found = choose_n_clusters(longer, range(2, 6), metric="cosine", **options)
+    same = choose_n_clusters(unit, range(2, 6), **options)
     assert found.suggestion == same.suggestion == 4
     np.testing.assert_allclose(found.inertia, same.inertia, rtol=1e-6)
     assert found.inertia[0] < 100
     sparse = scipy.sparse.csr_array(longer)
-    again = choose_n_clusters(sparse, range(2, 7), metric="cosine", prove=False, random_state=0)
+    again = choose_n_clusters(sparse, range(2, 6), metric="cosine", prove=False, random_state=0)
     np.testing.assert_allclose(again.inertia, found.inertia, rtol=1e-6)
-    assert found.proven_bound is not None
-    assert same.proven_bound is not None
-    np.testing.assert_allclose(found.proven_bound, same.proven_bound, rtol=1e-4)
+    if n_columns == 12:
+        np.testing.assert_allclose(found.proven_bound, same.proven_bound, rtol=1e-4)

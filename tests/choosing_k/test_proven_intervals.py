@@ -42,9 +42,9 @@ def prove(X: Any, weights: NDArray[Any] | None = None, seed: int = 0, **options:
 
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("seed", range(3))
-def test_the_minimum_lies_in_the_interval(seed: int, kind: str, weighted: bool) -> None:
+def test_the_minimum_lies_in_the_interval(kind: str, weighted: bool) -> None:
     """For all numbers of clusters, also of weighted, sparse and float32 rows."""
+    seed = (KINDS.index(kind) + weighted) % 3
     X = draw_instance(seed, 7, 2, kind)
     if seed == 1 and kind != "huge":
         X = X.astype(np.float32)
@@ -75,9 +75,9 @@ def test_intervals_are_of_the_rows_and_not_of_the_sketch(seed: int) -> None:
 
 
 def test_intervals_of_blobs_are_narrow() -> None:
-    """For 120 rows in four blobs the interval is within a percent up to four clusters."""
-    X = draw_blobs(2, n=120, d=20, k=4, gap=2.0)[0]
-    choice = choose_n_clusters(X, range(2, 9), random_state=0)
+    """For 90 rows in four blobs the interval is within a percent up to four clusters."""
+    X = draw_blobs(2, n=90, d=20, k=4, gap=2.0)[0]
+    choice = choose_n_clusters(X, range(2, 8), random_state=0)
     assert choice.proven_bound is not None
     assert choice.proven_inertia is not None
     ratios = choice.proven_inertia / choice.proven_bound
@@ -98,7 +98,7 @@ def test_threads_do_not_change_a_bit() -> None:
     labels = (np.arange(90) % 4).astype(np.int32)
     clusterings = [(count, labels % count) for count in (2, 4, 8)]
     one, two = (
-        prove_intervals(open_blocks(X), None, clusterings, EFFORTS[0], n_threads=n_threads)
+        prove_intervals(open_blocks(X), None, clusterings, EFFORTS[2], n_threads=n_threads)
         for n_threads in (1, 2)
     )
     np.testing.assert_array_equal(one, two)
