@@ -187,8 +187,8 @@ def finish_replacement(folder: Path) -> None:
 def _read_journal(folder: Path) -> _Journal:
     """Return what the journal says; nothing if there is none, or if it is not one of ours."""
     try:
-        found = json.loads((folder / JOURNAL).read_bytes())
-        waiting, removed = dict(found["waiting"]), tuple(found["removed"])
+        journal = json.loads((folder / JOURNAL).read_bytes())
+        waiting, removed = dict(journal["waiting"]), tuple(journal["removed"])
         plain = all(re.fullmatch(r"\w[\w.-]*", name) for name in (*waiting, *removed))
         if plain and all(TEMPORARY.fullmatch(name) for name in waiting.values()):
             return _Journal(waiting, removed)

@@ -43,8 +43,8 @@ def available_memory() -> float:
     """
     try:
         lines = MEMORY_INFO.read_text().splitlines()
-        found = next(line for line in lines if line.startswith("MemAvailable:"))
-        return int(found.split()[1]) * 2**10
+        told = next(line for line in lines if line.startswith("MemAvailable:"))
+        return int(told.split()[1]) * 2**10
     except (OSError, StopIteration):
         return machine_memory()
 

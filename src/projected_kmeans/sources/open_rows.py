@@ -101,9 +101,9 @@ def open_rows(
     check_choice("on_missing", on_missing, ("error", "skip"))
     skips = on_missing == "skip"
     choice = Choice(variable, columns, drop, image_size, n_features, nan_holes=skips)
-    found, extension = find_files(Path(path), format)
+    given, extension = find_files(Path(path), format)
     # Absolute, because a pickled source may be opened in a process with another working folder.
-    files = [file.absolute() for file in found]
+    files = [file.absolute() for file in given]
     entry = FORMATS[extension]
     for name, value in vars(choice).items():
         if value is not None and name not in (*entry.choices, "nan_holes"):
@@ -114,7 +114,7 @@ def open_rows(
         raise UnreadableFile(
             f"{path} is read as {extension}, so folder_labels=True cannot be chosen; leave it out"
         )
-    labels = name_folders(Path(path), found) if folder_labels else None
+    labels = name_folders(Path(path), given) if folder_labels else None
     source: IsolatedRows | FileRows | JoinedRows
     if entry.modules and can_isolate():
         source = IsolatedRows(files, extension, choice, str(path))
@@ -122,7 +122,7 @@ def open_rows(
         with explain_errors(Path(path), extension):
             source = entry.open(files, extension, choice)
     if entry.file_is_row:
-        source.row_ids, source.labels = name_files(Path(path), found), labels
+        source.row_ids, source.labels = name_files(Path(path), given), labels
     return source
 
 

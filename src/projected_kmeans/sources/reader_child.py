@@ -209,8 +209,8 @@ class OpenFiles:
         with self.limits.hold(size, (stop - start) * width * source.dtype.itemsize):
             rows: Any = source.read(start, stop)
         if source.sparse:
-            return {"shape": rows.shape}, (rows.data, rows.indices, rows.indptr)
-        return {"shape": rows.shape}, (rows,)
+            return {}, (rows.data, rows.indices, rows.indptr)
+        return {}, (rows,)
 
     def _identity(self, request: dict[str, Any]) -> Answer:
         return {"identity": self._sources[request["source"]][0].identity()}, ()

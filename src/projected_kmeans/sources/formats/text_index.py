@@ -135,8 +135,8 @@ def is_number(cell: str) -> bool:
 def _steps(ends: NDArray[np.int64]) -> list[int]:
     """Return the lines after which the index gets an entry; the last line is one of them."""
     marks = np.arange(STEP_BYTES, int(ends[-1]), STEP_BYTES)
-    found: list[int] = np.unique([*np.searchsorted(ends, marks), len(ends) - 1]).tolist()
-    return found
+    steps: list[int] = np.unique([*np.searchsorted(ends, marks), len(ends) - 1]).tolist()
+    return steps
 
 
 def _check_lines(lines: Lines, n_before: int, first: tuple[int, int], path: Path) -> None:

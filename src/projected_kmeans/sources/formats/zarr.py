@@ -72,10 +72,10 @@ def _check_chunks(folder: Path, array: Any, where: str) -> None:
     needed = math.prod(-(-length // size) for length, size in sizes)
     enough = needed // MISSING_CHUNKS
     files = (path for path in folder.rglob("*") if path.is_file())
-    found = sum(1 for _ in islice(files, min(enough, sys.maxsize)))
-    if found < enough:
+    n_files = sum(1 for _ in islice(files, min(enough, sys.maxsize)))
+    if n_files < enough:
         raise UnreadableFile(
-            f"{where} has {array.shape[0]} rows in {needed} chunks, and only {found} files; its "
+            f"{where} has {array.shape[0]} rows in {needed} chunks, and only {n_files} files; its "
             "shape is damaged, or hardly any row is stored: write it again"
         )
 
