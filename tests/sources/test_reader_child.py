@@ -123,10 +123,10 @@ from projected_kmeans.sources.reader_child import Limits
 limits = Limits()
 with limits.hold(0, 0):
     try:
-        np.ones(2**28)
+        np.empty(2**28)
     except MemoryError:
         print("refused")
-np.ones(2**27)
+np.empty(2**27)
 """
 TIME = """
 from projected_kmeans.sources import reader_child, reader_process

@@ -41,7 +41,7 @@ class OpenedFiles:
             "do": "open",
             "files": [str(file) for file in files],
             "format": format,
-            "choice": {key: _plain(value) for key, value in asdict(choice).items()},
+            "choice": asdict(choice),
             "name": name,
         }
         self._process, answer = ask_first(request, name)
@@ -193,7 +193,3 @@ def _unpack(packed: NDArray[np.uint8]) -> Any:
 
 def _facts_of(opened: OpenedFiles) -> dict[str, Any]:
     return {key: opened.facts[key] for key in ("shape", "dtype", "sparse", "feature_names")}
-
-
-def _plain(value: Any) -> Any:
-    return list(value) if isinstance(value, (list, tuple)) else value
