@@ -6,7 +6,7 @@ The only module that imports matplotlib, and only when a chart is drawn.
 from __future__ import annotations
 
 import io
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -45,6 +45,24 @@ class Series:
     high: Sequence[float] | None = None
     style: str = "-"
     colour: int | None = None
+
+
+def draw_series(
+    label: str,
+    records: Sequence[Mapping[str, Any]],
+    x: str,
+    y: str,
+    low: str | None = None,
+    high: str | None = None,
+    *,
+    colour: int | None = None,
+) -> Series:
+    """Return a line with a mark for each record, from the names of the fields that it shows."""
+
+    def read(name: str | None) -> Any:
+        return None if name is None else [record[name] for record in records]
+
+    return Series(label, read(x), read(y), read(low), read(high), "o-", colour)
 
 
 @dataclass(frozen=True)

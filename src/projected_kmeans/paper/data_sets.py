@@ -158,14 +158,9 @@ class _Labelled(NamedTuple):
     classes: NDArray[Any] | None
 
 
-def _read_dense(path: Path) -> _Labelled:
-    matrix = read_matrix(path)
+def _read_dense(path: Path, variable: str | None = None) -> _Labelled:
+    matrix = read_matrix(path, variable=variable)
     return _Labelled(np.ascontiguousarray(matrix.rows, dtype=np.float64), matrix.labels)
-
-
-def _read_variable(name: str, path: Path) -> _Labelled:
-    matrix = read_matrix(path, variable=name)
-    return _Labelled(np.ascontiguousarray(matrix.rows, dtype=np.float64), None)
 
 
 def _read_texts(path: Path) -> _Labelled:
@@ -199,8 +194,8 @@ BUNDLED: Mapping[str, tuple[str, int]] = MappingProxyType(
 # Data sets in files: the file, how to read it, and k.
 STORED: Mapping[str, tuple[str, Callable[[Path], _Labelled], int]] = MappingProxyType(
     {
-        "seeds": (SMALL_FILE, partial(_read_variable, "seeds"), 3),
-        "ECG5000": (SMALL_FILE, partial(_read_variable, "ECG5000"), 2),
+        "seeds": (SMALL_FILE, partial(_read_dense, variable="seeds"), 3),
+        "ECG5000": (SMALL_FILE, partial(_read_dense, variable="ECG5000"), 2),
         "COIL20": ("COIL20.mat", _read_dense, 20),
         "MNIST 10k": ("mnist_10k.npz", _read_dense, 10),
         "newsgroups": ("newsgroups.npz", _read_texts, 20),

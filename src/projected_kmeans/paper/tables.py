@@ -10,9 +10,10 @@ import csv
 import io
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 Record: TypeAlias = Mapping[str, Any]
+Key = TypeVar("Key")
 # The title of a column, and its cell: a format string for the record's fields, or a function.
 Column: TypeAlias = tuple[str, str | Callable[[Any], str]]
 
@@ -53,6 +54,14 @@ def tabulate(name: str, title: str, records: Iterable[Any], columns: Sequence[Co
 
 def _fill(cell: str | Callable[[Any], str], record: Any) -> str:
     return cell.format_map(record) if isinstance(cell, str) else cell(record)
+
+
+def group_by(records: Iterable[Record], key: Callable[[Record], Key]) -> dict[Key, list[Record]]:
+    """Return the records by a key, keys and records in the order in which they come."""
+    groups: dict[Key, list[Record]] = {}
+    for record in records:
+        groups.setdefault(key(record), []).append(record)
+    return groups
 
 
 def show_verdict(holds: bool | None) -> str:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
 from itertools import pairwise
+from operator import itemgetter
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -18,7 +19,7 @@ import numpy as np
 
 from projected_kmeans.estimator.projected_kmeans import ProjectedKMeans
 from projected_kmeans.paper.baselines import SVDFeatures
-from projected_kmeans.paper.charts import Chart, Panel, Series
+from projected_kmeans.paper.charts import Chart, Panel, draw_series
 from projected_kmeans.paper.data_sets import (
     FOLDER_VARIABLE,
     DataSet,
@@ -33,7 +34,7 @@ from projected_kmeans.paper.experiment import (
     Unit,
     measure_band,
 )
-from projected_kmeans.paper.experiments.table2 import DIMENSIONS, MAX_ITER, REDUCTIONS
+from projected_kmeans.paper.experiments.table2 import DIMENSIONS, MAX_ITER, REDUCTIONS, score_fit
 from projected_kmeans.paper.tables import (
     MEASURED,
     STATEMENT,
@@ -41,9 +42,10 @@ from projected_kmeans.paper.tables import (
     Record,
     Table,
     as_sentences,
+    group_by,
     tabulate,
 )
-from projected_kmeans.passes.scoring import clustering_accuracy, normalized_inertia
+from projected_kmeans.passes.scoring import normalized_inertia
 
 NAMES = ("ORL", "COIL20", "MNIST 10k", "newsgroups")
 RP, HD, DEFAULT = "RP", "HD", "default"
@@ -168,14 +170,8 @@ def _score(data: DataSet, models: Sequence[ProjectedKMeans]) -> dict[str, list[f
     """Return P and F~ of every fit, and the seconds of its two steps; reading is not counted."""
     assert data.classes is not None
     steps = ("seed", "cluster", "lift", "polish")
-    return {
-        "P": [clustering_accuracy(data.classes, model.labels_) for model in models],
-        "F": [normalized_inertia(data.rows, model.labels_) for model in models],
-        "reduce_seconds": [model.timings_.get("reduce", 0.0) for model in models],
-        "cluster_seconds": [
-            sum(model.timings_.get(step, 0.0) for step in steps) for model in models
-        ],
-    }
+    scores = [score_fit(data.rows, data.classes, model, steps) for model in models]
+    return {name: [score[name] for score in scores] for name in scores[0]}
 
 
 def _summarize(found: FoundData, sizes: Sizes, measured: Mapping[str, Any]) -> dict[str, Any]:
@@ -489,50 +485,33 @@ def _chart(document: Document) -> list[Chart]:
 
 
 def _draw_data_set(data: Record) -> tuple[Panel, ...]:
-    curves = {
-        method: [point for point in data["points"] if point["method"] == method]
-        for method in (*FITTED, RP)
-        if method not in data["left_out"]
-    }
-    high, default = (
-        next(point for point in data["points"] if point["method"] == method)
-        for method in (HD, DEFAULT)
-    )
-    labels = (f"HD, all {data['d']:,} dimensions", f"default, t = {default['t']}")
-    panels = [
-        Panel(
-            f"{data['name']}: {title}",
-            "t",
-            label,
-            tuple(_draw_method(method, curve, name) for method, curve in curves.items()),
-            tuple(zip(labels, (high[name], default[name]), strict=True)),
-            log_x=True,
+    points = [{**point, "seconds": total_seconds(point)} for point in data["points"]]
+    by_method = group_by(points, itemgetter("method"))
+    (high,), (default,) = by_method[HD], by_method[DEFAULT]
+    levels = {f"HD, all {data['d']:,} dimensions": high, f"default, t = {default['t']}": default}
+    panels = []
+    for name, label, title in (
+        ("F", "F~", "normalized inertia F~"),
+        ("P", "P", "accuracy P"),
+        ("seconds", "seconds", "reduce and cluster"),
+    ):
+        band = () if name == "seconds" else (f"{name}_low", f"{name}_high")
+        panels.append(
+            Panel(
+                f"{data['name']}: {title}",
+                "t",
+                label,
+                tuple(
+                    draw_series(method, by_method[method], "t", name, *band, colour=colour)
+                    for colour, method in enumerate((*FITTED, RP))
+                    if method in by_method
+                ),
+                tuple((level, point[name]) for level, point in levels.items()),
+                log_x=True,
+                log_y=name == "seconds",
+            )
         )
-        for name, label, title in (("F", "F~", "normalized inertia F~"), ("P", "P", "accuracy P"))
-    ]
-    seconds = tuple(zip(labels, (total_seconds(high), total_seconds(default)), strict=True))
-    series = tuple(_draw_seconds(method, curve) for method, curve in curves.items())
-    title = f"{data['name']}: reduce and cluster"
-    panels.append(Panel(title, "t", "seconds", series, seconds, log_x=True, log_y=True))
     return tuple(panels)
-
-
-def _colour(method: str) -> int:
-    return (*FITTED, RP).index(method)
-
-
-def _draw_method(method: str, curve: Sequence[Record], name: str) -> Series:
-    mean, low, high = (
-        [point[part] for point in curve] for part in (name, f"{name}_low", f"{name}_high")
-    )
-    dimensions = [point["t"] for point in curve]
-    return Series(method, dimensions, mean, low, high, "o-", _colour(method))
-
-
-def _draw_seconds(method: str, curve: Sequence[Record]) -> Series:
-    dimensions = [point["t"] for point in curve]
-    seconds = [total_seconds(point) for point in curve]
-    return Series(method, dimensions, seconds, style="o-", colour=_colour(method))
 
 
 EXHIBIT = Exhibit(

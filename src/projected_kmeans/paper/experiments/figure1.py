@@ -72,19 +72,19 @@ def plan_figure1(faces: Faces, *, key: int = 0, sizes: Sizes = FULL) -> Experime
 def _draw_projections(faces: Faces, t: int, keys: range) -> dict[str, list[float]]:
     scores = [cluster_projected(faces, t, key) for key in keys]
     return {
-        "F": [float(f"{score.normalized_inertia:.6g}") for score in scores],
-        "P": [score.accuracy for score in scores],
-        "seconds": [float(f"{score.cluster_seconds:.4g}") for score in scores],
-        "product_seconds": [float(f"{score.reduce_seconds:.4g}") for score in scores],
+        "F": [float(f"{score['F']:.6g}") for score in scores],
+        "P": [score["P"] for score in scores],
+        "seconds": [float(f"{score['cluster_seconds']:.4g}") for score in scores],
+        "product_seconds": [float(f"{score['reduce_seconds']:.4g}") for score in scores],
     }
 
 
 def _repeat_original(faces: Faces, repeats: int) -> dict[str, float]:
     scores = [cluster_faces(faces, faces.rows) for _ in range(repeats)]
     return {
-        "F": scores[0].normalized_inertia,
-        "P": scores[0].accuracy,
-        "seconds": float(np.median([score.cluster_seconds for score in scores])),
+        "F": scores[0]["F"],
+        "P": scores[0]["P"],
+        "seconds": float(np.median([score["cluster_seconds"] for score in scores])),
     }
 
 

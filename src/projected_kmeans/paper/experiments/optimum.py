@@ -10,6 +10,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
+from operator import itemgetter
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -18,7 +19,7 @@ import scipy.optimize
 import scipy.stats
 
 from projected_kmeans.paper.baselines import decompose_exactly
-from projected_kmeans.paper.charts import Chart, Panel, Series
+from projected_kmeans.paper.charts import Chart, Panel, Series, draw_series
 from projected_kmeans.paper.data_sets import DataSet, Faces, FoundData, find_data_sets
 from projected_kmeans.paper.experiment import (
     Document,
@@ -45,7 +46,7 @@ from projected_kmeans.paper.known_optima import (
     enclose_sketch,
     run_estimator,
 )
-from projected_kmeans.paper.tables import Record, Table, as_sentences, tabulate
+from projected_kmeans.paper.tables import Record, Table, as_sentences, group_by, tabulate
 from projected_kmeans.passes.scoring import inertia
 from projected_kmeans.projections.maps import SignProjection
 from projected_kmeans.projections.target_dimension import RULES
@@ -556,11 +557,11 @@ def _show_eps(rule: str, pair: Sequence[Record]) -> str:
 
 
 def _tabulate_proofs(proofs: Sequence[Record]) -> Table:
-    by_data: dict[str, list[str]] = {}
-    for proof in proofs:
-        shown = "t = {t}: {sketch_ratio:.5f}".format_map(proof)
-        by_data.setdefault(proof["data"], []).append(shown)
-    rows = tuple((name, ", ".join(ratios)) for name, ratios in by_data.items())
+    shown = "t = {t}: {sketch_ratio:.5f}"
+    rows = tuple(
+        (name, ", ".join(map(shown.format_map, of_data)))
+        for name, of_data in group_by(proofs, itemgetter("data")).items()
+    )
     title = (
         "How near to the optimum of the sketch the smallest inertia known there is, at most "
         "(semidefinite bound, first draw)"
@@ -655,19 +656,9 @@ def _draw_data_set(instance: Record, settings: Sequence[Record]) -> Panel:
 
 
 def _draw_quantity(quantity: str, title: str, constants: Sequence[Record]) -> Panel:
-    curves: dict[str, list[Record]] = {}
-    for constant in constants:
-        if constant["quantity"] == quantity:
-            curves.setdefault("{case}, k = {k}".format_map(constant), []).append(constant)
-    series = tuple(
-        Series(
-            label,
-            [constant["ratio"] for constant in curve],
-            [constant["median"] for constant in curve],
-            style="o-",
-        )
-        for label, curve in curves.items()
-    )
+    of_quantity = [constant for constant in constants if constant["quantity"] == quantity]
+    curves = group_by(of_quantity, "{case}, k = {k}".format_map)
+    series = tuple(draw_series(name, curve, "ratio", "median") for name, curve in curves.items())
     return Panel(title, "t/k", "median over draws", series, log_x=True, log_y=True)
 
 

@@ -11,6 +11,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
+from operator import itemgetter
 from types import MappingProxyType
 from typing import Any
 
@@ -39,7 +40,14 @@ from projected_kmeans.paper.known_optima import (
     solve_exactly,
     summarize_gammas,
 )
-from projected_kmeans.paper.tables import Record, Table, as_sentences, show_verdict, tabulate
+from projected_kmeans.paper.tables import (
+    Record,
+    Table,
+    as_sentences,
+    group_by,
+    show_verdict,
+    tabulate,
+)
 from projected_kmeans.passes.scoring import inertia
 from projected_kmeans.projections.column_sampling import ColumnSampling
 from projected_kmeans.projections.maps import SignProjection
@@ -432,9 +440,7 @@ def _tabulate_accuracy(results: Record, eps: float) -> Table:
 
 
 def _tabulate_real(real: Sequence[Record]) -> Table:
-    by_method: dict[str, list[Record]] = {}
-    for record in real:
-        by_method.setdefault(record["method"], []).append(record)
+    by_method = group_by(real, itemgetter("method"))
     rows = tuple(
         (
             method,

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
+from operator import itemgetter
 from types import MappingProxyType
 from typing import Any
 
@@ -16,7 +17,7 @@ from numpy.typing import ArrayLike
 
 from projected_kmeans.estimator.projected_kmeans import ProjectedKMeans
 from projected_kmeans.paper.baselines import LaplacianScore, LocallyLinearFeatures, SVDFeatures
-from projected_kmeans.paper.charts import Chart, Panel, Series
+from projected_kmeans.paper.charts import Chart, Panel, Series, draw_series
 from projected_kmeans.paper.data_sets import IMAGES_EACH, N_PEOPLE, Faces
 from projected_kmeans.paper.experiment import (
     Document,
@@ -27,7 +28,7 @@ from projected_kmeans.paper.experiment import (
     split_batches,
     time_work,
 )
-from projected_kmeans.paper.tables import Record, Table, tabulate
+from projected_kmeans.paper.tables import Record, Table, group_by, tabulate
 from projected_kmeans.passes.scoring import clustering_accuracy, normalized_inertia
 from projected_kmeans.projections.maps import SignProjection
 from projected_kmeans.results import Floats
@@ -94,45 +95,41 @@ VARIANTS: Mapping[str, Make] = MappingProxyType(
 )
 
 
-@dataclass(frozen=True)
-class Score:
-    """P and F of a clustering of the faces, and the seconds of its two steps."""
+def score_fit(
+    rows: Any,
+    classes: ArrayLike,
+    model: ProjectedKMeans,
+    steps: Sequence[str] = ("seed", "cluster"),
+) -> dict[str, float]:
+    """Return P and F of a fit on the original rows, and the seconds of its two steps."""
+    return {
+        "P": clustering_accuracy(classes, model.labels_),
+        "F": normalized_inertia(rows, model.labels_),
+        "reduce_seconds": model.timings_.get("reduce", 0.0),
+        "cluster_seconds": sum(model.timings_.get(step, 0.0) for step in steps),
+    }
 
-    accuracy: float
-    normalized_inertia: float
-    cluster_seconds: float
-    reduce_seconds: float
 
-
-def cluster_faces(faces: Faces, sketch: ArrayLike) -> Score:
-    """Cluster images, reduced or not, as the paper does; score the partition on the original ones.
+def cluster_faces(faces: Faces, sketch: ArrayLike) -> dict[str, float]:
+    """Cluster images, reduced or not, as the paper does, and score the partition.
 
     MatLab's two phases start from the 1st, 11th, ..., 391st row and have 30 iterations together.
     """
-    return _score(faces, _paper_kmeans(projection=None).fit(sketch))
+    return score_fit(faces.rows, faces.people, _paper_kmeans(projection=None).fit(sketch))
 
 
-def cluster_projected(faces: Faces, n_components: int, key: int) -> Score:
+def cluster_projected(faces: Faces, n_components: int, key: int) -> dict[str, float]:
     """Run Algorithm 1 on the images with the paper's k-means and score the partition."""
     model = _paper_kmeans(
         projection="sign", n_components=n_components, polish_iter=0, random_state=key
     )
-    return _score(faces, model.fit(faces.rows))
+    return score_fit(faces.rows, faces.people, model.fit(faces.rows))
 
 
 def _paper_kmeans(**parameters: Any) -> ProjectedKMeans:
     first_images = np.arange(0, N_PEOPLE * IMAGES_EACH, IMAGES_EACH)
     return ProjectedKMeans(
         N_PEOPLE, init=first_images, solver="hartigan", max_iter=MAX_ITER, **parameters
-    )
-
-
-def _score(faces: Faces, model: ProjectedKMeans) -> Score:
-    return Score(
-        clustering_accuracy(faces.people, model.labels_),
-        normalized_inertia(faces.rows, model.labels_),
-        model.timings_["seed"] + model.timings_["cluster"],
-        model.timings_.get("reduce", 0.0),
     )
 
 
@@ -156,7 +153,7 @@ def plan_table2(faces: Faces, *, key: int = 0, sizes: Sizes = FULL) -> Experimen
         for name, make in {**REDUCTIONS, **VARIANTS}.items()
         for t in DIMENSIONS
     ]
-    units.append(Unit("HD", lambda: _as_record(cluster_faces(faces, faces.rows))))
+    units.append(Unit("HD", lambda: _keep_quality(cluster_faces(faces, faces.rows))))
     units += [
         Unit(f"RP t={t} from {keys[0]}", partial(_draw_projections, faces, t, keys))
         for t in DIMENSIONS
@@ -183,19 +180,17 @@ def _batch_keys(key: int, sizes: Sizes) -> list[range]:
 
 
 def _measure_reduction(faces: Faces, make: Make, t: int) -> dict[str, float]:
-    return _as_record(cluster_faces(faces, make(t).fit_transform(faces.rows)))
+    return _keep_quality(cluster_faces(faces, make(t).fit_transform(faces.rows)))
 
 
-def _as_record(score: Score) -> dict[str, float]:
-    return {"P": score.accuracy, "F": score.normalized_inertia}
+def _keep_quality(score: Mapping[str, float]) -> dict[str, float]:
+    """Return P and F, because the seconds of a reduction are measured apart."""
+    return {name: score[name] for name in "PF"}
 
 
 def _draw_projections(faces: Faces, t: int, keys: range) -> dict[str, list[float]]:
     scores = [cluster_projected(faces, t, key) for key in keys]
-    return {
-        "P": [score.accuracy for score in scores],
-        "F": [score.normalized_inertia for score in scores],
-    }
+    return {name: [score[name] for score in scores] for name in "PF"}
 
 
 def _time_reduction(rows: Floats, make: Make, repeats: int) -> float:
@@ -328,7 +323,7 @@ def _tabulate(document: Document) -> list[Table]:
 
 
 def _tabulate_values(records: Sequence[Record], n_rows: int) -> Table:
-    by_method = _group_by_method(records)
+    by_method = group_by(records, itemgetter("method"))
     rows = tuple(
         cells
         for method, entries in by_method.items()
@@ -345,13 +340,6 @@ def _tabulate_values(records: Sequence[Record], n_rows: int) -> Table:
     return Table("values", title, header, rows)
 
 
-def _group_by_method(records: Sequence[Record]) -> dict[str, list[Record]]:
-    by_method: dict[str, list[Record]] = {}
-    for record in records:
-        by_method.setdefault(record["method"], []).append(record)
-    return by_method
-
-
 def _show_printed(row: Record) -> str:
     if "match_P" not in row:
         return f"{row['paper_P']:.4f} {row['paper_F']:.4f}"
@@ -365,7 +353,7 @@ def _tabulate_variants(variants: Sequence[Record]) -> Table:
     header = ("", *(f"t = {t}: P F" for t in sorted({row["t"] for row in variants})))
     rows = tuple(
         (method, *map("{P:.4f} {F:.4f}".format_map, entries))
-        for method, entries in _group_by_method(variants).items()
+        for method, entries in group_by(variants, itemgetter("method")).items()
     )
     return Table("variants", "The same methods with other choices", header, rows)
 
@@ -389,25 +377,18 @@ def _conclude(document: Document) -> list[str]:
 
 
 def _chart(document: Document) -> list[Chart]:
-    by_method = _group_by_method(document["results"]["rows"])
+    by_method = group_by(document["results"]["rows"], itemgetter("method"))
     dimensions = [row["t"] for row in by_method["RP"]]
     panels = []
     for name, title in (("P", "accuracy P"), ("F", "normalized inertia F")):
-        series = [_draw_method(name, method, by_method[method]) for method in METHODS]
+        fixed = [method for method in METHODS if method != "RP"]
+        series = [draw_series(method, by_method[method], "t", name) for method in fixed]
+        band = (f"{name}_low", f"{name}_high")
+        series.append(draw_series("RP, median and 90 % band", by_method["RP"], "t", name, *band))
         paper = [row[f"paper_{name}"] for row in by_method["RP"]]
         series.append(Series("RP, the paper's draw", dimensions, paper, style="x"))
         panels.append(Panel(title, "t", name, tuple(series), log_x=True))
     return [Chart("table2", tuple(panels))]
-
-
-def _draw_method(name: str, method: str, rows: Sequence[Record]) -> Series:
-    """Return the line of a method, with the band of the draws where there are some."""
-    dimensions = [row["t"] for row in rows]
-    values = [row[name] for row in rows]
-    if method != "RP":
-        return Series(method, dimensions, values, style="o-")
-    low, high = ([row[f"{name}_{end}"] for row in rows] for end in ("low", "high"))
-    return Series("RP, median and 90 % band", dimensions, values, low, high, "o-")
 
 
 EXHIBIT = Exhibit(

@@ -19,7 +19,7 @@ import scipy.stats
 from projected_kmeans.blas_threads import strictly
 from projected_kmeans.keys import open_stream
 from projected_kmeans.paper.baselines import Decomposition, decompose_exactly
-from projected_kmeans.paper.charts import Chart, Panel, Series
+from projected_kmeans.paper.charts import Chart, Panel, draw_series
 from projected_kmeans.paper.data_sets import Faces
 from projected_kmeans.paper.experiment import (
     Document,
@@ -30,7 +30,7 @@ from projected_kmeans.paper.experiment import (
     split_batches,
 )
 from projected_kmeans.paper.known_optima import SOLVERS, draw_instance, solve_exactly
-from projected_kmeans.paper.tables import Record, Table, show_verdict, tabulate
+from projected_kmeans.paper.tables import Record, Table, group_by, show_verdict, tabulate
 from projected_kmeans.passes.scoring import inertia
 from projected_kmeans.projections.maps import SignProjection
 from projected_kmeans.projections.target_dimension import target_dimension
@@ -210,7 +210,8 @@ def draw_lemmas(
         for setting, (k, t) in settings.items():
             columns = turned[:, :t] * np.sqrt(widest / t)
             record = drawn.setdefault(setting, {})
-            for name, value in measure_lemmas(columns, basis.values, k).items():
+            measured = strictly(partial(measure_lemmas, columns, basis.values, k))
+            for name, value in measured.items():
                 record.setdefault(name, []).append(value)
     return drawn
 
@@ -223,10 +224,6 @@ def measure_lemmas(turned: Floats, values: Floats, n_clusters: int) -> dict[str,
     ``cross`` is ||(A - A_k) R R^T V_k||_F, and ``error`` is ||E||_F. Divided by ||A||_F: ``whole``
     is ||A R||_F.
     """
-    return strictly(lambda: _measure_lemmas(turned, values, n_clusters))
-
-
-def _measure_lemmas(turned: Floats, values: Floats, n_clusters: int) -> dict[str, float]:
     top = turned[:n_clusters]
     tail = values[n_clusters:, None] * turned[n_clusters:]
     rest = float(np.linalg.norm(values[n_clusters:]))
@@ -643,22 +640,24 @@ def _conclude(document: Document) -> list[str]:
 
 def _chart(document: Document) -> list[Chart]:
     curves = document["results"]["curves"]
-    settings = dict.fromkeys((curve["case"], curve["k"]) for curve in curves)
+    by_setting = group_by(curves, "{case}, k = {k}".format_map)
     panels = []
     for quantity, (title, factor) in QUANTITIES.items():
-        series = tuple(_draw_curve(quantity, case, k, curves) for case, k in settings)
+        series = tuple(
+            draw_series(
+                setting,
+                [{"ratio": curve["ratio"], **curve[quantity]} for curve in of_setting],
+                "ratio",
+                "median",
+                "low",
+                "high",
+            )
+            for setting, of_setting in by_setting.items()
+        )
         level = (f"bound at eps = {SHOWN_EPS:g}", factor * SHOWN_EPS)
         label = "median, 90 % band"
         panels.append(Panel(title, "t/k", label, series, (level,), log_x=True, log_y=True))
     return [Chart("theorem", tuple(panels), n_columns=2)]
-
-
-def _draw_curve(quantity: str, case: str, k: int, curves: Sequence[Record]) -> Series:
-    here = [curve for curve in curves if (curve["case"], curve["k"]) == (case, k)]
-    ratios = [curve["ratio"] for curve in here]
-    parts = ("median", "low", "high")
-    median, low, high = ([curve[quantity][part] for curve in here] for part in parts)
-    return Series(f"{case}, k = {k}", ratios, median, low, high, "o-")
 
 
 EXHIBIT = Exhibit(
