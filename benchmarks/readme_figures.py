@@ -105,11 +105,7 @@ def small_sentence(data_sets: Mapping[str, Any]) -> list[str]:
         and ours["normalized_inertia"] < peer["normalized_inertia"]
         for ours, peer in pairs
     )
-    sentence = (
-        "Small data, where everybody takes milliseconds, is where it is slower than FAISS, at "
-        "lower inertia."
-    )
-    return [sentence] if holds else []
+    return ["FAISS is faster on small data, at higher inertia."] if holds else []
 
 
 def told_sentences(field: Mapping[str, Any]) -> list[str]:
