@@ -124,6 +124,6 @@ def test_plain_values_come_back(kind: type[Any], value: Any) -> None:
 
 def test_an_array_comes_back() -> None:
     """An array needs no dataclass either; further entries of the document do not disturb it."""
-    part = Part.of(np.arange(4), owner="restart-0")
+    part = Part.of(np.arange(4), "restart-0")
     assert part.document == {"value": "array-0", "owner": "restart-0"}
     np.testing.assert_array_equal(part.value(np.ndarray), np.arange(4))

@@ -21,7 +21,7 @@ from projected_kmeans import _native
 from projected_kmeans.blocks.block_source import BlockSource
 from projected_kmeans.blocks.memory_blocks import hash_arrays
 from projected_kmeans.certificates.certificate import Certificate
-from projected_kmeans.documents import NotNegative, Seconds, Shape, from_document
+from projected_kmeans.documents import NotNegative, Seconds, Shape
 from projected_kmeans.passes.problem import Problem
 from projected_kmeans.projections.map_protocol import MapTransformer, Transformer
 from projected_kmeans.results import Clustering, Floats, Labels
@@ -62,6 +62,7 @@ class Finished:
         default_factory=partial[NDArray[np.int64]](np.empty, 0, np.int64)
     )
     trim_distance: NotNegative | None = None
+    seconds: dict[str, Seconds] = field(default_factory=dict)  # spent in each step, once stored
 
     def trim(self, share: float, original: Problem, weights: Floats | None) -> Finished:
         """Return what passes over the original rows that set far rows aside make of the partition.
@@ -114,8 +115,8 @@ def finish_run(run: Run, finished: Finished) -> None:
     """Store the end of a fit in place of all other parts, unless it was stopped."""
     if run.monitor.stopped is None and run.checkpoint.folder is not None:
         sketched = replace(finished.sketched, labels=np.empty(0, np.int32))
-        small = replace(finished, sketched=sketched)
-        run.checkpoint.conclude(RESULT, small, MAP, seconds=run.monitor.seconds)
+        small = replace(finished, sketched=sketched, seconds=run.monitor.seconds)
+        run.checkpoint.conclude(RESULT, small, MAP)
 
 
 def recall_result(
@@ -129,22 +130,13 @@ def recall_result(
     Its map gets back what it had learnt.
     """
     checkpoint, monitor = run.checkpoint, run.monitor
-    if checkpoint.folder is None:
-        return None
-    part = checkpoint.folder.read(RESULT)
-    if part is None:
-        return None
     sizes = {"rows": shape[0], "columns": shape[1], "clusters": n_clusters}
-    finished = checkpoint.decode(RESULT, part, Finished, sizes)
-    if finished is None or not recall_map(checkpoint, projection):
+    finished = checkpoint.recall(RESULT, Finished, sizes)
+    if checkpoint.folder is None or finished is None or not recall_map(checkpoint, projection):
         return None
     checkpoint.folder.clear(RESULT, MAP)  # a process may have been killed before it did that
     monitor.note("checkpoint: the fit was finished")
-    try:
-        seconds = part.document.get("seconds")
-        monitor.seconds.update(from_document(dict[str, Seconds], seconds, "the checkpoint"))
-    except ValueError:
-        pass  # they are damaged, but no result needs them
+    monitor.seconds.update(finished.seconds)
     return finished
 
 

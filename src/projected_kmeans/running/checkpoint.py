@@ -57,21 +57,15 @@ class Checkpoint:
         part = None if self.folder is None else self.folder.read(name)
         if part is None or part.document.get("owner") != owner:
             return None
-        return self.decode(name, part, kind, sizes)
-
-    def keep(self, name: str, value: Any) -> None:
-        """Store a value that does not change any more, when the next write is due."""
-        self.write_when_due(name, partial(self.write_now, name, value))
-
-    def decode(
-        self, name: str, part: Part, kind: type[Value], sizes: Sizes | None = None
-    ) -> Value | None:
-        """Return the value in a part that was read; warn and return None if it cannot be used."""
         try:
             return part.value(kind, sizes)
         except ValueError:
             self.refuse(name)
             return None
+
+    def keep(self, name: str, value: Any) -> None:
+        """Store a value that does not change any more, when the next write is due."""
+        self.write_when_due(name, partial(self.write_now, name, value))
 
     def refuse(self, name: str) -> None:
         """Warn that a part is ignored, because what it says cannot be."""
@@ -98,10 +92,10 @@ class Checkpoint:
         if time.perf_counter() - self._last_write >= self._seconds_to_wait:
             self.flush()
 
-    def write_now(self, name: str, value: Any, **document: Any) -> None:
-        """Store a value at once, with further entries of the part's document."""
+    def write_now(self, name: str, value: Any, owner: str | None = None) -> None:
+        """Store a value at once."""
         assert self.folder is not None
-        self.folder.write(name, Part.of(value, **document))
+        self.folder.write(name, Part.of(value, owner))
 
     def flush(self) -> None:
         """Write everything that waits."""
@@ -115,13 +109,13 @@ class Checkpoint:
             SECONDS_BETWEEN_WRITES, WORK_PER_WRITE * (self._last_write - begin)
         )
 
-    def conclude(self, name: str, value: Any, *kept: str, **document: Any) -> None:
+    def conclude(self, name: str, value: Any, *kept: str) -> None:
         """Store the last value of a run; remove all other parts but those named in ``kept``."""
         if self.folder is None:
             return
         self._waiting = {part: self._waiting[part] for part in kept if part in self._waiting}
         self.flush()
-        self.write_now(name, value, **document)
+        self.write_now(name, value)
         self.folder.clear(name, *kept)
 
 

@@ -52,10 +52,10 @@ class Part:
     arrays: dict[str, NDArray[Any]] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, value: Any, **document: Any) -> Part:
-        """Return a part that holds a frozen value, and further entries of its document."""
+    def of(cls, value: Any, owner: str | None = None) -> Part:
+        """Return a part that holds a frozen value of an owner."""
         split = split_arrays(value)
-        return cls({"value": split.document, **document}, split.arrays)
+        return cls({"value": split.document, "owner": owner}, split.arrays)
 
     def value(self, kind: type[Value], sizes: Sizes | None = None) -> Value:
         """Return the value of a type that `of` put into the part; raise if it is no such value."""
