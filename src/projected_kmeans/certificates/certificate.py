@@ -197,17 +197,17 @@ class Certificate:
         if isinstance(document, dict) and document.get("ratio", 0.0) is None:
             document = {**document, "ratio": math.inf}
         if isinstance(document, dict):
-            document = {name: one for name, one in document.items() if name != "better_labels"}
-        found = documents.from_document(cls, document, "the certificate", "certify again")
-        numbers = {name: one for name, one in vars(found).items() if isinstance(one, float)}
+            document = {name: field for name, field in document.items() if name != "better_labels"}
+        read = documents.from_document(cls, document, "the certificate", "certify again")
+        numbers = {name: field for name, field in vars(read).items() if isinstance(field, float)}
         for name, value in numbers.items():
             largest = {"ratio": math.inf, "confidence": 1.0}.get(name, sys.float_info.max)
             if not (1.0 if name in ("ratio", "deal_ratio") else 0.0) <= value <= largest:
                 raise ValueError(f"the certificate is damaged ({name} is {value}); certify again")
-        damage = find_damage(found.trace, found.lower_bound if found.certain else math.inf)
+        damage = find_damage(read.trace, read.lower_bound if read.certain else math.inf)
         if damage is not None:
             raise ValueError(f"the certificate is damaged ({damage}); certify again")
-        return found
+        return read
 
     def to_document(self) -> dict[str, Any]:
         """Return the certificate and its sentence as JSON holds them.

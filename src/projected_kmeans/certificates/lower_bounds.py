@@ -158,7 +158,7 @@ def bound_inertia(
             values = prover.prove_all(given, whole, confidence)
     best = max(values, key=lambda name: values[name], default="none")
     certain, proof = best != "sampled", prover.semidefinite
-    told = proof if best == "semidefinite" else None
+    best_proof = proof if best == "semidefinite" else None
     return LowerBound(
         value=values.get(best, 0.0),
         method=best,
@@ -167,8 +167,8 @@ def bound_inertia(
         seconds=time.perf_counter() - begin,
         values=values,
         skipped=prover.skipped,
-        part_rows=0 if told is None else told.part_rows,
-        deal_ratio=1.0 if told is None else told.deal_ratio,
+        part_rows=0 if best_proof is None else best_proof.part_rows,
+        deal_ratio=1.0 if best_proof is None else best_proof.deal_ratio,
         n_rows=int(given.rows.shape[0]),
         n_clusters=n_clusters,
         better_labels=None if proof is None else _widen(proof.better_labels, labels, weights),

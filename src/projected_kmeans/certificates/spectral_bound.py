@@ -69,12 +69,12 @@ def spectral_bounds(rows: ProofRows, counts: Sequence[int]) -> list[float]:
     """Return the spectral bound for each of several numbers of clusters, from one decomposition."""
     gram = rows.gram()
     size, total = len(gram.matrix), float(np.trace(gram.matrix))
-    found = find_eigenvalues(gram.matrix)
-    eigenvalues = np.maximum(found.values, 0.0)
+    computed = find_eigenvalues(gram.matrix)
+    eigenvalues = np.maximum(computed.values, 0.0)
     bounds = []
     for count in counts:
         kept = min(count - 1, size)
-        margin = gram.loss + math.sqrt(kept) * (gram.error + found.error) + UNDERFLOW
+        margin = gram.loss + math.sqrt(kept) * (gram.error + computed.error) + UNDERFLOW
         bounds.append(total - math.fsum(eigenvalues[size - kept :]) - margin)
     return bounds
 

@@ -134,12 +134,12 @@ class _Walk:
 
     def _keep(self, count: int, first: Floats) -> None:
         """Run Lloyd's method from these centers, and keep its result if it is the best so far."""
-        found = run_lloyd(self._problem, first, max_iter=MAX_PASSES, tol=self._tol)
-        if count in self.stops and self.stops[count].inertia <= found.inertia:
+        ended = run_lloyd(self._problem, first, max_iter=MAX_PASSES, tol=self._tol)
+        if count in self.stops and self.stops[count].inertia <= ended.inertia:
             return
-        near = self._problem.assign(found.centers, self._labels, keep_ties=False)
+        near = self._problem.assign(ended.centers, self._labels, keep_ties=False)
         silhouette = _measure_silhouette(near, self._mass) if count > 1 else 0.0
-        self.stops[count] = _Stop(found.centers, found.inertia, silhouette)
+        self.stops[count] = _Stop(ended.centers, ended.inertia, silhouette)
 
     def _add_centers(self, count: int) -> Floats:
         """Return the centers and further rows, each the best of a few draws by squared distance."""
@@ -206,7 +206,7 @@ def draw_sample(problem: Problem, max_clusters: int, key: int) -> Problem:
 
 def measure_gap(
     sample: Problem,
-    found: Sweep,
+    sweep: Sweep,
     key: int,
     on_reference: Callable[[], object],
 ) -> Gap:
@@ -216,7 +216,7 @@ def measure_gap(
     as the sample was. They are few, so each sweep uses one thread and several run at a time.
     ``on_reference`` is called after each of the `N_REFERENCES` sweeps of random rows.
     """
-    counts = found.counts.tolist()
+    counts = sweep.counts.tolist()
     low, high = _measure_box(sample.source.take(np.flatnonzero(mass_of(sample))))
     dtype = compute_type(sample.source.dtype)
 
@@ -235,14 +235,14 @@ def measure_gap(
     falls = np.array([_take_logs(curve.inertia) for curve in curves])
     errors = falls.std(axis=0, ddof=1) * np.sqrt(1 + 1 / N_REFERENCES)
     silhouette = np.mean([curve.silhouette for curve in curves], axis=0)
-    return Gap(falls.mean(axis=0) - _take_logs(found.inertia), errors, silhouette)
+    return Gap(falls.mean(axis=0) - _take_logs(sweep.inertia), errors, silhouette)
 
 
 def _take_logs(inertia: Floats) -> Floats:
     """Return the logarithms of inertia / inertia of one cluster, minus infinity for zero."""
     logs = np.full(len(inertia), -np.inf)
-    some = inertia > ZERO_SHARE * inertia[0]
-    logs[some] = np.log(inertia[some] / inertia[0])
+    above = inertia > ZERO_SHARE * inertia[0]
+    logs[above] = np.log(inertia[above] / inertia[0])
     return logs
 
 
