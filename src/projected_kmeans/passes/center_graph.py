@@ -31,18 +31,23 @@ SEARCHED_PER_NEIGHBOUR, MIN_SEARCHED = 8, 1024
 
 def group_centers(points: NDArray[np.floating], n_groups: int, n_threads: int = 0) -> Labels:
     """Return the group of every point, numbered from 0; no group is empty."""
-    k, labels = len(points), np.zeros(len(points), np.int32)
-    middles = points[:: max(1, k // n_groups)][:n_groups]
-    origin = np.zeros(points.shape[1], points.dtype)
-    nearest, second = np.empty((2, k), points.dtype)
+    middles = points[:: max(1, len(points) // n_groups)][:n_groups]
     for _ in range(GROUP_PASSES):
-        middles = np.ascontiguousarray(middles, dtype=points.dtype)
-        exact = middles.astype(np.float64)
-        _native.nearest_center(
-            points, origin, 1.0, middles, exact, False, labels, nearest, second, n_threads
-        )
+        labels = label_points(points, middles, n_threads)
         labels = np.unique(labels, return_inverse=True)[1].astype(np.int32).ravel()
         middles = average_groups(points, labels)
+    return labels
+
+
+def label_points(
+    points: NDArray[np.floating], middles: NDArray[np.floating], n_threads: int = 0
+) -> Labels:
+    """Return the nearest middle of every point; both have moderate entries around zero."""
+    labels, origin = np.zeros(len(points), np.int32), np.zeros(points.shape[1], points.dtype)
+    nearest, second = np.empty((2, len(points)), points.dtype)
+    middles = np.ascontiguousarray(middles, dtype=points.dtype)
+    inside = origin, 1.0, middles, middles.astype(np.float64)
+    _native.nearest_center(points, *inside, False, labels, nearest, second, n_threads)
     return labels
 
 

@@ -1,7 +1,7 @@
 """CLUSTER: nearest centers over many passes: of all centers, or of those around a row's cluster.
 
 What a search remembers of one pass saves distances in the next. It never changes a label: among all
-centers labels are those of `assign_rows`, which measures every distance, and among near centers
+centers labels are those of `Problem.assign`, which measures every distance, and among near centers
 those of `assign_listed`.
 """
 
@@ -34,7 +34,6 @@ from projected_kmeans.passes.problem import (
     Nearness,
     Problem,
     assign_block,
-    assign_rows,
 )
 from projected_kmeans.passes.pruned_search import PrunedCenters, is_moderate, is_worthwhile
 from projected_kmeans.results import Floats, Labels
@@ -214,16 +213,7 @@ class NearestSearch:
             return self._assign_pruned(centers, labels, then)
         if self.sees_all and self.keeps_bounds and self._moved_little(centers):
             return self._assign_bounded(centers, labels, keep_ties, then)
-        problem = self._problem
-        self.near = assign_rows(
-            problem.source,
-            centers,
-            labels,
-            keep_ties=keep_ties,
-            ranges=problem.ranges,
-            n_threads=problem.n_threads,
-            then=then,
-        )
+        self.near = self._problem.assign(centers, labels, keep_ties=keep_ties, then=then)
         self.n_distances += len(labels) * len(centers)
         if self._bounded:
             total = np.zeros(1)

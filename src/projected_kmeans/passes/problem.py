@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from projected_kmeans import _native
 from projected_kmeans.blocks.block_source import BlockSource
-from projected_kmeans.blocks.column_scan import ColumnRanges
+from projected_kmeans.blocks.column_scan import ColumnRanges, scan_columns
 from projected_kmeans.blocks.element_types import compute_type
 from projected_kmeans.blocks.tasks import (
     RANKED,
@@ -54,33 +54,6 @@ class Nearness:
     def second(self) -> Floats:
         """Squared distances to the second nearest center; infinity if there is only one center."""
         return self.frame.undo(np.asarray(self.inside[1]))
-
-
-def assign_rows(
-    source: BlockSource,
-    centers: Floats,
-    labels: Labels,
-    *,
-    keep_ties: bool,
-    ranges: ColumnRanges | None = None,
-    n_threads: int = 0,
-    then: Sequence[Task] = (),
-    measured: bool = True,
-) -> Nearness:
-    """Overwrite labels by the nearest centers; return the distances, or none if not ``measured``.
-
-    Which center is nearer is decided in float64 wherever rounding could matter, so no label depends
-    on the machine. With ``keep_ties`` labels hold a partition already, and a row keeps its label
-    unless another center is strictly nearer. Otherwise, of equally near centers the one with the
-    lowest index wins. The tasks ``then`` are done with every block after its rows got their labels.
-    Without ``ranges``, distances of rows very far from all centers may be infinite.
-    """
-    dtype = compute_type(source.dtype)
-    frame = Frame.around(centers, dtype, ranges, moved=not source.sparse)
-    inside = tuple(source.new_row_array(dtype) for _ in range(2 if measured else 0))
-    kernel = partial(_assign, frame, centers, keep_ties, n_threads)
-    source.walk(Task(kernel, (update(labels), *map(fill, inside))), *then)
-    return Nearness(frame, inside)
 
 
 def _assign(
@@ -234,17 +207,20 @@ class Problem(SummedRows):
         then: Sequence[Task] = (),
         measured: bool = True,
     ) -> Nearness:
-        """Overwrite labels by the nearest centers, and return the distances; see `assign_rows`."""
-        return assign_rows(
-            self.source,
-            centers,
-            labels,
-            keep_ties=keep_ties,
-            ranges=self.ranges,
-            n_threads=self.n_threads,
-            then=then,
-            measured=measured,
-        )
+        """Overwrite labels by the nearest centers; return distances, or none if not ``measured``.
+
+        Which center is nearer is decided in float64 wherever rounding could matter, so no label
+        depends on the machine. With ``keep_ties`` labels hold a partition already, and a row keeps
+        its label unless another center is strictly nearer. Otherwise, of equally near centers the
+        one with the lowest index wins. The tasks ``then`` are done with every block after its rows
+        got their labels.
+        """
+        source, dtype = self.source, compute_type(self.source.dtype)
+        frame = Frame.around(centers, dtype, self.ranges, moved=not source.sparse)
+        inside = tuple(source.new_row_array(dtype) for _ in range(2 if measured else 0))
+        kernel = partial(_assign, frame, centers, keep_ties, self.n_threads)
+        source.walk(Task(kernel, (update(labels), *map(fill, inside))), *then)
+        return Nearness(frame, inside)
 
     def label(self, centers: Floats, labels: Labels) -> None:
         """Overwrite labels by the nearest centers, of equally near ones the lowest."""
@@ -309,3 +285,17 @@ class Problem(SummedRows):
         """The mean over columns of their (weighted) variance, by one pass."""
         moments = replace(self, spherical=False).sum_all()
         return moments.inertia / float(moments.mass[0]) / self.source.shape[1]
+
+
+def assign_rows(
+    source: BlockSource,
+    centers: Floats,
+    labels: Labels,
+    *,
+    keep_ties: bool,
+    ranges: ColumnRanges | None = None,
+    n_threads: int = 0,
+) -> Nearness:
+    """Do what `Problem.assign` does for rows that are used once."""
+    problem = Problem(source, ranges or scan_columns(source, n_threads), None, n_threads)
+    return problem.assign(centers, labels, keep_ties=keep_ties)

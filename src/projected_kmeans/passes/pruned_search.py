@@ -22,11 +22,10 @@ from numpy.typing import NDArray
 from projected_kmeans import _native
 from projected_kmeans.blas_threads import one_blas_thread
 from projected_kmeans.blocks.column_scan import ColumnRanges
-from projected_kmeans.blocks.memory_blocks import ArrayBlocks
 from projected_kmeans.keys import CENTER_DIRECTIONS, open_stream
-from projected_kmeans.passes.center_graph import average_groups, group_centers
+from projected_kmeans.passes.center_graph import average_groups, group_centers, label_points
 from projected_kmeans.passes.frame import Frame
-from projected_kmeans.passes.problem import CenterLists, assign_rows
+from projected_kmeans.passes.problem import CenterLists
 from projected_kmeans.results import Floats, Labels
 
 # A row costs as much as products with this many centers, and a center that the sketch does not rule
@@ -127,7 +126,7 @@ class PrunedCenters:
         if guessed:
             groups = sketch.groups[labels]
         else:
-            groups = sketch.find_groups(sketched, n_threads)
+            groups = label_points(sketched.coordinates, sketch.middles, n_threads)
             labels[:] = -1
         _native.nearest_by_sketch(
             rows,
@@ -232,13 +231,6 @@ class CenterSketch:
         errors = coarse + wrong / np.maximum(left, np.sqrt(wrong))
         coordinates = np.column_stack([along, left.astype(dtype)])
         return SketchedRows(coordinates, (errors * (1 + LOOSE)).astype(dtype))
-
-    def find_groups(self, sketched: SketchedRows, n_threads: int = 0) -> Labels:
-        """Return the group whose middle is nearest to each row."""
-        groups = np.zeros(len(sketched.errors), np.int32)
-        source, middles = ArrayBlocks(sketched.coordinates), self.middles.astype(np.float64)
-        assign_rows(source, middles, groups, keep_ties=False, n_threads=n_threads, measured=False)
-        return groups
 
 
 def _find_directions(centers: Floats, origin: Floats, n_directions: int) -> Floats:

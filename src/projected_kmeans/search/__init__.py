@@ -14,10 +14,9 @@
 A reader finds the search in the order in which it runs: `seeding` (first centers, by
 `kmeans_plus_plus`, or inside a kernel for few rows), `lloyd` (passes), `swaps` (which centers
 move), `level` (passes and swaps on one level), `levels` (the loop), `settling` (centers of labels,
-and labels of centers). `approach`, `recipe` and `memory_plan` plan,
-`reduction` and `storage` make the sketch; `settings` are what the caller asked for. `paper_solvers`
-and `own_solvers` cluster the sketch in place of the search. `trimming` sets far
-rows aside.
+and labels of centers). `approach`, `recipe` and `memory_plan` plan, `reduction` and `storage` make
+the sketch; `settings` are what the caller asked for. `paper_solvers` and `own_solvers` cluster the
+sketch in place of the search. `trimming` sets far rows aside.
 
 Promises
 --------
