@@ -27,7 +27,7 @@ COMPREHENSIONS = {"<listcomp>", "<dictcomp>", "<setcomp>", "<genexpr>"}
 MOST_MODULES, MOST_FUNCTIONS = 44, 272
 
 # The most that `predict` may enter: of few clusters, and of so many that bounds rule out centers.
-MOST_OF_PREDICT = {10: (19, 60), 100: (22, 80)}
+MOST_OF_PREDICT = {10: (18, 58), 100: (21, 75)}
 
 
 @contextmanager

@@ -310,11 +310,7 @@ class ProjectedKMeans(
 
     With limits of cluster sizes, ``labels_`` keep them, and ``inertia_`` is that of ``labels_``.
     `predict` still gives the nearest center, also for the rows of the fit, so that its clusters may
-    have other sizes; ``-score`` may be below ``inertia_``. For rows without weights an assignment
-    is the best possible for its centers (a transportation problem, solved exactly), and takes 8
-    bytes of memory for each row and cluster. A certificate bounds the inertia of k clusters of any
-    size from below, hence that within limits, too: its ratio is an upper limit in both cases, but
-    often cannot come near 1 if the limits cost much.
+    have other sizes; ``-score`` may be below ``inertia_``. See docs/howto/limited_sizes.md.
 
     Ctrl-C during a fit in the main thread stops the fit after the current pass; it keeps the best
     result so far and warns. A second Ctrl-C, or one before the first pass of the solver has ended,

@@ -102,12 +102,6 @@ def choose_approach(settings: Settings, sizes: Sizes, learnt: Any = None) -> App
 
     ``learnt`` is the map after it has looked at the rows. Without it, t is what rows of this size
     usually need.
-
-    Examples
-    --------
-    >>> chosen = choose_approach(Settings(n_clusters=100, n_init=2), Sizes(90_000, 784, 100, 4))
-    >>> chosen.projection, chosen.n_components, chosen.level_rows, chosen.n_init
-    ('svd', 64, (20000, 90000), 2)
     """
     d, k = sizes.n_columns, sizes.n_clusters
     name, t, reason = choose_map(settings, sizes)
