@@ -187,12 +187,12 @@ def random_projection_kmeans(
         original, sketch = reduce_rows(recipe, storage.rows, weights, run, storage)
         # 4. Run the gamma-approximation algorithm on A R; return the indicator matrix.
         best = search_sketch(recipe, approach, original, sketch, run)
-        found = search_original(recipe, approach, original, sketch, best, run).original
+        lifted = search_original(recipe, approach, original, sketch, best, run).original
     warn_of_dimensions(dimensions)
-    warn_of_fit(best, found, recipe, None)
+    warn_of_fit(best, lifted, recipe, None)
     warn_of_gamma(approach.solver, best.gamma)
     theorem = Theorem1.of(dimensions, approach.solver, best.gamma)
-    return _describe(found, theorem, name_solver(solver), recipe.key)
+    return _describe(lifted, theorem, name_solver(solver), recipe.key)
 
 
 def _draw_signs(
@@ -208,16 +208,16 @@ def _draw_signs(
     return recipe, choose_approach(settings, sizes)
 
 
-def _describe(found: Clustering, theorem: Theorem1, solver: str, key: int) -> Algorithm1Result:
+def _describe(lifted: Clustering, theorem: Theorem1, solver: str, key: int) -> Algorithm1Result:
     dimensions = theorem.dimensions
     return Algorithm1Result(
-        X=indicator_matrix(found.labels, dimensions.n_clusters),
-        labels=found.labels,
+        X=indicator_matrix(lifted.labels, dimensions.n_clusters),
+        labels=lifted.labels,
         t=dimensions.t,
         rule=dimensions.rule,
         constant=dimensions.constant,
-        inertia=found.inertia,
-        normalized_inertia=normalize(found.inertia, found.sum_of_squares),
+        inertia=lifted.inertia,
+        normalized_inertia=normalize(lifted.inertia, lifted.sum_of_squares),
         gamma=theorem.gamma,
         delta_gamma=theorem.delta_gamma,
         bound=theorem.bound,
@@ -269,12 +269,12 @@ def choose_dimensions(
     least = RULES[RULE].formula(n_clusters, float(eps))
     wanted = max(1, math.ceil(constant * least))
     if not isinstance(n_components, str):
-        found = int(n_components), "n_components", n_components / least
+        chosen = int(n_components), "n_components", n_components / least
     elif wanted > n_features:
-        found = n_features, "n_features", n_features / least
+        chosen = n_features, "n_features", n_features / least
     else:
-        found = wanted, RULE, float(constant)
-    return Dimensions(int(n_clusters), n_features, float(eps), *found, wanted)
+        chosen = wanted, RULE, float(constant)
+    return Dimensions(int(n_clusters), n_features, float(eps), *chosen, wanted)
 
 
 def warn_of_dimensions(chosen: Dimensions) -> None:

@@ -119,8 +119,8 @@ def _constants(centers: NDArray[Any], kind: np.dtype[Any], spherical: bool) -> d
         "constants": (offsets**2).sum(axis=1),
         **({"shortest": np.finfo(kind).tiny} if spherical else {"origin": origin}),
     }
-    found = {name: np.asarray(value, dtype=kind) for name, value in placed.items()}
-    return found | ({"axis": np.array([1], dtype=np.int64)} if spherical else {})
+    typed = {name: np.asarray(value, dtype=kind) for name, value in placed.items()}
+    return typed | ({"axis": np.array([1], dtype=np.int64)} if spherical else {})
 
 
 def _centred_nodes(helper: Any) -> list[Any]:

@@ -42,7 +42,7 @@ def describe_fit(
         "package_version": version("projected_kmeans"),
         "versions": {
             "python": platform.python_version(),
-            **{one: version(one) for one in packages},
+            **{package: version(package) for package in packages},
         },
         "machine": {"processors": os.cpu_count(), "instruction_set": _native.instruction_set()},
         "data": {"name": name, "shape": list(rows.shape), "dtype": rows.dtype.name},
@@ -78,8 +78,8 @@ def identify_fit(model: FittedModel) -> str:
 
     Equal fits have equal hashes: no time and no parameter is part of it.
     """
-    found = [hash_array(model.centers), float(model.inertia), int(model.key)]
-    return hashlib.sha256(json.dumps(found).encode()).hexdigest()
+    identity = [hash_array(model.centers), float(model.inertia), int(model.key)]
+    return hashlib.sha256(json.dumps(identity).encode()).hexdigest()
 
 
 def describe_certificate(model: FittedModel) -> dict[str, Any] | None:

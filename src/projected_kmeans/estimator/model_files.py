@@ -285,8 +285,8 @@ class ModelDocument:
         if names is not None and len(names) != self.n_features:
             raise ValueError(f"{len(names)} feature_names for {self.n_features} features")
         if self.rows is not None and len(self.rows.center_weights) != self.n_clusters:
-            found = len(self.rows.center_weights)
-            raise ValueError(f"{found} center_weights for {self.n_clusters} clusters")
+            n_weights = len(self.rows.center_weights)
+            raise ValueError(f"{n_weights} center_weights for {self.n_clusters} clusters")
         if self.key >= 2**64:
             raise ValueError(f"key {self.key} is not below 2**64")
         for name in ("callback", "checkpoint"):

@@ -214,7 +214,7 @@ def _list_alternatives(
     settings: Settings, sizes: Sizes, chosen: Approach
 ) -> list[tuple[Approach, MemoryPlan]]:
     """Return what other maps, with fewer dimensions than columns, would be."""
-    found = []
+    alternatives = []
     for name in ALTERNATIVES:
         if name == chosen.projection:
             continue
@@ -225,8 +225,8 @@ def _list_alternatives(
             continue
         approach = choose_approach(other, sizes)
         if name is None or approach.n_components < sizes.n_columns:
-            found.append((approach, memory))
-    return found
+            alternatives.append((approach, memory))
+    return alternatives
 
 
 def _draw_sample(rows: BlockSource, sizes: Sizes, key: int) -> Any:

@@ -200,10 +200,10 @@ def _measure_block(
 ) -> NDArray[Any]:
     if skips_holes:
         complete, holes = drop_holes(block)
-        found = np.empty((0, len(centers)), compute_type(block.rows.dtype))
+        distances = np.empty((0, len(centers)), compute_type(block.rows.dtype))
         if complete.rows.shape[0]:
-            found = _measure_block(complete, centers, n_threads, spherical, False)
-        return holes.spread(found, np.nan)
+            distances = _measure_block(complete, centers, n_threads, spherical, False)
+        return holes.spread(distances, np.nan)
     source = open_blocks(block.rows)
     scan = ColumnScan((1, centers.shape[1]), n_threads)
     scan.task.run(block)

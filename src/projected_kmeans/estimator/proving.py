@@ -68,15 +68,15 @@ def certify_partition(
     recipe: Recipe,
     approach: Approach,
     reduced: Reduced,
-    found: Finished,
+    finished: Finished,
     run: Run,
 ) -> Finished:
     """Prove how far the inertia is from the lowest possible; settings must ask for a proof."""
     if run.monitor.stopped:
-        return found
+        return finished
     methods = list_proofs(settings)
     deadline = Deadline(run.monitor.seconds_left, run.monitor.is_over)
-    proving = _Proving(settings, recipe, approach, reduced, run, found, deadline)
+    proving = _Proving(settings, recipe, approach, reduced, run, finished, deadline)
     for method in methods:
         proving.prove(method)
         if settings.guarantee is not None:
@@ -142,8 +142,8 @@ class _Proving:
             recipe = replace(recipe, solve=open_solver(self.settings, recipe))
             run = Run(self.run.monitor)  # a checkpoint knows one clustering only
             sketched = search_sketch(recipe, self.approach, original, sketch, run)
-            found = search_original(recipe, self.approach, original, sketch, sketched, run)
-            n_vain = 0 if self._take(Finished(*found)) else n_vain + 1
+            again = search_original(recipe, self.approach, original, sketch, sketched, run)
+            n_vain = 0 if self._take(Finished(*again)) else n_vain + 1
 
     def conclude(self) -> Finished:
         """Return the best clustering with what is proven about it."""
@@ -172,24 +172,24 @@ class _Proving:
         if len(np.unique(labels)) != self.recipe.n_clusters:
             return
         original = self.reduced.original
-        found = settle_labels(original, polish(original, describe(original, labels)))
-        self._take(replace(self.best, polished=found))
+        settled = settle_labels(original, polish(original, describe(original, labels)))
+        self._take(replace(self.best, polished=settled))
 
-    def _take(self, found: Finished) -> bool:
+    def _take(self, finished: Finished) -> bool:
         """Keep a clustering if it is better; return whether it gains enough to go on."""
         before = self.best.polished.inertia
-        if found.polished.inertia < before:
-            self.best = found
-        return found.polished.inertia < (1 - MIN_GAIN) * before
+        if finished.polished.inertia < before:
+            self.best = finished
+        return finished.polished.inertia < (1 - MIN_GAIN) * before
 
 
-def _join(one: LowerBound, other: LowerBound) -> LowerBound:
+def _join(first: LowerBound, second: LowerBound) -> LowerBound:
     """Return the better of two bounds, a certain one first, with the time and values of both."""
-    best = max(one, other, key=lambda bound: (bound.certain, bound.value))
+    best = max(first, second, key=lambda bound: (bound.certain, bound.value))
     values = {
-        name: max(one.values.get(name, 0.0), other.values.get(name, 0.0))
-        for name in {**one.values, **other.values}
+        name: max(first.values.get(name, 0.0), second.values.get(name, 0.0))
+        for name in {**first.values, **second.values}
     }
     largest = best.value if best.certain else math.inf
-    trace = join_traces(one.trace, other.trace, one.seconds, largest)
-    return replace(best, seconds=one.seconds + other.seconds, values=values, trace=trace)
+    trace = join_traces(first.trace, second.trace, first.seconds, largest)
+    return replace(best, seconds=first.seconds + second.seconds, values=values, trace=trace)

@@ -105,13 +105,13 @@ def condense(
     sketch = _open_sketch(source, given.weights, key, n_threads)
     chosen = _draw(sketch, n_kept, stream)
     labels = run_lloyd(sketch, sketch.source.take(chosen), max_iter=LLOYD_PASSES).labels
-    found = _average(source, given.weights, labels, chosen, n_threads)
+    kept = _average(source, given.weights, labels, chosen, n_threads)
     if spherical:
-        found = _to_directions(found, given)
+        kept = _to_directions(kept, given)
     return replace(
-        found,
-        hidden=given.hidden + found.hidden,
-        hidden_squares=given.hidden_squares + found.hidden_squares,
+        kept,
+        hidden=given.hidden + kept.hidden,
+        hidden_squares=given.hidden_squares + kept.hidden_squares,
     )
 
 
@@ -181,21 +181,21 @@ def _average_sparse(rows: Any, weights: Floats, labels: Labels, n_clusters: int)
     return WeightedRows(means.astype(rows.dtype), mass, hidden, hidden)
 
 
-def _to_directions(found: WeightedRows, given: WeightedRows) -> WeightedRows:
+def _to_directions(means: WeightedRows, given: WeightedRows) -> WeightedRows:
     """Return the directions of means of unit rows, weighted by the lengths of the sums.
 
     About a unit center c, rows of total weight W, sum of squares Q and sum s have the inertia
     Q + W - 2 s c. The direction of s with weight |s| has 2 |s| - 2 s c. The difference,
     Q + W - 2 |s|, is hidden.
     """
-    lengths = found.weights * np.sqrt(_squares(found.rows))
+    lengths = means.weights * np.sqrt(_squares(means.rows))
     left = np.flatnonzero(lengths)  # a sum is zero if rows cancel or are zero
     mass, squares = math.fsum(given.weights), math.fsum(_squares(given.rows) * given.weights)
     if not len(left):
-        return WeightedRows(found.rows[:1] * 0, np.array([mass]), squares, squares)
+        return WeightedRows(means.rows[:1] * 0, np.array([mass]), squares, squares)
     total = math.fsum(lengths)
     hidden = max(squares + mass - 2 * total, 0.0)
-    return WeightedRows(to_unit_rows(found.rows[left]), lengths[left], hidden, squares - total)
+    return WeightedRows(to_unit_rows(means.rows[left]), lengths[left], hidden, squares - total)
 
 
 def _squares(rows: Any) -> Floats:

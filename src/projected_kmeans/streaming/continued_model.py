@@ -114,10 +114,12 @@ class Drift:
 
     def add(self, rows: Any, weights: Floats | None, n_threads: int, spherical: bool) -> None:
         """Measure further rows."""
-        found = measure_block(Block(0, rows), self.model.centers, n_threads, spherical).distances
-        assert found is not None
-        mass = np.ones(len(found)) if weights is None else weights
-        self.squares.add(found * found * mass)
+        distances = measure_block(
+            Block(0, rows), self.model.centers, n_threads, spherical
+        ).distances
+        assert distances is not None
+        mass = np.ones(len(distances)) if weights is None else weights
+        self.squares.add(distances * distances * mass)
         self.weight.add(mass)
 
     @property
