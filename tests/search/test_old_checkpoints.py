@@ -19,7 +19,7 @@ def test_a_checkpoint_of_version_0_1_0_is_refused(tmp_path: Path) -> None:
     shutil.copytree(OLD, folder)
     rows = np.arange(60.0).reshape(12, 5) % 7
     model = ProjectedKMeans(2, random_state=1, projection="sign", n_components=2, checkpoint=folder)
-    with pytest.raises(ValueError, match="format version 1 and this package reads 3; use another"):
+    with pytest.raises(ValueError, match="format version 1 and this package reads 4; use another"):
         model.fit(rows)
     for part in OLD.iterdir():
         assert (folder / part.name).read_bytes() == part.read_bytes()

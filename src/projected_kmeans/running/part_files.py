@@ -25,7 +25,7 @@ from projected_kmeans.output_files import Hashing, write_atomically
 Value = TypeVar("Value")
 
 FORMAT = "projected_kmeans checkpoint"
-FORMAT_VERSION = 3
+FORMAT_VERSION = 4
 
 DIGEST_BYTES = 32
 PIECE_BYTES = 2**20
