@@ -1,5 +1,5 @@
 // Rows that are too many in a cluster travel to clusters with too few, along shortest paths. The
-// module passes/size_repair.py tells why the result is optimal.
+// module passes/size_limits.py tells why the result is optimal.
 #include <algorithm>
 #include <limits>
 

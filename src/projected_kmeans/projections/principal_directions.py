@@ -374,13 +374,16 @@ def _decompose_few(rows: SparseRows, signs: Signs, n_power: int, n_directions: i
 def _tidy(found: Eigenpairs, n_directions: int, rows: CentredRows) -> Directions:
     """Return t directions of length one, with their largest entry positive.
 
-    A direction is zero if rounding alone could explain the sum of squares along it.
+    A direction is zero if rounding alone could explain the sum of squares along it: that of the
+    rows, and that of their Gram matrix and its eigenvectors, which is in float64 and grows with
+    the size. How much of the latter there is depends on the processor.
     """
-    values, precision = found.values[:n_directions], float(np.finfo(rows.dtype).eps)
-    some = np.flatnonzero(values > 4 * precision * max(values, default=0.0))
-    part = found.columns[:, some]
+    values = found.values[:n_directions]
+    rounding = 4 * np.finfo(rows.dtype).eps + max(rows.array.shape) * np.finfo(np.float64).eps
+    seen = np.flatnonzero(values > float(rounding) * max(values, default=0.0))
+    part = found.columns[:, seen]
     largest = np.take_along_axis(part, np.argmax(np.abs(part), axis=0)[None], axis=0)
     columns, singular_values = np.zeros((len(part), n_directions)), np.zeros(n_directions)
-    columns[:, some] = part / (np.sign(largest) * np.linalg.norm(part, axis=0))
-    singular_values[some] = np.sqrt(values[some]) / rows.unit
+    columns[:, seen] = part / (np.sign(largest) * np.linalg.norm(part, axis=0))
+    singular_values[seen] = np.sqrt(values[seen]) / rows.unit
     return Directions(columns, singular_values)
