@@ -32,7 +32,18 @@ settings.register_profile("nightly", deadline=None, max_examples=300, print_blob
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "projected_kmeans"))
 
 # Tests that take long and seldom fail alone: `make test` leaves them out, `make test-all` does not.
-THOROUGH = ("benchmarks", "campaigns")
+THOROUGH = (
+    "benchmarks",
+    "blocks/dask/test_blocks.py",
+    "blocks/dask/test_cluster_errors.py",
+    "blocks/dask/test_clusters.py",
+    "blocks/dask/test_worker_arrays.py",
+    "campaigns",
+    "commands/test_processes.py",
+    "docs/test_site.py",
+    "reports/test_browser.py",
+    "search/test_killed_fits.py",
+)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
