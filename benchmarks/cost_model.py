@@ -11,7 +11,7 @@ import random
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from projected_kmeans.search.swaps import count_split_rows
+from projected_kmeans.search.swaps import choose_split_rows
 
 ITEMSIZE = 4
 
@@ -209,7 +209,7 @@ def _predict_cluster(job: Job, rates: Constants) -> Cost:
     sums = 16 * job.k * (N_COMPONENTS + 2)
     row = N_COMPONENTS * ITEMSIZE
     walks = job.passes + 6 + WALKS_OF_SWAPS * job.swap_rounds
-    sampled = job.sampled + job.swap_rounds * count_split_rows(job.n, job.k)
+    sampled = job.sampled + job.swap_rounds * len(choose_split_rows(job.n, job.k))
     moved = job.passes * sums + sampled * row + walks * MESSAGE_BYTES * job.n_blocks
     handing_out = rates.block * job.n_blocks
     working = max(products / rates.lloyd / (job.machines * job.cores), handing_out)

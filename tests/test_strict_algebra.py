@@ -62,7 +62,7 @@ ALLOWED = {
     "projections/principal_directions.py:_decompose_few": GUARDED,
     "projections/principal_directions.py:_decompose_many": GUARDED,
     "projections/principal_directions.py:_tidy": GUARDED,
-    "projections/spectral.py:measure": "is given to strictly by name",
+    "projections/spectral.py:lost_share": "is given to strictly by name",
     "streaming/condensing.py:_average_sparse": SPARSE,
     "paper/baselines.py:score_columns": SPARSE,
     "paper/baselines.py:_embed": "makes the estimator that strictly fits",

@@ -21,8 +21,8 @@ from projected_kmeans.search import swaps as module
 from projected_kmeans.search.swaps import (
     Splits,
     Swaps,
+    choose_split_rows,
     choose_swaps,
-    count_split_rows,
     measure_removals,
     propose_swaps,
     swap_labels,
@@ -217,11 +217,11 @@ def sizes_of(swaps: Swaps) -> NDArray[np.int64]:
 
 def test_few_rows_are_all_asked() -> None:
     """All rows are in memory at once up to a number, and beyond it at most twice that number."""
-    assert count_split_rows(1000, 10) == 1000
+    assert choose_split_rows(1000, 10) == range(1000)
     most = module.MAX_SPLIT_ROWS
     for n, k in ((10**6, 10), (10**7, 1000), (10**9, 10**5), (3 * most, 10**6)):
         wanted = min(module.SPLIT_ROWS * k, most)
-        assert min(n, wanted) <= count_split_rows(n, k) <= min(n, 2 * wanted)
+        assert min(n, wanted) <= len(choose_split_rows(n, k)) <= min(n, 2 * wanted)
 
 
 # --- costs ---------------------------------------------------------------------------------------

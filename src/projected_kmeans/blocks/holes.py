@@ -21,6 +21,9 @@ from projected_kmeans.blocks.tasks import Block, Task, fill
 # Dense rows are looked at 4,096 at a time, so that what is found of their entries stays small.
 STRETCH = 4096
 
+# The rows with a hole where no row has one.
+NO_ROWS = np.empty(0, np.int64)
+
 
 @dataclass(frozen=True)
 class Holes:
@@ -28,11 +31,6 @@ class Holes:
 
     rows: NDArray[np.int64]
     n_rows: int
-
-    @classmethod
-    def none(cls, n_rows: int) -> Holes:
-        """Return that no row has a hole."""
-        return cls(np.empty(0, np.int64), n_rows)
 
     def add(self, missing: NDArray[np.bool_]) -> Holes:
         """Return these holes and those of further rows."""

@@ -25,7 +25,7 @@ from sklearn.utils.validation import (
 
 from projected_kmeans.blocks.block_source import BlockSource
 from projected_kmeans.blocks.element_types import as_native, as_native_sparse
-from projected_kmeans.blocks.holes import Holes, find_holes, leave_out
+from projected_kmeans.blocks.holes import NO_ROWS, Holes, find_holes, leave_out
 from projected_kmeans.blocks.memory_blocks import open_blocks
 from projected_kmeans.blocks.stored_blocks import StoredBlocks
 from projected_kmeans.messages import suggest
@@ -153,7 +153,7 @@ def skip_holes(
     A row also has a hole if its weight is NaN. Rows that are read from elsewhere are read once more
     to find holes. Raises if no row is complete, unless there may be none.
     """
-    rows, holes = given, Holes.none(given.shape[0])
+    rows, holes = given, Holes(NO_ROWS, given.shape[0])
     if on_missing == "skip":
         holes = find_holes(given)
         if sample_weight is not None:

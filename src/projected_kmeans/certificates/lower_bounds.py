@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from projected_kmeans import _native
-from projected_kmeans.blocks.holes import Holes, find_holes
+from projected_kmeans.blocks.holes import NO_ROWS, Holes, find_holes
 from projected_kmeans.blocks.inputs import as_native_rows, check_weights
 from projected_kmeans.blocks.memory_blocks import open_blocks
 from projected_kmeans.blocks.unit_length import to_unit_rows
@@ -272,7 +272,7 @@ def certify(
 def _leave_out(X: Any, labels: NDArray[Any], on_missing: str) -> tuple[Any, NDArray[Any], Holes]:
     """Return rows and labels without rows that belong to no cluster or have a hole, and which."""
     missing = np.asarray(labels == SET_ASIDE, dtype=np.bool_)
-    holes = Holes.none(labels.size)
+    holes = Holes(NO_ROWS, labels.size)
     if on_missing == "skip" or missing.any():
         X = as_native_rows(X)
         if labels.shape != (X.shape[0],):

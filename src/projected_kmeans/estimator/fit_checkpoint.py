@@ -24,7 +24,7 @@ from projected_kmeans.certificates.certificate import Certificate
 from projected_kmeans.documents import NotNegative, Seconds, Shape
 from projected_kmeans.passes.problem import Problem
 from projected_kmeans.projections.map_protocol import MapTransformer, Transformer
-from projected_kmeans.results import Clustering, Floats, Labels
+from projected_kmeans.results import Clustering, Floats
 from projected_kmeans.running.checkpoint import Checkpoint, Run
 from projected_kmeans.running.checkpoint_folder import open_checkpoint_folder
 from projected_kmeans.running.monitor import Monitor
@@ -74,14 +74,6 @@ class Finished:
         far = np.flatnonzero(~ended.kept).astype(np.int64)
         return replace(self, polished=ended.partition, trimmed=far, trim_distance=ended.distance)
 
-    @property
-    def labels(self) -> Labels:
-        """The cluster of every row; -1 for rows that were set aside."""
-        labels = self.polished.labels.copy()
-        if len(self.trimmed):
-            labels[self.trimmed] = -1
-        return labels
-
 
 @contextmanager
 def open_run(
@@ -130,9 +122,11 @@ def recall_result(
     Its map gets back what it had learnt.
     """
     checkpoint, monitor = run.checkpoint, run.monitor
+    if checkpoint.folder is None:
+        return None
     sizes = {"rows": shape[0], "columns": shape[1], "clusters": n_clusters}
     finished = checkpoint.recall(RESULT, Finished, sizes)
-    if checkpoint.folder is None or finished is None or not recall_map(checkpoint, projection):
+    if finished is None or not recall_map(checkpoint, projection):
         return None
     checkpoint.folder.clear(RESULT, MAP)  # a process may have been killed before it did that
     monitor.note("checkpoint: the fit was finished")

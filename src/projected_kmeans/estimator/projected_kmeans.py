@@ -1041,7 +1041,9 @@ class ProjectedKMeans(
         self._left_out_columns = ()
         self._projection_name = None if projection is None else type(projection).__name__
         self.key_, self.projection_, self.approach_ = recipe.key, projection, approach
-        self.labels_ = opened.given.labels_like_input(holes.spread(finished.labels, -1))
+        labels = polished.labels.copy()
+        labels[finished.trimmed] = -1
+        self.labels_ = opened.given.labels_like_input(holes.spread(labels, -1))
         self.missing_rows_, self.n_samples_seen_ = holes.rows, rows.shape[0]
         self.cluster_centers_ = polished.centers.astype(compute_type(rows.dtype), copy=False)
         self.n_components_ = sketched.centers.shape[1]

@@ -400,18 +400,16 @@ def divide_centers(centers: Floats) -> NDArray[np.int32]:
     size = -(-min_size // CENTERS_TOGETHER) * CENTERS_TOGETHER
     n_groups = -(-n_clusters // size)
     groups = np.full((n_groups, size), -1, dtype=np.int32)
-
-    def fill_groups(members: NDArray[np.int64], first: int, last: int) -> None:
+    waiting = [(np.arange(n_clusters), 0, n_groups)]  # centers, and the groups that they fill
+    while waiting:
+        members, first, last = waiting.pop()
         if last - first == 1:
             groups[first, : len(members)] = members
-            return
+            continue
         middle = (first + last) // 2
         order = members[np.argsort(_spread(centers[members]), kind="stable")]
         cut = (middle - first) * size
-        fill_groups(order[:cut], first, middle)
-        fill_groups(order[cut:], middle, last)
-
-    fill_groups(np.arange(n_clusters), 0, n_groups)
+        waiting += [(order[:cut], first, middle), (order[cut:], middle, last)]
     return groups
 
 

@@ -28,7 +28,7 @@ from projected_kmeans.blocks.tasks import (
 from projected_kmeans.documents import Sizes
 from projected_kmeans.passes.frame import Frame
 from projected_kmeans.passes.moments import Moments
-from projected_kmeans.passes.sums import ClusterSums, References, SummedRows
+from projected_kmeans.passes.sums import References, SummedRows
 from projected_kmeans.results import Floats, Labels
 
 
@@ -265,10 +265,6 @@ class Problem(SummedRows):
         kernel = partial(_list_farthest, centers, scale, self.n_threads)
         self.source.walk(Task(kernel, (read(labels), read(self.weights), first(lists))))
         return np.asarray(lists[0])
-
-    def open_sums(self, references: References) -> ClusterSums:
-        """Return sums over clusters that can be kept up to date over many passes."""
-        return ClusterSums.open(self, references)
 
     def sum(self, labels: Labels, references: References) -> Moments:
         """Return the sums over the rows of every cluster; see `ClusterSums`."""

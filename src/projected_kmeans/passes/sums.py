@@ -96,6 +96,22 @@ class SummedRows:
     # rows divided by the length of that mean.
     spherical: bool = False
 
+    def open_sums(self, references: References) -> ClusterSums:
+        """Return sums over clusters without rows so far, of the kind that suits the rows.
+
+        They can be kept up to date over many passes.
+        """
+        n_numbers = len(references) * self.source.shape[1]
+        if self.source.resident and self.source.sparse and n_numbers >= MIN_WIDE_SIZE:
+            return ClusterwiseSums(self, references)
+        # The array itself, because Lloyd's method asks whether moments are about it.
+        points = references if isinstance(references, np.ndarray) else references[:]
+        n_rows = float(self.source.shape[0])
+        counts = None if self.weights is None else np.full(len(points), n_rows)
+        sums = GridSums(self, points, open_grid(self, points), counts)
+        sums.references = references
+        return sums
+
 
 class ClusterSums(ABC):
     """Exact sums over the rows of every cluster, kept up to date while labels change.
@@ -109,20 +125,6 @@ class ClusterSums(ABC):
         self._labels: Labels = np.empty(0, np.int32)  # added last, for sums that are taken again
         # Whether to keep the sums from one step to the next.
         self.is_small = len(references) * rows.source.shape[1] < MAX_KEPT
-
-    @staticmethod
-    def open(rows: SummedRows, references: References) -> ClusterSums:
-        """Return sums without rows so far, of the kind that suits the rows."""
-        n_numbers = len(references) * rows.source.shape[1]
-        if rows.source.resident and rows.source.sparse and n_numbers >= MIN_WIDE_SIZE:
-            return ClusterwiseSums(rows, references)
-        # The array itself, because Lloyd's method asks whether moments are about it.
-        points = references if isinstance(references, np.ndarray) else references[:]
-        n_rows = float(rows.source.shape[0])
-        counts = None if rows.weights is None else np.full(len(points), n_rows)
-        sums = GridSums(rows, points, open_grid(rows, points), counts)
-        sums.references = references
-        return sums
 
     @abstractmethod
     def adding(self, labels: Labels, before: Labels | None = None) -> Task:

@@ -7,6 +7,7 @@ Planning counts the bytes and the seconds of the sample by the same functions.
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -125,36 +126,31 @@ def lost_share(
     """Return the share of the rows' squared distance to the mean that is not along the columns.
 
     The columns are orthonormal or zero, and the rows are multiplied by ``unit``, so that squares do
-    not overflow. Stretches are measured by several threads and added in their order.
+    not overflow. Stretches are measured by several threads and added in their order. The caller
+    passes it to `strictly`.
     """
     sparse = scipy.sparse.issparse(rows)
     center = mean * unit
+    along = center @ columns
 
-    def measure() -> tuple[float, float]:
-        along = center @ columns
+    @one_blas_thread()
+    def measure_stretch(span: slice) -> tuple[float, float]:
+        part: Any = rows[span].astype(np.float64) * unit
+        if sparse:
+            squares = part.power(2).sum(axis=1) - 2 * (part @ center) + center @ center
+            left = squares - np.sum((part @ columns - along) ** 2, axis=1)
+        else:
+            part -= center
+            squares = np.einsum("ij,ij->i", part, part)
+            left = squares - np.sum((part @ columns) ** 2, axis=1)
+        counts = 1.0 if weights is None else weights[span]
+        return float(np.sum(counts * squares)), float(np.sum(counts * left))
 
-        @one_blas_thread()
-        def measure_stretch(span: slice) -> tuple[float, float]:
-            part: Any = rows[span].astype(np.float64) * unit
-            if sparse:
-                squares = part.power(2).sum(axis=1) - 2 * (part @ center) + center @ center
-                left = squares - np.sum((part @ columns - along) ** 2, axis=1)
-            else:
-                part -= center
-                squares = np.einsum("ij,ij->i", part, part)
-                left = squares - np.sum((part @ columns) ** 2, axis=1)
-            counts = 1.0 if weights is None else weights[span]
-            return float(np.sum(counts * squares)), float(np.sum(counts * left))
-
-        total = lost = 0.0
-        with ThreadPool(_native.max_threads(n_threads)) as pool:
-            stretches = spans(rows.shape[0], STRETCH_ROWS)
-            for squares, left in pool.map(measure_stretch, stretches):
-                total += squares
-                lost += left
-        return total, lost
-
-    total, lost = strictly(measure)
+    total = lost = 0.0
+    with ThreadPool(_native.max_threads(n_threads)) as pool:
+        for squares, left in pool.map(measure_stretch, spans(rows.shape[0], STRETCH_ROWS)):
+            total += squares
+            lost += left
     return min(max(lost / total, 0.0), 1.0) if total > 0 else 0.0
 
 
@@ -349,9 +345,9 @@ class SpectralProjection(LearnedTransformer):
         else:
             del learnt  # before other rows take as much memory
             left_out = self._select(source, weights, sample.left_out)
-        self.lost_variance_ = lost_share(
-            *left_out, self.mean_, found.columns, unit, self.n_threads or 0
-        )
+        n_threads = self.n_threads or 0
+        share = partial(lost_share, *left_out, self.mean_, found.columns, unit, n_threads)
+        self.lost_variance_ = strictly(share)
         self.next_variance_ = self._bound_next(self.lost_variance_, self.singular_values_[-1])
 
     def _bound_next(self, lost: float, singular_value: float) -> float:

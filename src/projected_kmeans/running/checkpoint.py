@@ -31,8 +31,7 @@ RUNNING = "running"
 class Checkpoint:
     """Stores values of one run in a folder; without a folder it stores nothing.
 
-    Values wait in memory until it is time to write, and are then written together. Steps need not
-    ask whether there is a folder: without one, nothing is ever found and nothing is kept.
+    Values wait in memory until it is time to write, and are then written together.
     """
 
     def __init__(self, folder: CheckpointFolder | None = None) -> None:
@@ -123,7 +122,7 @@ class Checkpoint:
 class Run:
     """What every step of a run may ask: who watches it, and what is stored of it.
 
-    By default nothing is stored.
+    By default nothing is stored, and steps need not ask whether there is a folder.
     """
 
     monitor: Monitor = field(default_factory=Monitor)
@@ -131,6 +130,8 @@ class Run:
 
     def recall(self, name: str, kind: type[Value], sizes: Sizes | None = None) -> Value | None:
         """Return a value that an earlier run stored, and log that; None if there is none."""
+        if self.checkpoint.folder is None:
+            return None
         value = self.checkpoint.recall(name, kind, sizes)
         if value is not None:
             self.monitor.note("checkpoint: %s is taken as it was stored", name)
@@ -138,5 +139,5 @@ class Run:
 
     def keep(self, name: str, value: Any) -> None:
         """Store a value, unless the run was stopped: then the value may be incomplete."""
-        if self.monitor.stopped is None:
+        if self.monitor.stopped is None and self.checkpoint.folder is not None:
             self.checkpoint.keep(name, value)

@@ -288,7 +288,8 @@ def search_level(
     are told to the monitor as units of ``step``.
     """
     monitor, checkpoint = run.monitor, run.checkpoint
-    owner = None if monitor.stopped else owner
+    has_folder = checkpoint.folder is not None
+    owner = owner if has_folder and not monitor.stopped else None
     with monitor.step(step, level.max_iter, start, unit_bytes=unit_bytes):
         state = None
         if owner is not None:
@@ -301,8 +302,9 @@ def search_level(
         while not level.ended:
             n_before = len(level.lloyd.history)
             level.advance()
-            checkpoint.drop_running()  # a state that waits is not true any more
-            if owner is not None and checkpoint.folder is not None and not level.ended:
+            if has_folder:
+                checkpoint.drop_running()  # a state that waits is not true any more
+            if owner is not None and not level.ended:
                 checkpoint.keep_running(owner, level.state())
             n_passes = len(level.lloyd.history)
             if n_passes > n_before and monitor.report(n_passes, level.lloyd.history[-1]):

@@ -98,6 +98,7 @@ class _Levels:
     ) -> None:
         self._recipe, self._approach, self._run = recipe, approach, run
         self._original, self._sketch, self._last = original, sketch, len(approach.level_rows) - 1
+        self._sizes = sketch.sizes(recipe.n_clusters)  # what stored arrays must have
         free = approach.swap_rounds > 0
         spherical = sketch.spherical
         self._effort = Effort(
@@ -110,14 +111,10 @@ class _Levels:
             momentum=MOMENTUM if free and not spherical else 0.0,
         )
 
-    def _sample(self, number: int) -> Problem:
-        rows = self._approach.level_rows
-        return draw_sample(self._sketch, rows[number], self._recipe.key, number)
-
     def start(self) -> Clustering:
         """Return the best of several starts on the first level."""
         approach, run, k = self._approach, self._run, self._recipe.n_clusters
-        problem = self._sample(0)
+        problem = draw_sample(self._sketch, approach.level_rows[0], self._recipe.key, 0)
         owner = None if self._last else "start-{}".format
         if approach.in_kernel:
             few = FewRows(problem, k, approach.n_init, self._recipe.max_iter, self._recipe.key)
@@ -142,29 +139,27 @@ class _Levels:
                 break
         return ended[first_of_lowest([each.inertia for each in ended])]
 
-    def _recall_centers(self, name: str) -> Floats | None:
-        sizes = self._sketch.sizes(self._recipe.n_clusters)
-        known = self._run.recall(name, _StoredCenters, sizes)
-        return None if known is None else known.centers
-
     def _draw(self, index: int, draw: Callable[[OnCenter], Floats]) -> Floats:
         """Return the first centers of a start; raise `Stopped` if the run ends before it begins."""
         run, name = self._run, f"seeding-{index}"
-        centers = self._recall_centers(name)
-        if centers is None:
+        stored = run.recall(name, _StoredCenters, self._sizes)
+        if stored is None:
             with run.monitor.step("seed", self._recipe.n_clusters, index):
                 # A stopped run still needs one result, so the first seeding is always finished.
                 centers = draw(run.monitor.report_or_leave if index else run.monitor.report)
-            run.keep(name, _StoredCenters(centers))
-        return centers
+            stored = _StoredCenters(centers)
+            run.keep(name, stored)
+        return stored.centers
 
     def go_on(self, centers: Floats, number: int) -> Clustering:
         """Return what a further level makes of the centers of the one before."""
         run, name, is_last = self._run, f"level-{number}", number == self._last
-        known = None if is_last else self._recall_centers(name)
+        known = None if is_last else run.recall(name, _StoredCenters, self._sizes)
         if known is not None:
-            return Clustering(np.empty(0, np.int32), known, np.empty(0), 0.0, 0.0)
-        level = LevelSearch(self._sample(number), centers, self._choose_effort(number), number)
+            return Clustering(np.empty(0, np.int32), known.centers, np.empty(0), 0.0, 0.0)
+        n_rows = self._approach.level_rows[number]
+        problem = draw_sample(self._sketch, n_rows, self._recipe.key, number)
+        level = LevelSearch(problem, centers, self._choose_effort(number), number)
         found = search_level(level, run, name if is_last else None)
         if not is_last:
             run.keep(name, _StoredCenters(found.centers))

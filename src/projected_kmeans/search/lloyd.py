@@ -143,10 +143,7 @@ class Lloyd:
                 keep_ties=has_partition and not settles,
                 then=[adding, changed.task],
             )
-            inertia, n_refills = self.inertia, self._n_refills
-            if self._accept_lower(self._sums, changed):
-                if settles and n_refills == self._n_refills:
-                    self._settle_at(centers, inertia)
+            if self._accept_lower(self._sums, changed, centers if settles else None):
                 return True
             if not is_ahead:
                 self.converged = True
@@ -255,8 +252,13 @@ class Lloyd:
             settled=self._settled,
         )
 
-    def _accept_lower(self, sums: ClusterSums, changed: ChangedEntries) -> bool:
-        """Take over the partition of a pass if it lowers the inertia; return whether it does."""
+    def _accept_lower(
+        self, sums: ClusterSums, changed: ChangedEntries, nearest: Floats | None
+    ) -> bool:
+        """Take over the partition of a pass if it lowers the inertia; return whether it does.
+
+        If labels may be the final ones, ``nearest`` are the centers that rows were compared with.
+        """
         has_partition, is_ahead = self.inertia < math.inf, len(self._ahead) > 0
         if has_partition and not changed:
             self._settled = self.search.sees_all and not is_ahead
@@ -270,8 +272,12 @@ class Lloyd:
                 self._follows = False
             return False
         self.labels[...] = self._next_labels
-        self._moments, self.inertia = moments, moments.inertia
+        before, self._moments, self.inertia = self.inertia, moments, moments.inertia
         self.history.append(moments.inertia)
+        if nearest is not None and self._n_refills == n_refills:
+            about, error = moments.inertia_about(nearest)
+            if error <= TOLERANCE * about and about <= before:
+                self.settled_at, self.history[-1] = nearest, about
         step = max(1, SHIFT_SIZE // self.centers.shape[1])
         parts = [slice(first, first + step) for first in range(0, len(self.centers), step)]
         gaps = (moments.means[part] - self.centers[part] for part in parts)
@@ -284,12 +290,6 @@ class Lloyd:
             self._ahead += moments.means  # in place, because centers may take much memory
         self.centers = moments.means
         return True
-
-    def _settle_at(self, centers: Floats, before: float) -> None:
-        """Remember of which centers rows have the nearest, if the inertia about them is known."""
-        inertia, error = self.describe().inertia_about(centers)
-        if error <= TOLERANCE * inertia and inertia <= before:
-            self.settled_at, self.history[-1] = centers, inertia
 
     def _open_sums(self) -> ClusterSums:
         """Return sums about the means, or about points near the first centers."""

@@ -17,7 +17,7 @@ from projected_kmeans.projections.spectral import LOSS_ROWS, count_sample_rows
 from projected_kmeans.search.approach import Approach, choose_approach, count_largest
 from projected_kmeans.search.kmeans_plus_plus import MIN_CLUSTERS, SEEDING_COLUMNS, count_held_rows
 from projected_kmeans.search.settings import Settings, Sizes, limits_sizes, parse_memory
-from projected_kmeans.search.swaps import count_split_rows
+from projected_kmeans.search.swaps import choose_split_rows
 from projected_kmeans.sources.memory import available_memory
 
 # Blocks have at least 1 MiB, because smaller ones would spend most of the time on reading.
@@ -76,7 +76,7 @@ def count_bytes(sizes: Sizes, approach: Approach, n_components: int, *, limited:
     if k >= MIN_CLUSTERS:
         copied = max(copied, count_held_rows(n, k))
     if approach.swap_rounds:
-        copied = max(copied, count_split_rows(n, k))
+        copied = max(copied, len(choose_split_rows(n, k)))
     subsample = copied * (t * itemsize + STATE_BYTES_PER_ROW)
     if approach.in_kernel:
         rows = approach.level_rows[0]

@@ -117,21 +117,18 @@ def propose_swaps(
     return Swaps(len(removed), promise, swap_labels(splits, removed, split, neighbours))
 
 
-def count_split_rows(n_rows: int, n_clusters: int) -> int:
-    """Return how many rows are in memory at once while clusters are divided."""
-    return -(-n_rows // _choose_step(n_rows, n_clusters))
-
-
-def _choose_step(n_rows: int, n_clusters: int) -> int:
-    return max(1, n_rows // min(SPLIT_ROWS * n_clusters, MAX_SPLIT_ROWS))
+def choose_split_rows(n_rows: int, n_clusters: int) -> range:
+    """Return the rows that are in memory at once while clusters are divided, evenly spaced."""
+    step = max(1, n_rows // min(SPLIT_ROWS * n_clusters, MAX_SPLIT_ROWS))
+    return range(0, n_rows, step)
 
 
 def _divide(problem: Problem, moments: Moments, labels: Labels, path: tuple[int, ...]) -> Splits:
     """Divide every cluster by a few passes of 2-means, on evenly spaced rows if there are many."""
     source, weights, dtype = problem.source, problem.weights, compute_type(problem.source.dtype)
     (n_rows, n_columns), k = source.shape, len(moments.mass)
-    step = _choose_step(n_rows, k)
-    rows = None if step == 1 else np.arange(0, n_rows, step)
+    asked = choose_split_rows(n_rows, k)
+    rows = None if len(asked) == n_rows else np.array(asked)
     selected = np.ascontiguousarray(source.select(rows), dtype=dtype)
     if rows is not None and weights is not None:
         weights = weights[rows]
