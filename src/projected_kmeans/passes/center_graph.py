@@ -63,10 +63,12 @@ def find_neighbours(frame: Frame, n_neighbours: int, n_threads: int = 0) -> Labe
     """Return (k, n_neighbours) indices: of every center itself, and then the nearest others."""
     k = len(frame.centers)
     n_neighbours = min(n_neighbours, k)
-    groups = np.zeros(k, np.int32)
     if k > MAX_UNGROUPED:
         groups = group_centers(frame.centers, math.isqrt(k), n_threads)
-    lists = list_near_groups(frame, groups, n_neighbours, n_threads)
+        lists = list_near_groups(frame, groups, n_neighbours, n_threads)
+    else:  # one group, which lists all centers
+        groups = np.zeros(k, np.int32)
+        lists = CenterLists(np.array([0, k], np.int64), np.arange(k, dtype=np.int32))
     out = np.empty((k, n_neighbours), np.int32)
     _native.center_neighbours(frame.centers, groups, lists.starts, lists.members, out, n_threads)
     return out

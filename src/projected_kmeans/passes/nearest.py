@@ -211,7 +211,13 @@ class NearestSearch:
             return self._assign_by_groups(centers, labels, then)
         if self._rules_out and self.sees_all:
             return self._assign_pruned(centers, labels, then)
-        if self.sees_all and self.keeps_bounds and self._moved_little(centers):
+        takes_bounds = self.sees_all and self.keeps_bounds
+        if takes_bounds and self._groups is None and len(self._centers):
+            # Bounds begin when centers move little.
+            moved = math.sqrt(float(np.sum((centers - self._centers) ** 2)) / len(centers))
+            little = self._max_drift * len(centers) * TYPICAL_QUANTA
+            takes_bounds = moved * self._quantum <= little
+        if takes_bounds:
             return self._assign_bounded(centers, labels, keep_ties, then)
         self.near = self._problem.assign(centers, labels, keep_ties=keep_ties, then=then)
         self.n_distances += len(labels) * len(centers)
@@ -285,13 +291,6 @@ class NearestSearch:
         task = Task(partial(_label_pruned, pruned, frame), (update(labels), add(n_compared)))
         problem.source.walk(task, *then)
         self.n_distances += int(n_compared[0])
-
-    def _moved_little(self, centers: Floats) -> bool:
-        """Return whether bounds are kept already, or centers move so little that they begin."""
-        if self._groups is not None or not len(self._centers):
-            return True
-        moved = math.sqrt(float(np.sum((centers - self._centers) ** 2)) / len(centers))
-        return moved * self._quantum <= self._max_drift * len(centers) * TYPICAL_QUANTA
 
     def _choose_quantum(self, typical: float) -> None:
         """Choose the unit of bounds for a typical distance; there is none for 0."""

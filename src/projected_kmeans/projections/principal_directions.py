@@ -17,8 +17,9 @@ from __future__ import annotations
 
 import threading
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -298,19 +299,16 @@ def find_directions(
     takes the rows of ``start``; None is all of them.
     """
     n_rows, n_columns = rows.array.shape
-
-    def find() -> Directions:
-        if exact or (exact is None and min(n_rows, n_columns) <= EXACT_SIZE):
-            return _tidy(_decompose(rows), n_directions, rows)
-        width = sketch_width(n_directions, n_columns, n_oversamples)
-        signs = Signs(key, (n_columns, width))
-        if isinstance(rows, SparseRows) and n_rows < n_columns:
-            found = _decompose_few(rows, signs, n_power, n_directions)
-        else:
-            found = _decompose_many(rows, signs, n_power, start or rows)
-        return _tidy(found, n_directions, rows)
-
-    return strictly(find)
+    width = sketch_width(n_directions, n_columns, n_oversamples)
+    signs = Signs(key, (n_columns, width))
+    decompose: Callable[[], Eigenpairs]
+    if exact or (exact is None and min(n_rows, n_columns) <= EXACT_SIZE):
+        decompose = partial(_decompose, rows)
+    elif isinstance(rows, SparseRows) and n_rows < n_columns:
+        decompose = partial(_decompose_few, rows, signs, n_power, n_directions)
+    else:
+        decompose = partial(_decompose_many, rows, signs, n_power, start or rows)
+    return strictly(partial(_tidy, strictly(decompose), n_directions, rows))
 
 
 def _decompose_many(
