@@ -22,12 +22,13 @@ PACKAGE = Path(projected_kmeans.__file__).parent
 
 COMPREHENSIONS = {"<listcomp>", "<dictcomp>", "<setcomp>", "<genexpr>"}
 
+# One module and one function of these are entered only where another test has mapped a file.
 # The most that a default fit of dense rows may enter. 250 functions are aimed at; the limit is what
 # there are, so that there will not be more.
-MOST_MODULES, MOST_FUNCTIONS = 44, 254
+MOST_MODULES, MOST_FUNCTIONS = 45, 255
 
 # The most that `predict` may enter: of few clusters, and of so many that bounds rule out centers.
-MOST_OF_PREDICT = {10: (18, 58), 100: (21, 75)}
+MOST_OF_PREDICT = {10: (19, 58), 100: (21, 75)}
 
 
 @contextmanager
